@@ -77,6 +77,7 @@ lint-python: $(VENV)/.ready
 	$(BIN)/mypy
 	$(BIN)/python docs/check_docstrings.py
 	$(BIN)/zizmor --quiet --offline .github github-actions
+	$(BIN)/python -m pytest -q tests/lint
 
 lint-extension: setup
 	npm run lint

@@ -28,7 +28,7 @@ from recording_overhead import prepare
 from scipy.sparse import csr_array
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.selection.changes import Workspace, changes
+from suspectra.selection.changes import WorkspaceFiles, changes
 from suspectra.selection.recorded_tests import RecordedTests, recorded_tests
 from suspectra.selection.selection import chosen
 from suspectra_recorder.instrumentation.outline import Difference, Outline, difference
@@ -39,7 +39,7 @@ WIDE = 0.9
 
 def reached(memory: RecordedTests, root: Path) -> dict[str, int]:
     """By function how many tests a change of its body reaches."""
-    now = changes(Workspace(str(root)), memory.versions(), None)
+    now = changes(WorkspaceFiles(str(root)), memory.versions(), None)
     if now.differences:
         sys.exit(f"{root} changed since it was recorded")
     counts = {}

@@ -29,15 +29,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
-from suspectra.altered_runs import failing_tests
-from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra.causes.inquiry import Inquiry
+from suspectra.base.cancellation import Cancelled, Token, cancellable
+from suspectra.causes.inquiry import CauseInquiry
+from suspectra.cli.altered_runs import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.observing import Observing
-from suspectra.experiments.path_inquiry import PathInquiry
-from suspectra.experiments.traces import Traces
-from suspectra.suspicion import Suspicion
+from suspectra.experiments.observing import ValueInquiry
+from suspectra.experiments.suspicion import Suspicion
+from suspectra.experiments.traces import TraceInquiry
+from suspectra.paths.searches.inquiry import PathInquiry
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q")
 TARGET_S, TIMEOUT_S = 0.5, 30.0
@@ -87,16 +87,16 @@ Work = Callable[[Path, Evidence, Suspicion, str], Generator[object]]
 
 
 def slices(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
-    yield from Traces(root, PYTEST, list(failing_tests(evidence, [test]).values()), suspicion).traces()
+    yield from TraceInquiry(root, PYTEST, list(failing_tests(evidence, [test]).values()), suspicion).traces()
 
 
 def causes(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
-    yield from Inquiry(root, PYTEST, failing_tests(evidence, [test])[test], suspicion).steps()
+    yield from CauseInquiry(root, PYTEST, failing_tests(evidence, [test])[test], suspicion).steps()
 
 
 def observations(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
     tests = list(failing_tests(evidence, [test]).values())
-    yield from Observing(root, PYTEST, tests, suspicion, 60.0).observations()
+    yield from ValueInquiry(root, PYTEST, tests, suspicion, 60.0).observations()
 
 
 def paths(technique: str, root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:

@@ -28,7 +28,7 @@ from statistics import mean, median
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.evidence.source_changes import changed_lines
 from suspectra.spectrum import common

@@ -18,11 +18,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
-from suspectra.techniques.cp import CP, ZERO_DENOMINATOR, edge_suspiciousness
+from suspectra.techniques.control_flow.cp import CP, ZERO_DENOMINATOR, edge_suspiciousness
 
 LINES_A_BLOCK = 3
 SHAPES = 64  # distinct control flows, repeated over the functions

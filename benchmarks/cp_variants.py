@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.arrays import Floats
-from suspectra.errors import SuspectraError
+from suspectra.base.arrays import Floats
+from suspectra.base.errors import SuspectraError
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
-from suspectra.techniques.branch import Branch
-from suspectra.techniques.cp import CP, Propagation, solve
-from suspectra.techniques.flow_report import EdgeScores, details_of
+from suspectra.techniques.control_flow.branch import Branch
+from suspectra.techniques.control_flow.cp import CP, Propagation, solve
+from suspectra.techniques.control_flow.flow_report import EdgeScores, details_of
 from suspectra.techniques.formulas import make_formula
 
 BLOWN_UP = 10.0

@@ -33,8 +33,8 @@ from experiments import PYTEST, ledger, sqlparse
 
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES
 
 STEPS, SECONDS = 10_000_000, 120.0
 WORTH_S, MAX_RUNS = 0.1, 100
@@ -83,7 +83,7 @@ class Runs:
         How the machine prepares the code.
     """
 
-    def __init__(self, folder: Path, file: str, test: str, job: Job, kinds: tuple[str, ...]):
+    def __init__(self, folder: Path, file: str, test: str, job: RunRequest, kinds: tuple[str, ...]):
         self._test, self._job = test, job
         self._clock = folder / f"clock of {kinds[0]} {job['kind']}"
         os.environ[run_clock.VARIABLE] = str(self._clock)
@@ -104,8 +104,8 @@ class Runs:
 
 
 def measured(folder: Path, file: str, test: str, rounds: int) -> dict[str, float]:
-    columns: Job = {"kind": KIND, "columns": str(folder / "columns"), "most": MAX_NODES}
-    plain: Job = {"kind": "plain"}
+    columns: RunRequest = {"kind": KIND, "columns": str(folder / "columns"), "most": MAX_NODES}
+    plain: RunRequest = {"kind": "plain"}
     ways = {"plain": (plain, "plain"), "alterable": (plain, "value"), "idle": (plain, KIND), "traced": (columns, KIND)}
     with ExitStack() as stack:
         runs = {

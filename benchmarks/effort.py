@@ -25,8 +25,8 @@ from scipy import sparse
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.program.control_flow import control_flow
-from suspectra.techniques import nearest_neighbour, predicates, sbbfl, sober
-from suspectra.techniques.flow_report import hits_of_edges
+from suspectra.techniques.control_flow import nearest_neighbour, predicates, sbbfl, sober
+from suspectra.techniques.control_flow.flow_report import hits_of_edges
 
 ROUNDS = 3
 

@@ -21,7 +21,7 @@ from itertools import compress
 import numpy as np
 from cp_speed import program, without_counts
 
-from suspectra.arrays import Row
+from suspectra.base.arrays import Row
 from suspectra.program import Program
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique

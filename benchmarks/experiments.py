@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
-from suspectra.experiments.switching import Switch, switches
+from suspectra.experiments.switching import SwitchedDecision, switches
 
 ROOT = Path(__file__).parents[1]
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:pytest-lsp")
@@ -103,7 +103,7 @@ def processor_s(do: Callable[[], object]) -> float:
 
 
 def measured(folder: Path, file: str, test: str, runs: int, fresh_runs: int) -> dict[str, float]:
-    def with_machine(use: Callable[[RepeatedTest, Machine, list[Switch]], object]) -> float:
+    def with_machine(use: Callable[[RepeatedTest, Machine, list[SwitchedDecision]], object]) -> float:
         def run() -> None:
             with Machine(PYTEST, folder, file, [test]) as machine:
                 repeated = RepeatedTest(test, machine)
@@ -111,24 +111,24 @@ def measured(folder: Path, file: str, test: str, runs: int, fresh_runs: int) -> 
 
         return processor_s(run)
 
-    def nothing(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+    def nothing(repeated: RepeatedTest, machine: Machine, chosen: list[SwitchedDecision]) -> None:
         made.update(decisions=len(repeated.trace.decisions), runs=len(chosen))
         few.extend(chosen[:fresh_runs])
 
-    def together(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+    def together(repeated: RepeatedTest, machine: Machine, chosen: list[SwitchedDecision]) -> None:
         again = list(islice(cycle(chosen), runs))
         for first in range(0, runs, BATCH):
             machine.alter(test, again[first : first + BATCH], steps=STEPS, seconds=SECONDS, control=True)
 
-    def alone(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+    def alone(repeated: RepeatedTest, machine: Machine, chosen: list[SwitchedDecision]) -> None:
         for switch in islice(cycle(chosen), runs):
             machine.alter(test, [switch], steps=STEPS, seconds=SECONDS)
 
-    def investigation(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+    def investigation(repeated: RepeatedTest, machine: Machine, chosen: list[SwitchedDecision]) -> None:
         list(repeated.experiments(chosen, time.monotonic() + 600))
 
     made: dict[str, float] = {}
-    few: list[Switch] = []
+    few: list[SwitchedDecision] = []
     start = with_machine(nothing)
     made["start_s"] = start
     for name, use in (("together", together), ("alone", alone), ("investigation", investigation)):

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from cp_speed import program
 
-from suspectra.distinctions.comparison import Comparison
+from suspectra.distinctions.comparison import SuspectComparison
 from suspectra.distinctions.tie import advise
 from suspectra.techniques import make_technique
 
@@ -54,11 +54,11 @@ def main() -> None:
         asked: dict[str, Callable[[], object]] = {
             "the first tie": lambda: advise(report, structure),
             "the tie of a line": lambda element=suspect: advise(report, structure, element),  # type: ignore[misc]
-            "why not a suspect": lambda element=suspect: Comparison.from_report(report, element, structure),  # type: ignore[misc]
+            "why not a suspect": lambda element=suspect: SuspectComparison.from_report(report, element, structure),  # type: ignore[misc]
         }
         if len(others):
             other = int(chance.choice(others))
-            asked["why not another line"] = lambda element=other: Comparison.from_report(  # type: ignore[misc]
+            asked["why not another line"] = lambda element=other: SuspectComparison.from_report(  # type: ignore[misc]
                 report, element, structure
             )
         for name, ask in asked.items():

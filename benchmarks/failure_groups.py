@@ -19,7 +19,7 @@ from statistics import median
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.base.arrays import Row
 from suspectra.failure_groups.groups import FailureGroups
 from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.spectrum import Elements, Spectrum

@@ -24,12 +24,12 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
+from suspectra.evidence.c.profiles import GcovRawSource, profile_files
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.evidence.gcov_raw import GcovRawSource, profile_files
-from suspectra.program.c_files import parse_notes, parse_profile
-from suspectra.program.c_flow import CFlow
-from suspectra.program.c_object import CObject
+from suspectra.program.c.files import parse_notes, parse_profile
+from suspectra.program.c.flow import CFlow
+from suspectra.program.c.object import CObject
 
 ROOT = Path(__file__).parents[1]
 TARGET = 10

@@ -25,7 +25,7 @@ from statistics import mean
 import numpy as np
 from grouping_methods import COVERAGE, TRACEBACKS, FailingTests, Raised, tracebacks
 
-from suspectra.errors import SuspectraError
+from suspectra.base.errors import SuspectraError
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
 from suspectra.report import RankedReport

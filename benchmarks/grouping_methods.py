@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
-from suspectra.arrays import Bools, Floats, Ints
+from suspectra.base.arrays import Bools, Floats, Ints
 from suspectra.spectrum import Spectrum
 
 

@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 from suspectra.markov.chain import Chain, ranked_list
 from suspectra.markov.hitting_times import HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel

@@ -27,7 +27,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from suspectra.evidence.c_recording import CRecordingSource
+from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.instrumentation.outline import Outline

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from suspectra.processes.events import Event, TestProgress
-from suspectra.recording.warm import Refused, WarmTests
+from suspectra.recording.warm import WarmRefusal, WarmTests
 from suspectra.selection.selection import select
 from suspectra_recorder.log.reader import LogReader, RecordedTest
 from suspectra_recorder.settings import recording_folder
@@ -225,7 +225,7 @@ def measure(project: Project, warm: WarmTests) -> Run | None:
     try:
         warm.run(selection.fields(live=True), notify)
         processor = time.process_time() - used + warm.processor
-    except Refused as why:
+    except WarmRefusal as why:
         how, processor = str(why), 0.0
     everything = time.perf_counter() - began
     mine = outcomes(project.warm, known[0])

@@ -28,7 +28,7 @@ from defusedxml import ElementTree
 from recording_overhead import COLLECTED, Project, cause, commands, cpu_seconds, prepare, recorded, tag
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.program.python_source import PythonSource
+from suspectra.program.python.source import PythonSource
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.instrumentation.outline import numbered
 from suspectra_recorder.settings import recording_folder

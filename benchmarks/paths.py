@@ -23,11 +23,11 @@ from types import CodeType
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
-from suspectra.experiments.recorded_paths import Paths
-from suspectra_recorder.experiments.exchange import RunAnswer
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra_recorder.experiments.decisions.paths import NotingPath
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
+from suspectra_recorder.experiments.exchange import MachineRunAnswer
 from suspectra_recorder.experiments.loading import Instrument
-from suspectra_recorder.experiments.paths import NotingPath
-from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
 
 SOURCE = """\
@@ -105,7 +105,7 @@ def main() -> None:
     kind.apply({"kind": "path"})
     recorded(int(given.events / EVENTS_A_ROUND))
     noted = kind.take_back()
-    answer: RunAnswer = {
+    answer: MachineRunAnswer = {
         "outcome": "passed",
         "exception": "",
         "seconds": 0.0,

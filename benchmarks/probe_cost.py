@@ -16,11 +16,11 @@ from types import CodeType
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
-from suspectra_recorder.choice import MICROSECONDS_PER_PROBE
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.monitoring import Monitor, unavailable
 from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.probe_choice import MICROSECONDS_PER_PROBE
 
 FUNCTIONS, CELLS = 200, "__suspectra_probe_cost__"
 BRANCHES = "".join(f"    if n > {i}:\n        g(n)\n" for i in range(8))

@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.program.python_source import last_line
-from suspectra_recorder.choice import MICROSECONDS_PER_PROBE, microseconds_per_probe
+from suspectra.program.python.source import last_line
 from suspectra_recorder.options import RECORDERS
+from suspectra_recorder.probe_choice import MICROSECONDS_PER_PROBE, microseconds_per_probe
 
 TARGET = 1.35
 COLLECTED = "the garbage collector calls it, during whichever test it comes"

@@ -24,11 +24,11 @@ from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.faults import FaultList
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import Evidence
-from suspectra.evidence.failure_slices import SLICES
+from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.localizer import Localizer
 from suspectra.techniques import make_technique
 from suspectra.techniques.all_evidence import EvidenceReport
-from suspectra.techniques.slicing import distances
+from suspectra.techniques.experiments.slicing import distances
 
 TECHNIQUES = ("ochiai", "evidence", "slice")
 KEYS = 5

@@ -28,12 +28,11 @@ import numpy as np
 from faulty_subjects import Subject, subjects
 from state_based import Measured, environment_of
 
-from suspectra.causes.states import NewValue, Point, States, StatesRun
+from suspectra.base.errors import EvidenceError
+from suspectra.causes.states import AlteredStates, NewValue, StatePoint, StatesRun
 from suspectra.dependences.slices import backward
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.errors import EvidenceError
 from suspectra.evidence.discovery import find_source
-from suspectra.experiment import Experiment, Outcome
 from suspectra.experiments.alternates import Alternate
 from suspectra.experiments.answers import DecisionSite
 from suspectra.experiments.dependences import KIND, trace_dependences
@@ -42,9 +41,10 @@ from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.replacing import Replacement, ValuePlace
 from suspectra.experiments.runs import Alteration
-from suspectra.experiments.switching import Switch
-from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.literals import from_text
+from suspectra.experiments.switching import SwitchedDecision
+from suspectra.runs.experiment import Experiment, ExperimentOutcome
+from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.values.literals import from_text
 
 SECONDS = 60.0
 """For the alterations of one test."""
@@ -62,7 +62,7 @@ def alteration(trace: DependenceTrace, node: int, chance: random.Random) -> Alte
         return None
     if site.kind == "decision":
         place = DecisionSite(site.file, site.number, "if", site.line, site.column, site.end_line, guard=False)
-        return Switch(place, instance)
+        return SwitchedDecision(place, instance)
     if site.kind != "value":
         return None
     try:
@@ -95,13 +95,13 @@ class Placed(Alteration):
 
     made: Alteration
 
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         job = self.made.to_json()
-        point = Point(job["file"], job["number"], job["instance"])
+        point = StatePoint(job["file"], job["number"], job["instance"])
         if job["kind"] == "switch":
-            return States((point,)).to_json()
-        return States((), (NewValue(point, tuple(job["part"]), from_text(job["text"])),)).to_json()
+            return AlteredStates((point,)).to_json()
+        return AlteredStates((), (NewValue(point, tuple(job["part"]), from_text(job["text"])),)).to_json()
 
     def experiment(self, test: str) -> Experiment:
         """The experiment that this is with a test."""
@@ -130,7 +130,7 @@ class Judged:
             self._command, self._workspace, self._test.file, [self._test.name], ("states", "values")
         ) as machine:
             repeated = RepeatedTest(self._test.name, machine)
-            plain = StatesRun.from_answer(repeated.alone(States().to_json()))
+            plain = StatesRun.from_answer(repeated.alone(AlteredStates().to_json()))
             placed = [(node, Placed(made)) for node, made in altered]
             by_alteration = {id(made): node for node, made in placed}
             for made, answer in repeated.answers([made for _, made in placed], time.monotonic() + SECONDS):
@@ -139,8 +139,8 @@ class Judged:
     def _ending(self, run: StatesRun, plain: StatesRun) -> str:
         """How an altered run ended, beside the unaltered one."""
         outcome = run.answer.outcome
-        if outcome is not Outcome.FAILED:
-            return "passes" if outcome is Outcome.PASSED else outcome.value
+        if outcome is not ExperimentOutcome.FAILED:
+            return "passes" if outcome is ExperimentOutcome.PASSED else outcome.value
         here, there = self._place(run), self._place(plain)
         if here != there:
             return "earlier" if is_earlier(here, there) else "later"

@@ -43,17 +43,17 @@ from faulty_subjects import FAMILIES, FAULTS, LEFT_OUT, Subject, subjects
 from fixed_faults import LISTS
 from fixed_faults import PACKAGES as PACKAGES_OF_FIXES
 
+from suspectra.base.errors import NothingToRank
+from suspectra.base.technique_info import Need
 from suspectra.causes.techniques import TECHNIQUES as CAUSES
-from suspectra.errors import NothingToRank
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.faults import FaultList
 from suspectra.evaluation.source_scores import pdg_score
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.experiments import FOLDER, with_experiments
-from suspectra.evidence.observations import OBSERVATIONS
-from suspectra.experiments.path_techniques import TECHNIQUES as PATHS
+from suspectra.evidence.logs.experiments import FOLDER, with_experiments
+from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.localizer import Localizer
-from suspectra.technique_info import Need
+from suspectra.paths.searches.techniques import TECHNIQUES as PATHS
 from suspectra.techniques import make_technique
 from suspectra.techniques.catalogue import CATALOGUE
 

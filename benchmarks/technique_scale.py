@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from suspectra.cancellation import Token, cancellable, checked
-from suspectra.errors import SuspectraError
+from suspectra.base.cancellation import Token, cancellable, checked
+from suspectra.base.errors import SuspectraError
 
 ROWS = {
     "formulas": [],

@@ -15,9 +15,9 @@ import json
 from pathlib import Path
 from statistics import mean, median
 
+from suspectra.base.errors import SuspectraError
 from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Twin
 from suspectra.distinctions.tie import TieAdvice, advise
-from suspectra.errors import SuspectraError
 from suspectra.evaluation.corpus import read_index, read_subject
 from suspectra.techniques import make_technique
 

@@ -26,7 +26,7 @@ import numpy as np
 from faulty_subjects import FAULTS, subjects
 from state_based import TOP, Measured
 
-from suspectra.errors import NothingToRank
+from suspectra.base.errors import NothingToRank
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.faults import FaultList
 from suspectra.evidence.discovery import find_source

@@ -15,11 +15,11 @@ from suspectra_recorder import __version__ as __version__
 
 TYPE_CHECKING = False  # typing may be a file of the program here
 if TYPE_CHECKING:
-    from suspectra.errors import Problem as Problem
-    from suspectra.errors import SuspectraError as SuspectraError
+    from suspectra.base.errors import Problem as Problem
+    from suspectra.base.errors import SuspectraError as SuspectraError
+    from suspectra.base.location import Location as Location
     from suspectra.evidence.evidence import Evidence as Evidence
     from suspectra.localizer import Localizer as Localizer
-    from suspectra.location import Location as Location
     from suspectra.report.ranked_report import RankedReport as RankedReport
     from suspectra.spectrum.elements import Elements as Elements
     from suspectra.spectrum.elements import Function as Function
@@ -32,11 +32,11 @@ _PUBLIC = {
     "Evidence": "suspectra.evidence.evidence",
     "Function": "suspectra.spectrum.elements",
     "Localizer": "suspectra.localizer",
-    "Location": "suspectra.location",
-    "Problem": "suspectra.errors",
+    "Location": "suspectra.base.location",
+    "Problem": "suspectra.base.errors",
     "RankedReport": "suspectra.report.ranked_report",
     "Spectrum": "suspectra.spectrum.spectrum",
-    "SuspectraError": "suspectra.errors",
+    "SuspectraError": "suspectra.base.errors",
     "make_technique": "suspectra.techniques",
     "technique_names": "suspectra.techniques",
 }

@@ -8,8 +8,8 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line and leave the process with its status, also where it is interrupted while it is loaded."""
     try:
-        from suspectra import cli
-        from suspectra.compiler_warnings import ignore_compiler_warnings
+        from suspectra.base.compiler_warnings import ignore_compiler_warnings
+        from suspectra.cli import main as cli
 
         ignore_compiler_warnings()
         cli.main()

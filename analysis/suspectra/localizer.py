@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.english import many
+from suspectra.base.errors import NothingToRank, Problem
+from suspectra.base.technique_info import Need
 from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import exception_names, first_failure
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
-from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.report.caveats import silent_failures
 from suspectra.spectrum import Counts, Spectrum
-from suspectra.technique_info import Need
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
 
@@ -54,10 +54,10 @@ class Localizer:
     True
     >>> localizer.select(make_technique("dstar"))
     Traceback (most recent call last):
-    suspectra.errors.NothingToRank: there is no evidence yet. Fix: run the tests with suspectra record
+    suspectra.base.errors.NothingToRank: there is no evidence yet. Fix: run the tests with suspectra record
     >>> import numpy as np
     >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> from suspectra.measured_file import MeasuredFile
+    >>> from suspectra.runs.measured_file import MeasuredFile
     >>> lines, rows = np.array([1, 2], np.int32), (np.array([0, 1], np.int32), np.array([0], np.int32))
     >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
     >>> tests = TestResult("test_all", Verdict.FAILED), TestResult("test_none", Verdict.PASSED)
@@ -109,7 +109,7 @@ class Localizer:
         --------
         >>> from suspectra import Evidence, make_technique
         >>> from suspectra.evidence.evidence import TestResult, Verdict
-        >>> from suspectra.measured_file import MeasuredFile
+        >>> from suspectra.runs.measured_file import MeasuredFile
         >>> import numpy as np
         >>> lines, rows = np.array([1, 2], np.int32), (np.array([0, 1], np.int32), np.array([0], np.int32))
         >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
@@ -178,7 +178,7 @@ class Localizer:
         self.report = report
         return report
 
-    def groups(self, decisions: Decisions | None = None) -> GroupedRanking:
+    def groups(self, decisions: GroupDecisions | None = None) -> GroupedRanking:
         """The failure groups of the current evidence, each with its own ranking.
 
         Parameters
@@ -278,23 +278,7 @@ def _no_evidence() -> Problem:
 def require_suspects(report: RankedReport) -> None:
     """Reject a ranking to which no failing test contributes.
 
-    Parameters
-    ----------
-    report : RankedReport
-        Any ranking.
-
-    Raises
-    ------
-    NothingToRank
-        When nothing that may be a suspect was measured, or no failing test executes any of it.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[0, 0], [0, 1]], failed=[True, False])
-    >>> require_suspects(make_technique("ochiai").localize(spectrum))
-    Traceback (most recent call last):
-    suspectra.errors.NothingToRank: no failing test executes a measured statement that may be a suspect. Fix: …
+    Raises NothingToRank when nothing that may be a suspect was measured, or no failing test executes any of it.
     """
     if not len(report):
         cause = "no statement of the workspace was measured that may be a suspect"

@@ -6,68 +6,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, mmap, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, mmap, os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 SIZE = 1 << 14
 TEST, COLLECTION, IMPORT = "test", "collection", "import"
 
 
 class Doing(NamedTuple):
-    """One thing that a process does.
+    """One thing that a process does."""
 
-    Parameters
-    ----------
-    what : str
-        `TEST`, `COLLECTION` or `IMPORT`.
-    name : str
-        The name of the test, or the node id of what is collected; empty for an import.
-    path : str
-        Its file, absolute; may be empty.
-    line : int
-        Counted from 1.
-
-    Examples
-    --------
-    >>> Doing(IMPORT, "", "/work/shop/cart.py", 1).path
-    '/work/shop/cart.py'
-    """
-
-    what: str
-    name: str
-    path: str
-    line: int
+    what: str  # `TEST`, `COLLECTION` or `IMPORT`
+    name: str  # the name of the test, or the node id of what is collected; empty for an import
+    path: str  # its file, absolute; may be empty
+    line: int  # counted from 1
 
 
 class Activity:
     """What this process is doing: a test, the collection of tests, imports; each within the one before.
 
     Only memory is written, since imports are in the middle of the user's code. A forked process writes nothing.
-
-    Parameters
-    ----------
-    path : str
-        A file of `SIZE` bytes; empty to write nothing, as when it can't be opened. The file has all of its bytes, since
-        a full disk would kill a process that writes to a mapped file with holes.
-
-    Examples
-    --------
-    >>> path = folder / "activity"
-    >>> _ = path.write_bytes(bytes(SIZE))
-    >>> activity = Activity(str(path))
-    >>> test = activity.begin(TEST, "test_cart.py::test_total", "/work/test_cart.py", 3)
-    >>> module = activity.importing("/work/cart.py")
-    >>> [doing.what for doing in read_activity(str(path))]
-    ['test', 'import']
-    >>> activity.end(module)
-    >>> activity.end(test)
-    >>> with activity.during(COLLECTION, "test_tax.py", "/work/test_tax.py"):
-    ...     print(read_activity(str(path))[0].name)
-    test_tax.py
-    >>> read_activity(str(path))
-    []
     """
 
     def __init__(self, path: str):
@@ -76,24 +36,7 @@ class Activity:
         self._memory = _mapped(path) if path else None
 
     def begin(self, what: str, name: str, path: str, line: int = 1) -> int:
-        """Begin something.
-
-        Parameters
-        ----------
-        what : str
-            `TEST`, `COLLECTION` or `IMPORT`.
-        name : str
-            The name of the test, or the node id of what is collected; empty for an import.
-        path : str
-            Its file, absolute; may be empty.
-        line : int, optional
-            Counted from 1.
-
-        Returns
-        -------
-        int
-            For `end`.
-        """
+        """Begin something."""
         start, memory = self._end, self._memory
         if memory is not None and os.getpid() == self._pid:
             entry = json.dumps([what, name, path, line]).encode() + b"\n\0"
@@ -104,24 +47,7 @@ class Activity:
 
     @contextmanager
     def during(self, what: str, name: str, path: str, line: int = 1) -> Iterator[None]:
-        """Do something, as a context manager.
-
-        Parameters
-        ----------
-        what : str
-            `TEST`, `COLLECTION` or `IMPORT`.
-        name : str
-            The name of the test, or the node id of what is collected; empty for an import.
-        path : str
-            Its file, absolute; may be empty.
-        line : int, optional
-            Counted from 1.
-
-        Yields
-        ------
-        None
-            While it is done.
-        """
+        """Do something, as a context manager."""
         start = self.begin(what, name, path, line)
         try:
             yield
@@ -129,52 +55,20 @@ class Activity:
             self.end(start)
 
     def importing(self, path: str) -> int:
-        """Begin the import of a module.
-
-        Parameters
-        ----------
-        path : str
-            Its file.
-
-        Returns
-        -------
-        int
-            For `end`.
-        """
+        """Begin the import of a module."""
         return self.begin(IMPORT, "", path)
 
     def end(self, start: int) -> None:
-        """End something, and all that was begun within it.
-
-        Parameters
-        ----------
-        start : int
-            What its beginning returned.
-        """
+        """End something, and all that was begun within it."""
         if self._memory is not None and os.getpid() == self._pid:
             self._end = min(start, self._end)  # another thread may have ended what was around it
             self._memory[self._end] = 0
 
 
 def read_activity(path: str) -> list[Doing]:
-    r"""Read what a process was doing when it ended.
+    """Read what a process was doing when it ended.
 
-    Parameters
-    ----------
-    path : str
-        The file of its `Activity`.
-
-    Returns
-    -------
-    list of Doing
-        The outermost first; what is damaged is left out.
-
-    Examples
-    --------
-    >>> file = folder / "activity"
-    >>> _ = file.write_bytes(b'["test", "test_total", "", 3]\nno JSON\n\0')
-    >>> read_activity(str(file))
-    [Doing(what='test', name='test_total', path='', line=3)]
+    The outermost first; what is damaged is left out.
     """
     with open(path, "rb") as stream:
         written, _, _ = stream.read(SIZE).partition(b"\0")

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from io import BufferedWriter
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @contextlib.contextmanager
@@ -19,31 +19,7 @@ def complete_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[B
     After an error or an interrupt, the old file is unchanged and no other file is left. If the path is a link, the link
     is replaced, not its target.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file. Its folder must exist.
-    mode : int, default 0o666
-        Permissions of the new file, before the user's umask.
-
-    Yields
-    ------
-    io.BufferedWriter
-        The new file; ``name`` is its temporary name.
-
-    Raises
-    ------
-    OSError
-        When it can't be written.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "notes")
-    >>> with complete_file(path) as stream:
-    ...     _ = stream.write(b"all of it")
-    >>> path.read_bytes()
-    b'all of it'
+    Raises OSError when it can't be written.
     """
     folder, name = os.path.split(os.fspath(path))
     partial = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")

@@ -77,11 +77,4 @@ class SuspectraError(Exception):
 
 
 class UsageError(SuspectraError):
-    """A request that makes no sense, such as an unknown technique (exit status 2).
-
-    Examples
-    --------
-    >>> raise UsageError(Problem("", "technique", "there is none called 'ochai'", "name another"))
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: technique: there is none called 'ochai'. Fix: name another
-    """
+    """A request that makes no sense, such as an unknown technique (exit status 2)."""

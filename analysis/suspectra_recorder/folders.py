@@ -12,12 +12,12 @@ import stat
 from collections.abc import Mapping
 
 from suspectra_recorder.errors import Problem, SuspectraError, UsageError
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cache import is_own
-from suspectra_recorder.instrumentation.own import hashlib, os, sys, time
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys, time
 from suspectra_recorder.settings import FOLDER
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 OLDEST = 30 * 24 * 3600.0  # seconds after the last run, after which a workspace's cache is removed
 MAX_WORKSPACES = 200  # in the cache; beyond, those with the oldest last run are removed
@@ -26,43 +26,13 @@ _MAX_ENTRIES = 10_000  # entries of the cache folder that are looked at
 
 
 class RecordingError(SuspectraError):
-    """Nothing can be recorded, but the tests still run.
-
-    Examples
-    --------
-    >>> raise RecordingError(Problem(".suspectra", "", "nothing can be recorded: it is a link", "remove it"))
-    Traceback (most recent call last):
-    suspectra_recorder.folders.RecordingError: .suspectra: nothing can be recorded: it is a link. Fix: remove it
-    """
+    """Nothing can be recorded, but the tests still run."""
 
 
 def make_recording_folder(workspace: str, *names: str) -> str:
     """Make a folder below ``.suspectra`` in a workspace, and keep it out of version control.
 
-    Parameters
-    ----------
-    workspace : str
-        The real path of the workspace.
-    *names : str
-        The folders below ``.suspectra``, from the outermost inwards.
-
-    Returns
-    -------
-    str
-        The path of the innermost folder.
-
-    Raises
-    ------
-    RecordingError
-        When one of the folders is a link or a file, or can't be made.
-
-    Examples
-    --------
-    >>> made = make_recording_folder(str(folder), "recording")
-    >>> os.path.relpath(made, folder)
-    '.suspectra/recording'
-    >>> (folder / ".suspectra" / ".gitignore").read_text().splitlines()[-1]
-    '*'
+    Raises RecordingError when one of the folders is a link or a file, or can't be made.
     """
     folder = workspace
     for part in (FOLDER, *names):
@@ -85,24 +55,7 @@ def make_recording_folder(workspace: str, *names: str) -> str:
 def refuse_links(folder: str) -> None:
     """Check that a recording's folder is not a link, and neither is the ``.suspectra`` folder above it.
 
-    Parameters
-    ----------
-    folder : str
-        The folder of a recording.
-
-    Raises
-    ------
-    UsageError
-        When one of them is a link.
-
-    Examples
-    --------
-    >>> (folder / "recording").symlink_to(folder)
-    >>> try:
-    ...     refuse_links(str(folder / "recording"))
-    ... except UsageError as error:
-    ...     print(error.problem.cause)
-    it is a link, which may lead out of the workspace
+    Raises UsageError when one of them is a link.
     """
     above = os.path.dirname(os.path.abspath(folder))
     for path in (above,) * (os.path.basename(above) == FOLDER) + (folder,):
@@ -114,22 +67,7 @@ def refuse_links(folder: str) -> None:
 def folder_name(path: str, workspace: str) -> str:
     """Name a folder as :class:`suspectra_recorder.log.history.WholeFiles` does.
 
-    Parameters
-    ----------
-    path : str
-        Absolute.
-    workspace : str
-        The folder, without symbolic links.
-
-    Returns
-    -------
-    str
-        A slash if it contains the workspace; empty if neither contains the other.
-
-    Examples
-    --------
-    >>> [folder_name(path, "/work/shop") for path in ("/work/shop/tests", "/work", "/elsewhere")]
-    ['tests/', '/', '']
+    A slash if it contains the workspace; empty if neither contains the other.
     """
     path = os.path.realpath(path)
     if os.path.join(workspace, "").startswith(os.path.join(path, "")):
@@ -146,29 +84,8 @@ def _ignore(path: str) -> None:
 def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the user's private cache folder for a workspace, and make it.
 
-    Parameters
-    ----------
-    workspace : str
-        The real path of the workspace.
-    environ : mapping, optional
-        The environment, which names the user's folders.
-
-    Returns
-    -------
-    str or None
-        A folder to which only this user can write. None if there is none: no home, a folder of another user, or one
-        inside the workspace, whose content may come from others.
-
-    Examples
-    --------
-    >>> caches = cache_folder("/work/shop", {"XDG_CACHE_HOME": str(folder)})
-    >>> os.path.relpath(caches, folder)
-    'suspectra/dbea7844263c6ce66006e75f'
-
-    A cache inside the workspace could come from others:
-
-    >>> print(cache_folder(str(folder), {"XDG_CACHE_HOME": str(folder)}))
-    None
+    A folder to which only this user can write. None if there is none: no home, a folder of another user, or one inside
+    the workspace, whose content may come from others.
     """
     base = _user_caches(environ)
     if base is None:
@@ -196,15 +113,7 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
 def _is_own_folder(path: str) -> bool:
     """Whether a folder belongs to this user, is not a link, and is not writable for others.
 
-    Parameters
-    ----------
-    path : str
-        An existing folder.
-
-    Returns
-    -------
-    bool
-        False if others may have written to it.
+    False if others may have written to it.
     """
     status = os.lstat(path)
     return stat.S_ISDIR(status.st_mode) and is_own(status)

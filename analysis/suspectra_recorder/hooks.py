@@ -3,65 +3,31 @@
 from __future__ import annotations
 
 from suspectra_recorder.activity import Activity
-from suspectra_recorder.child_process_merge import Imported
+from suspectra_recorder.children.merge import Imported
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.monitoring import Monitor
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 
 class Hooks:
-    r"""The import hook and the first imports of a process; they may exist before its recorder.
+    """The import hook and the first imports of a process; they may exist before its recorder."""
 
-    Parameters
-    ----------
-    scope : Scope
-        The files to instrument.
-    counting : bool
-        Count how often probes are passed.
-    monitoring : bool
-        Watch probes by ``sys.monitoring``, which must be available.
-    activity : str, optional
-        A file for the `Activity` of this process.
-
-    Attributes
-    ----------
-    activity : Activity
-        What this process is doing.
-    imported : list
-        What first imports ran, as far as it is not written yet.
-    cache : str
-        The cache of instrumented code, empty for none.
-
-    Examples
-    --------
-    >>> import runpy
-    >>> script = folder / "price.py"
-    >>> _ = script.write_text("vat = 20\n")
-    >>> hooks = Hooks(Scope(str(folder)))
-    >>> hooks.install()
-    >>> runpy.run_path(str(script))["vat"]
-    20
-    >>> hooks.close()
-    >>> [file.path for file in hooks.import_hook.files], hooks.import_hook.passed()
-    (['price.py'], {0: 128})
-    """
-
-    def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False, activity: str = ""):
+    def __init__(self, scope: RecordedFiles, *, counting: bool = False, monitoring: bool = False, activity: str = ""):
         with StandardLibrary():
             import suspectra_recorder.instrumentation.rewriting  # noqa: F401 - before a test has replaced what it needs
 
-        self.cache = cache_folder(scope.root)
+        self.cache = cache_folder(scope.root)  # the cache of instrumented code, empty for none
         cache = CodeCache(self.cache) if self.cache else None
         self.import_hook = ImportHook(scope, cache, counting, monitor=Monitor() if monitoring else None)
-        self.imported: list[Imported] = []
+        self.imported: list[Imported] = []  # what first imports ran, as far as it is not written yet
         self.first_imports = FirstImports(
             self.import_hook, lambda first: self.imported.append((first.path, first.cells))
         )
-        self.activity = Activity(activity)
+        self.activity = Activity(activity)  # what this process is doing
         self.first_imports.entered, self.first_imports.left = self.activity.importing, self.activity.end
 
     def install(self) -> None:

@@ -7,45 +7,25 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     import ast
 
-    from suspectra_recorder.scope import Scope
+    from suspectra_recorder.scope import RecordedFiles
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CASE = re.compile(r"Test|Case")  # in the names of unittest's classes, and of those that others derive from them
 
 
-def take_tests(scope: Scope, files: Iterable[str], folder: str) -> None:
-    r"""Let a scope take files for test modules that have tests of unittest for other files of the workspace.
+def take_tests(scope: RecordedFiles, files: Iterable[str], folder: str) -> None:
+    """Let a scope take files for test modules that have tests of unittest for other files of the workspace.
 
     Such a file may have code of its own, which is not ranked then. One that imports nothing of the workspace has in
     itself what it tests.
-
-    Parameters
-    ----------
-    scope : Scope
-        Of the workspace.
-    files : iterable of str
-        What a runner is asked for, or has loaded; names of tests may follow. Anything else does no harm.
-    folder : str
-        To which they are relative.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.scope import Scope
-    >>> cases = "import unittest\n\nclass Prices(unittest.TestCase):\n    pass\n"
-    >>> for name, text in {"price": "vat = 20\n", "checks": f"import price\n{cases}", "kata": cases}.items():
-    ...     _ = (folder / f"{name}.py").write_text(text)
-    >>> scope = Scope(str(folder))
-    >>> take_tests(scope, ["-q", "checks.py::Prices", "kata.py"], str(folder))
-    >>> [scope.is_test_module(str(folder / name)) for name in ("checks.py", "kata.py")]
-    [True, False]
     """
     for name in dict.fromkeys(file.partition("::")[0] for file in files):
         path = os.path.realpath(os.path.join(folder, name))
@@ -54,14 +34,14 @@ def take_tests(scope: Scope, files: Iterable[str], folder: str) -> None:
             scope.take_as_test(path)
 
 
-def _tests_others(path: str, scope: Scope) -> bool:
+def _tests_others(path: str, scope: RecordedFiles) -> bool:
     try:
         with open(path, "rb") as stream:
             source = stream.read()
     except OSError:
         return False
     with StandardLibrary():
-        from suspectra_recorder.instrumentation.own_syntax import ast
+        from suspectra_recorder.instrumentation.parser_references import ast
     try:
         nodes = list(ast.walk(ast.parse(source, path)))
     except (SyntaxError, ValueError, RecursionError):
@@ -73,7 +53,7 @@ def _tests_others(path: str, scope: Scope) -> bool:
     return any(_is_of_program(found, path, scope) for node in imports for found in _imported(node, path, scope))
 
 
-def _imported(node: ast.Import | ast.ImportFrom, path: str, scope: Scope) -> Iterator[str]:
+def _imported(node: ast.Import | ast.ImportFrom, path: str, scope: RecordedFiles) -> Iterator[str]:
     """The files and folders that an import may lead to, without importing anything."""
     module, level = getattr(node, "module", None), getattr(node, "level", 0)
     folder = os.path.dirname(path)
@@ -85,7 +65,7 @@ def _imported(node: ast.Import | ast.ImportFrom, path: str, scope: Scope) -> Ite
             yield from [spec.origin] if spec.origin else spec.submodule_search_locations or ()
 
 
-def _is_of_program(found: str, path: str, scope: Scope) -> bool:
+def _is_of_program(found: str, path: str, scope: RecordedFiles) -> bool:
     real = os.path.realpath(found)
     ours = real if os.path.isdir(real) else os.path.dirname(real)
     return real != path and scope.contains(ours) and not scope.is_test_code(real)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 K = TypeVar("K", bound=Hashable)
 
@@ -16,21 +16,6 @@ def distinct_names(names: Mapping[K, str]) -> dict[K, str]:
     """Number tests of the same name, from the second one on.
 
     The first one keeps its name: where it is alone, as where a part of the tests runs, it is the same test.
-
-    Parameters
-    ----------
-    names : mapping of hashable to str
-        The name of each test, in the order in which they were collected.
-
-    Returns
-    -------
-    dict of hashable to str
-        A name for each, which no other one has.
-
-    Examples
-    --------
-    >>> distinct_names(dict(enumerate(["print", "len", "print", "print[1]", "print"])))
-    {0: 'print', 1: 'len', 2: 'print[2]', 3: 'print[1]', 4: 'print[3]'}
     """
     taken = set(names.values())
     numbers: dict[str, int] = {}

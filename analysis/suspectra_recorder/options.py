@@ -15,47 +15,16 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """An option.
+    """An option."""
 
-    Parameters
-    ----------
-    name : str
-        The name in code, in snake case.
-    default : bool, int, float, str or tuple of str
-        The default value, whose type is the type of the option.
-    help : str
-        Sentences about what it does, with code in backticks.
-    values : mapping of str to str, optional
-        The possible values, each with a sentence.
-    minimum, maximum : float, optional
-        The range of a number; `minimum` is also the least length of a tuple.
-    flag : str, optional
-        Its name on command lines and in ini files, if it differs from `name`.
-    negative : str, optional
-        Sentence about turning it off, if it is on by default.
-
-    Examples
-    --------
-    >>> children = Option("children", True, "Record the processes that tests start.")
-    >>> children.word, children.pytest_flag, children.pytest_attribute, children.ini_name
-    ('children', '--suspectra-no-children', 'suspectra_no_children', 'suspectra_children')
-
-    Any place can switch a flag, and lists are joined:
-
-    >>> children.combine([None, True, False])
-    False
-    >>> Option("sources", (), "Record other folders too.", flag="source").combine([("lib",), ("shop", "tax")])
-    ('lib', 'shop', 'tax')
-    """
-
-    name: str
-    default: Any
-    help: str
-    values: Mapping[str, str] = MappingProxyType({})
-    minimum: float | None = None
-    maximum: float | None = None
-    flag: str = ""
-    negative: str = ""
+    name: str  # the name in code, in snake case
+    default: Any  # the default value, whose type is the type of the option
+    help: str  # sentences about what it does, with code in backticks
+    values: Mapping[str, str] = MappingProxyType({})  # the possible values, each with a sentence
+    minimum: float | None = None  # the range of a number; `minimum` is also the least length of a tuple
+    maximum: float | None = None  # the range of a number; `minimum` is also the least length of a tuple
+    flag: str = ""  # its name on command lines and in ini files, if it differs from `name`
+    negative: str = ""  # sentence about turning it off, if it is on by default
 
     @property
     def word(self) -> str:
@@ -80,22 +49,7 @@ class Option(NamedTuple):
     def given(self, config: pytest.Config) -> tuple[object, object]:
         """Return the values on pytest's command line and in its ini file.
 
-        Parameters
-        ----------
-        config : pytest.Config
-            What pytest has read so far.
-
-        Returns
-        -------
-        tuple
-            Both values; None for what is not on the command line.
-
-        Examples
-        --------
-        >>> from types import SimpleNamespace
-        >>> config = SimpleNamespace(option=SimpleNamespace(suspectra_counts=True), getini=lambda name: False)
-        >>> next(option for option in OPTIONS if option.name == "counts").given(config)
-        (True, False)
+        Both values; None for what is not on the command line.
         """
         options = getattr(config, "known_args_namespace", config.option)
         value = getattr(options, self.pytest_attribute, None)
@@ -106,15 +60,7 @@ class Option(NamedTuple):
     def combine(self, chosen: Iterable[Any]) -> Any:
         """Combine the values from several places.
 
-        Parameters
-        ----------
-        chosen : iterable
-            The value from each place, by falling priority. None and the empty string mean no value.
-
-        Returns
-        -------
-        bool, str or tuple of str
-            A switch is changed if any place changes it, tuples are concatenated, and otherwise the first value is used.
+        A switch is changed if any place changes it, tuples are concatenated, and otherwise the first value is used.
         """
         values = [value for value in chosen if value is not None and value != ""]
         if isinstance(self.default, bool):
@@ -131,7 +77,7 @@ RECORDERS = MappingProxyType(
         "monitoring": "`sys.monitoring`, on Python 3.12 and newer.",
     }
 )
-"""The ways to record; see :mod:`suspectra_recorder.choice`."""
+"""The ways to record; see :mod:`suspectra_recorder.probe_choice`."""
 
 COUNTS = Option(
     "counts",
@@ -152,7 +98,7 @@ OPTIONS = (
     ),
     RECORDER,
 )
-"""The options of a recording. Each is a field of :class:`suspectra_recorder.settings.Settings`."""
+"""The options of a recording. Each is a field of :class:`suspectra_recorder.settings.RecordingSettings`."""
 
 SUSPECTS = Option(
     "suspects",

@@ -4,35 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _ENDINGS = (".dist-info", ".egg-info")
 _MAX_PACKAGES = 5_000
 
 
 def installed(folders: Iterable[str]) -> dict[str, str]:
-    """Look up the distributions in some folders.
-
-    Parameters
-    ----------
-    folders : iterable of str
-        Such as ``sys.path``; of two folders with the same distribution the first one counts, as for imports.
-
-    Returns
-    -------
-    dict of str to str
-        The versions by name, as the names of their folders have them.
-
-    Examples
-    --------
-    >>> for name in ("attrs-23.2.0.dist-info", "six-1.16.0-py3.12.egg-info", "attrs"):
-    ...     (folder / name).mkdir()
-    >>> installed([str(folder), "/no/such/folder"])
-    {'attrs': '23.2.0', 'six': '1.16.0'}
-    """
+    """Look up the distributions in some folders."""
     found: dict[str, str] = {}
     for folder in folders:
         try:

@@ -2,70 +2,34 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
 
-class Progress:
+class ProgressWriter:
     """Appends lines to a file: ``{"tests": 817}`` after collection, ``{"failed": false}`` when a test ends.
 
     ``{"trouble": "no tests were found"}`` says why the tests will not complete. Every process of a run appends its own
     lines. Errors of writing are ignored.
-
-    Parameters
-    ----------
-    path : str
-        An existing file; empty to report nothing.
-
-    Examples
-    --------
-    >>> path = folder / "progress"
-    >>> path.touch()
-    >>> progress = Progress(str(path))
-    >>> progress.collected(2)
-    >>> progress.ended(failed=False)
-    >>> progress.trouble("the test process was killed")
-    >>> print(path.read_text(), end="")
-    {"tests": 2}
-    {"failed": false}
-    {"trouble": "the test process was killed"}
     """
 
     def __init__(self, path: str):
         self._path = path
 
     def collected(self, tests: int) -> None:
-        """Report how many tests will run.
-
-        Parameters
-        ----------
-        tests : int
-            The number of tests.
-        """
+        """Report how many tests will run."""
         self._add({"tests": tests})
 
     def ended(self, failed: bool) -> None:
-        """Report that a test ended.
-
-        Parameters
-        ----------
-        failed : bool
-            Whether it failed.
-        """
+        """Report that a test ended."""
         self._add({"failed": failed})
 
     def trouble(self, text: str) -> None:
-        """Report that the tests will not complete.
-
-        Parameters
-        ----------
-        text : str
-            The reason, for the user.
-        """
+        """Report that the tests will not complete."""
         self._add({"trouble": text})
 
     def _add(self, event: dict[str, int | bool | str]) -> None:

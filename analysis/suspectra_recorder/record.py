@@ -5,70 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.log.stack import Stack
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @dataclass(frozen=True)
 class TestRecord:
-    """The outcome of a test, for its frame.
-
-    Parameters
-    ----------
-    name : str
-        pytest's node id, or the name in another runner.
-    verdict : str
-        The value of a `suspectra.evidence.evidence.Verdict`.
-    phases : mapping of str to str
-        The outcomes of setup, call and teardown, as far as they ran.
-    message : str
-        The first line of a failure.
-    seconds : float
-        Duration of all attempts, as measured by the runner.
-    location : tuple of (str, int), optional
-        The file and the line, counted from 1; None if it is outside the workspace.
-    flaky : bool
-        Whether an earlier attempt ended differently.
-    shares : tuple of str
-        Names of shared rows on which it depends; see `Recorder.share`.
-    stack : Stack, optional
-        Where it failed.
-
-    Examples
-    --------
-    >>> record = TestRecord("test_total", "failed", {"call": "failed"}, "assert 3 == 4", seconds=0.0123456789)
-    >>> head = record.head(ended=1700000000000000000)
-    >>> head["verdict"], head["seconds"], head["time"]
-    ('failed', 0.012346, 1700000000000000000)
-    """
+    """The outcome of a test, for its frame."""
 
     __test__ = False
 
-    name: str
-    verdict: str
+    name: str  # pytest's node id, or the name in another runner
+    verdict: str  # the value of a `suspectra.evidence.evidence.Verdict`
+    # the outcomes of setup, call and teardown, as far as they ran
     phases: Mapping[str, str] = field(default_factory=dict)
-    message: str = ""
-    seconds: float = 0.0
+    message: str = ""  # the first line of a failure
+    seconds: float = 0.0  # duration of all attempts, as measured by the runner
+    # the file and the line, counted from 1; None if it is outside the workspace
     location: tuple[str, int] | None = None
-    flaky: bool = False
-    shares: tuple[str, ...] = ()
-    stack: Stack | None = None
+    flaky: bool = False  # whether an earlier attempt ended differently
+    shares: tuple[str, ...] = ()  # names of shared rows on which it depends; see `Recorder.share`
+    stack: Stack | None = None  # where it failed
 
     def head(self, ended: int) -> dict[str, object]:
-        """Make the JSON of the frame.
-
-        Parameters
-        ----------
-        ended : int
-            When the test ended, in nanoseconds since the epoch.
-
-        Returns
-        -------
-        dict of str to object
-            An object that JSON can represent.
-        """
+        """Make the JSON of the frame."""
         return {
             "name": self.name,
             "verdict": self.verdict,

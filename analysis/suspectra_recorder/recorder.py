@@ -5,124 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from suspectra_recorder.child_process_merge import ChildProcessMerge
-from suspectra_recorder.children import CHILDREN, Children
-from suspectra_recorder.early import EarlyStart
+from suspectra_recorder.children.merge import ChildProcessMerge
+from suspectra_recorder.children.processes import CHILDREN, ChildrenOfTests
+from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hooks import Hooks
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.imports import bits
+from suspectra_recorder.instrumentation.library_references import json, os, sys, time
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
-from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import FrameKind, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
-from suspectra_recorder.log_of_run import LogOfRun
 from suspectra_recorder.record import TestRecord
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.run_log import LogOfRun
+from suspectra_recorder.scope import RecordedFiles
 from suspectra_recorder.settings import FOLDER
-from suspectra_recorder.unseen import imported_from_elsewhere, modules_before, reason
+from suspectra_recorder.unrecorded_modules import imported_from_elsewhere, modules_before, reason
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class Recorder:
-    r"""Records one process.
+    """Records one process.
 
-    Parameters
-    ----------
-    scope : Scope
-        The files to record.
-    run : str
-        The run of this process.
-    worker : str
-        The name of this process within the run, empty if it is the only one.
-    about : mapping, optional
-        Further facts about the run, for readers.
-    counting : bool
-        Count how often probes are passed.
-    monitoring : bool
-        Watch probes by ``sys.monitoring``, which must be available.
-    early : EarlyStart, optional
-        Hooks that were installed before; this recorder continues with them.
-    later : bool
-        Whether the log is opened only by `open_log`, in the process that runs the tests.
-    activity : str, optional
-        A file in which the process notes what it is doing, unless an early start does so.
-
-    Raises
-    ------
-    RecordingError
-        When the workspace is not writable.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.sections import SectionReader
-    >>> recorder = Recorder(Scope(str(folder)), "8f3a")
-    >>> recorder.start()
-    >>> recorder.record_children()
-    >>> recorder.collected({"test_price.py": ["test_price.py::test_vat"]}, tried=[""])
-    >>> recorder.not_collected(CollectionError("test_tax.py", "NameError", "rate"))
-    >>> number = recorder.file_without_probes("test_price.py", "9b5e", b"")
-
-    What runs after a test began belongs to it:
-
-    >>> code = recorder.hook.code("price.py", "price.py", b"vat = 20\nprice = 100 + vat\n")
-    >>> recorder.begin()
-    >>> exec(code, {})
-    >>> recorder.passed()
-    {1: 192}
-    >>> name = recorder.share(recorder.passed())
-    >>> recorder.test(TestRecord("test_price.py::test_vat", "passed", shares=(name,)), files=[number])
-    >>> recorder.passed()
-    {}
-
-    A test may be run again, be interrupted, or die with its process:
-
-    >>> recorder.begin()
-    >>> recorder.setup_done()
-    >>> exec(code, {})
-    >>> recorder.restart_attempt()
-    >>> recorder.passed()
-    {}
-    >>> recorder.discard()
-    >>> recorder.lost(TestRecord("test_price.py::test_crash", "failed"))
-    >>> exec(code, {})
-    >>> recorder.outside()
-    >>> recorder.problem("price.py", "line 3", "it was changed while the tests ran", "record again")
-    >>> recorder.stop()
-
-    A process that waits opens its log later:
-
-    >>> later = Recorder(Scope(str(folder)), "8f3a", later=True)
-    >>> later.open_log()
-    >>> later.stop()
-
-    >>> reader = SectionReader()
-    >>> with open(recorder.log.path, "rb") as stream:
-    ...     reader.read(stream.read())
-    >>> section, = reader.sections
-    >>> [test.name for test in section.tests], len(section.outside), len(section.shared)
-    (['test_price.py::test_vat', 'test_price.py::test_crash'], 1, 1)
-    >>> [str(error) for error in section.errors], len(section.problems)
-    (['NameError: rate (in test_tax.py)'], 1)
+    Raises RecordingError when the workspace is not writable.
     """
 
     def __init__(
         self,
-        scope: Scope,
+        scope: RecordedFiles,
         run: str,
-        worker: str = "",
+        worker: str = "",  # the name of this process within the run, empty if it is the only one
         about: Mapping[str, object] | None = None,
         *,
         counting: bool = False,
         monitoring: bool = False,
         early: EarlyStart | None = None,
-        later: bool = False,
-        activity: str = "",
+        later: bool = False,  # whether the log is opened only by `open_log`, in the process that runs the tests
+        activity: str = "",  # a file in which the process notes what it is doing, unless an early start does so
     ):
-        self.scope = scope
+        self.scope = scope  # the files to record
         self.tests = 0
         self.errors: list[CollectionError] = []
         self._began = time.process_time()
@@ -145,13 +69,7 @@ class Recorder:
         self._report_scope()
 
     def start(self, *, launched: bool = False) -> None:
-        """Start instrumenting, and report modules that were imported before without probes.
-
-        Parameters
-        ----------
-        launched : bool
-            Whether `suspectra record` started this process.
-        """
+        """Start instrumenting, and report modules that were imported before without probes."""
         known = {file.path for file in self.hook.files} | set(self.hook.guard.failures)
         for module, path, name in modules_before(self.scope):
             if name not in known:
@@ -177,7 +95,7 @@ class Recorder:
             "cache": self._hooks.cache,
         }
         try:
-            children = Children(self.scope.root, settings, self.hook.counting)
+            children = ChildrenOfTests(self.scope.root, settings, self.hook.counting)
             self._child_merge = ChildProcessMerge(self.hook, self.imports, children, self._imported.append)
         except (OSError, RecordingError) as error:
             cause = f"processes that tests start are not recorded: {getattr(error, 'strerror', None) or error}"
@@ -205,13 +123,7 @@ class Recorder:
         self.log.report_failure()
 
     def outside(self, *, at_the_end: bool = False) -> None:
-        """Record what ran since the last harvest as code outside tests.
-
-        Parameters
-        ----------
-        at_the_end : bool
-            Whether the run is over; then running children count too.
-        """
+        """Record what ran since the last harvest as code outside tests."""
         if self._child_merge is not None:
             self._child_merge.outside(everything=at_the_end)
         touched, bits = self.hook.harvest()
@@ -252,15 +164,7 @@ class Recorder:
             self._child_merge.discard()
 
     def test(self, record: TestRecord, files: Iterable[int] = ()) -> None:
-        """Record a test, with what ran since the last harvest.
-
-        Parameters
-        ----------
-        record : TestRecord
-            The outcome of the test.
-        files : iterable of int
-            The indices of further files on which it depends.
-        """
+        """Record a test, with what ran since the last harvest."""
         head = {**record.head(self.log.now()), "cpu": round(time.process_time() - self._began, 6)}
         if self._child_merge is not None:
             self._child_merge.end()
@@ -271,13 +175,7 @@ class Recorder:
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:
-        """Record a test without rows, because its process died.
-
-        Parameters
-        ----------
-        record : TestRecord
-            The outcome of the test.
-        """
+        """Record a test without rows, because its process died."""
         self.log.write(FrameKind.TEST, with_json(record.head(self.log.now()), pack_rows([], b"")))
 
     def collected(self, files: Mapping[str, Iterable[str]], tried: Iterable[str]) -> None:
@@ -285,13 +183,6 @@ class Recorder:
         dropped.
 
         Older collection errors are dropped too, if this run tried to collect the same nodes.
-
-        Parameters
-        ----------
-        files : mapping of str to iterable of str
-            The names of the tests by file.
-        tried : iterable of str
-            The node ids of all that the run tried to collect.
         """
         self._collected = {file: frozenset(tests) for file, tests in files.items()}, frozenset(tried)
         self._write_collected(*self._collected)
@@ -300,57 +191,25 @@ class Recorder:
         self.log.write(FrameKind.SCOPE, WholeFiles(self.log.now(), names, tried).payload())
 
     def not_collected(self, error: CollectionError) -> None:
-        """Record a collection error.
-
-        Parameters
-        ----------
-        error : CollectionError
-            The error; its time is set.
-        """
+        """Record a collection error."""
         self.log.write(FrameKind.ERROR, json.dumps(replace(error, time=self.log.now()).as_dict()).encode())
         self.errors.append(error)
 
     def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
-        """Add a file without probes on which tests depend.
-
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace, with forward slashes.
-        digest : str
-            SHA-256 of the source, hexadecimal.
-        source_map : bytes
-            A map without probes.
-
-        Returns
-        -------
-        int
-            Its index.
-        """
+        """Add a file without probes on which tests depend."""
         return self.hook.add(LoadedFile(path, digest, [], source_map, traced=False))
 
     def passed(self) -> dict[int, int]:
         """Return what ran since the last harvest, without resetting it.
 
-        Returns
-        -------
-        dict of int to int
-            The cells of each source as bits, the first cell in the highest bit, by the index of the source.
+        The cells of each source as bits, the first cell in the highest bit, by the index of the source.
         """
         return self.hook.passed()
 
     def share(self, passed: Mapping[int, int]) -> str:
         """Record rows that a test shares with others.
 
-        Parameters
-        ----------
-        passed : mapping of int to int
-            A result of `passed`.
-
-        Returns
-        -------
-        str
-            Its name in the recording; empty if nothing ran.
+        Its name in the recording; empty if nothing ran.
         """
         if not passed:
             return ""
@@ -364,13 +223,7 @@ class Recorder:
         return pack_rows(list(passed), b"".join(parts))
 
     def _write_imports(self) -> list[int]:
-        """Record what first imports ran since the last call; it belongs to no test.
-
-        Returns
-        -------
-        list of int
-            The indices of the imported modules.
-        """
+        """Record what first imports ran since the last call; it belongs to no test."""
         if not self._imported:
             return []
         self._write_files()
@@ -398,19 +251,7 @@ class Recorder:
         return pack_rows([*touched, *more], bits[:size] + none + bits[size:])
 
     def problem(self, file: str, place: str, cause: str, cure: str) -> None:
-        """Record a problem.
-
-        Parameters
-        ----------
-        file : str
-            The name of the file with the problem.
-        place : str
-            The place in the file; may be empty.
-        cause : str
-            What is wrong.
-        cure : str
-            What to do about it.
-        """
+        """Record a problem."""
         self.log.problem(json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
 
     def _complete(self, at: int) -> int:
@@ -485,7 +326,7 @@ def _modified(path: str) -> int:
         return 0
 
 
-def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool, activity: str) -> Hooks:
+def _hooks(scope: RecordedFiles, early: EarlyStart | None, *, counting: bool, monitoring: bool, activity: str) -> Hooks:
     """The hooks of an early start if they fit, else new ones."""
     if early is None:
         return Hooks(scope, counting=counting, monitoring=monitoring, activity=activity)

@@ -7,10 +7,10 @@ import importlib.machinery
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__", "__pypackages__"})
 _BUILD_TREES = frozenset({"build", "dist"})
@@ -19,43 +19,12 @@ _CALLED_LIKE_TESTS = re.compile(r"(tests?.*|.*tests?)\.py")
 _WILD = re.compile(r"[*?\[]")
 
 
-class Scope:
+class RecordedFiles:
     """Decides about each file that is imported.
 
     Files of the workspace are recorded, except those in virtual environments, hidden folders, installed packages and
     build folders; also everything that `sources` names. Test modules and conftest files are recorded only with
     `include_tests`. Other files with ``test`` in their paths are recorded.
-
-    Parameters
-    ----------
-    root : str
-        The workspace.
-    sources : iterable of str
-        Further folders or names of importable packages to record.
-    include_tests : bool
-        Whether to record test modules and conftest files too.
-    patterns : iterable of str
-        pytest's ``python_files``, see :func:`test_patterns`.
-
-    Examples
-    --------
-    >>> for name in ("shop/cart.py", "tests/test_cart.py", "tests/helpers.py", "node_modules/tool.py"):
-    ...     (folder / name).parent.mkdir(exist_ok=True)
-    ...     (folder / name).touch()
-    >>> scope = Scope(str(folder))
-    >>> scope(str(folder / "shop" / "cart.py"))
-    'shop/cart.py'
-    >>> print(scope(str(folder / "node_modules" / "tool.py")), scope(str(folder / "tests" / "test_cart.py")))
-    None None
-    >>> scope.name(str(folder / "tests" / "helpers.py"))
-    'tests/helpers.py'
-    >>> scope.is_test_module("helpers.py"), scope.is_test_code(str(folder / "tests" / "helpers.py"))
-    (False, True)
-    >>> scope.contains(str(folder / "shop")), scope.contains(str(folder / "node_modules"))
-    (True, False)
-    >>> scope.take_as_test(str((folder / "shop" / "cart.py").resolve()))
-    >>> print(scope(str(folder / "shop" / "cart.py")))
-    None
     """
 
     def __init__(
@@ -66,9 +35,9 @@ class Scope:
         include_tests: bool = False,
         patterns: Iterable[str] = ("test_*.py", "*_test.py"),
     ):
-        self.root = os.path.realpath(root)
-        self.include_tests = include_tests
-        self.patterns = tuple(patterns)
+        self.root = os.path.realpath(root)  # the workspace
+        self.include_tests = include_tests  # whether to record test modules and conftest files too
+        self.patterns = tuple(patterns)  # pytest's `python_files`, see test_patterns
         self._matches = [("/" in pattern, _matcher(pattern)) for pattern in self.patterns]
         self.given = tuple(sources)
         self.missing: list[str] = []  # sources that could not be found
@@ -92,18 +61,7 @@ class Scope:
         return name
 
     def name(self, path: str) -> str | None:
-        """Return a path relative to the workspace, None if it is outside.
-
-        Parameters
-        ----------
-        path : str
-            Absolute; links are followed.
-
-        Returns
-        -------
-        str or None
-            With forward slashes, such as ``src/cart.py``.
-        """
+        """Return a path relative to the workspace, None if it is outside."""
         return self._name(os.path.realpath(path))
 
     def _name(self, real: str) -> str | None:
@@ -114,15 +72,7 @@ class Scope:
     def is_test_module(self, path: str) -> bool:
         """Whether pytest considers the file a test module or a conftest.
 
-        Parameters
-        ----------
-        path : str
-            Absolute.
-
-        Returns
-        -------
-        bool
-            True if one of `patterns` matches, or it is a conftest.
+        True if one of `patterns` matches, or it is a conftest.
         """
         base = os.path.basename(path)
         if base == "conftest.py":
@@ -131,13 +81,7 @@ class Scope:
         return any(matches(os.path.normcase(full if whole else base)) for whole, matches in self._matches)
 
     def take_as_test(self, path: str) -> None:
-        """Take a file for a test module, whatever it is called.
-
-        Parameters
-        ----------
-        path : str
-            Absolute, without links.
-        """
+        """Take a file for a test module, whatever it is called."""
         pattern = _pattern_of(path)
         self.patterns = (*self.patterns, pattern)
         self._matches.append((True, _matcher(pattern)))
@@ -148,16 +92,6 @@ class Scope:
 
         A folder of tests is called like one (:func:`is_test_folder`), and has a test module or a conftest somewhere
         below it.
-
-        Parameters
-        ----------
-        path : str
-            Absolute; links are followed.
-
-        Returns
-        -------
-        bool
-            Also True for helpers of tests in such a folder.
         """
         real = os.path.realpath(path)
         if self.is_test_module(real):
@@ -187,15 +121,7 @@ class Scope:
     def contains(self, folder: str) -> bool:
         """Whether files in this folder are the project's own.
 
-        Parameters
-        ----------
-        folder : str
-            Absolute.
-
-        Returns
-        -------
-        bool
-            True if files in it are recorded.
+        True if files in it are recorded.
         """
         wanted = self._folders.get(folder)
         if wanted is None:
@@ -207,23 +133,7 @@ class Scope:
     def files_below(self, folder: str) -> Iterator[str]:
         """The files in a folder and in those below it that are the project's own.
 
-        Parameters
-        ----------
-        folder : str
-            Absolute. Links to folders are not followed.
-
-        Yields
-        ------
-        str
-            Absolute, in no particular order.
-
-        Examples
-        --------
-        >>> (folder / ".tox").mkdir()
-        >>> for name in ("cart.py", ".tox/tool.py"):
-        ...     (folder / name).touch()
-        >>> [os.path.basename(path) for path in Scope(str(folder)).files_below(str(folder.resolve()))]
-        ['cart.py']
+        Absolute, in no particular order.
         """
         for at, folders, names in os.walk(folder):
             folders[:] = [name for name in folders if self.contains(os.path.join(at, name))]
@@ -245,24 +155,7 @@ class Scope:
 
 
 def is_test_folder(name: str) -> bool:
-    """Whether a folder is called like one of tests.
-
-    Parameters
-    ----------
-    name : str
-        Its own name.
-
-    Returns
-    -------
-    bool
-        True for ``test``, ``tests``, ``unittests`` and ``integration_tests``; False for ``contest`` and ``pytest``.
-
-    Examples
-    --------
-    >>> names = ("test", "_test", "unittests", "cart-tests", "latest", "pytest", "testing")
-    >>> [name for name in names if is_test_folder(name)]
-    ['test', '_test', 'unittests', 'cart-tests']
-    """
+    """Whether a folder is called like one of tests."""
     return _TEST_FOLDER.fullmatch(name) is not None
 
 
@@ -275,25 +168,6 @@ def test_patterns(python_files: Iterable[str], arguments: Iterable[str], folder:
 
     A file that is named is collected whatever it is called. If it is called like tests it has nothing else, as
     ``tests/tests.py``. Others, such as ``kata.py``, may be what is tested, too.
-
-    Parameters
-    ----------
-    python_files : iterable of str
-        pytest's option of this name.
-    arguments : iterable of str
-        Of pytest; options among them do no harm.
-    folder : str
-        To which they are relative.
-
-    Returns
-    -------
-    list of str
-        For `Scope`.
-
-    Examples
-    --------
-    >>> test_patterns(["test_*.py"], ["kata.py", "checks/tests.py::Price::test_total"], "/shop")
-    ['test_*.py', '/shop/checks/tests.py']
     """
     patterns = list(python_files)
     for argument in arguments:

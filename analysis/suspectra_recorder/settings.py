@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import asdict, dataclass, field
 
-from suspectra_recorder.instrumentation.own import json, os, sys
+from suspectra_recorder.instrumentation.library_references import json, os, sys
 
 VARIABLE = "SUSPECTRA_RECORD"
 """The environment variable that switches the plugin on; its value is the settings as JSON."""
@@ -33,108 +33,39 @@ RECORDING = "recording"
 def recording_folder(workspace: str) -> str:
     """Return the folder of a workspace's recording.
 
-    Parameters
-    ----------
-    workspace : str
-        The folder.
-
-    Returns
-    -------
-    str
-        It may not exist.
-
-    Examples
-    --------
-    >>> recording_folder("shop").split(os.sep)
-    ['shop', '.suspectra', 'recording']
+    It may not exist.
     """
     return os.path.join(workspace, FOLDER, RECORDING)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to record.
+class RecordingSettings:
+    """How to record."""
 
-    Parameters
-    ----------
-    workspace : str
-        Absolute path; empty for pytest's rootdir.
-    sources : tuple of str
-        Folders and packages to record besides the workspace.
-    include_tests : bool
-        Record test modules and conftest files too.
-    counts : bool
-        Count how often branches are taken.
-    children : bool
-        Record the processes that tests start.
-    recorder : str
-        One of :data:`suspectra_recorder.options.RECORDERS`, empty if none was chosen.
-    by_module : bool
-        Whether pytest was started as a module, by ``python -m``; workers of pytest-xdist learn it in this way.
-    run : str
-        Identifies the run; the same for all its processes.
-    status : str
-        A file to which each process appends a line at its end; empty for none.
-    selection : str
-        A file with the tests that need not run; empty to run all.
-    progress : str
-        A file to which a line is appended for each test that ends; empty for none.
-    activity : str
-        A file in which the process notes what it is doing; empty for none.
-    channel : int
-        The descriptor of a socket. The process collects the tests and runs those that it is asked for there; -1 for
-        a process that runs its tests by itself.
-    environment : dict of str to (str or None)
-        The former values of the environment variables that were changed.
-
-    Examples
-    --------
-    >>> settings = Settings("/work/shop", sources=("lib",), counts=True)
-    >>> Settings.from_json(settings.to_json()) == settings
-    True
-    >>> Settings.from_json("1") == Settings()
-    True
-    """
-
-    workspace: str = ""
-    sources: tuple[str, ...] = ()
-    include_tests: bool = False
-    counts: bool = False
-    children: bool = True
-    recorder: str = ""
+    workspace: str = ""  # absolute path; empty for pytest's rootdir
+    sources: tuple[str, ...] = ()  # folders and packages to record besides the workspace
+    include_tests: bool = False  # record test modules and conftest files too
+    counts: bool = False  # count how often branches are taken
+    children: bool = True  # record the processes that tests start
+    recorder: str = ""  # one of suspectra_recorder.options.RECORDERS, empty if none was chosen
+    # whether pytest was started as a module, by `python -m`; workers of pytest-xdist learn it in this way
     by_module: bool = False
-    run: str = ""
-    status: str = ""
-    selection: str = ""
-    progress: str = ""
-    activity: str = ""
-    channel: int = -1
+    run: str = ""  # identifies the run; the same for all its processes
+    status: str = ""  # a file to which each process appends a line at its end; empty for none
+    selection: str = ""  # a file with the tests that need not run; empty to run all
+    progress: str = ""  # a file to which a line is appended for each test that ends; empty for none
+    activity: str = ""  # a file in which the process notes what it is doing; empty for none
+    channel: int = -1  # the descriptor of a socket
+    # the former values of the environment variables that were changed
     environment: dict[str, str | None] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """Encode the settings for :data:`VARIABLE`.
-
-        Returns
-        -------
-        str
-            JSON for :meth:`from_json`.
-        """
+        """Encode the settings for :data:`VARIABLE`."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Settings:
-        """Parse the value of :data:`VARIABLE`; anything that is not a JSON object means the defaults.
-
-        Parameters
-        ----------
-        text : str
-            The value of the variable.
-
-        Returns
-        -------
-        Settings
-            The settings; unknown fields are ignored.
-        """
+    def from_json(cls, text: str) -> RecordingSettings:
+        """Parse the value of :data:`VARIABLE`; anything that is not a JSON object means the defaults."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError):
@@ -145,35 +76,13 @@ class Settings:
         return cls(**{**known, "sources": tuple(known.get("sources", ()))})
 
 
-def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
-    """Change an environment so that every pytest, or every process with unittest, started in it records.
-
-    Parameters
-    ----------
-    settings : Settings
-        How to record.
-    environ : mapping of str to str
-        Changed in place.
-    unittest : bool, optional
-        Whether unittest is recorded rather than pytest.
-
-    Returns
-    -------
-    Settings
-        With the former values of the variables that were changed.
-
-    Examples
-    --------
-    >>> environ = {"PYTEST_ADDOPTS": "-q"}
-    >>> settings = inject_env(Settings("/work/shop"), environ)
-    >>> environ["PYTEST_ADDOPTS"], settings.environment["PYTEST_ADDOPTS"]
-    ('-p suspectra_bootstrap -q', '-q')
-    >>> Settings.from_json(environ[VARIABLE]).workspace
-    '/work/shop'
-    """
+def inject_env(
+    settings: RecordingSettings, environ: MutableMapping[str, str], *, unittest: bool = False
+) -> RecordingSettings:
+    """Change an environment so that every pytest, or every process with unittest, started in it records."""
     names = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
     former = settings.environment or {name: environ.get(name) for name in names}
-    settings = Settings(**{**asdict(settings), "sources": settings.sources, "environment": former})
+    settings = RecordingSettings(**{**asdict(settings), "sources": settings.sources, "environment": former})
     environ[VARIABLE] = settings.to_json()
     environ["PYTHONPATH"] = _joined(os.pathsep, BOOTSTRAP_FOLDER, former["PYTHONPATH"])
     if unittest:
@@ -185,68 +94,21 @@ def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittes
 
 
 def every_pytest(workspace: str, python: str) -> dict[str, str]:
-    """Return the environment in which every pytest that runs in a workspace is recorded, whoever starts it.
-
-    Parameters
-    ----------
-    workspace : str
-        Absolute path.
-    python : str
-        The interpreter that runs Suspectra, to show the first suspects.
-
-    Returns
-    -------
-    dict of str to str
-        Variables to set; PYTHONPATH is to be put before the one that is there.
-
-    Examples
-    --------
-    >>> every_pytest("/work/shop", "/opt/suspectra/bin/python")["SUSPECTRA_WORKSPACE"]
-    '/work/shop'
-    """
+    """Return the environment in which every pytest that runs in a workspace is recorded, whoever starts it."""
     return {"PYTHONPATH": BOOTSTRAP_FOLDER, WORKSPACE_VARIABLE: workspace, PYTHON_VARIABLE: python}
 
 
 def record_here(environ: MutableMapping[str, str]) -> None:
-    """Record the pytest of this process, which an environment of :func:`every_pytest` asks for.
-
-    Parameters
-    ----------
-    environ : mapping of str to str
-        Changed in place, so that :func:`remove_env` leaves nothing for the processes that tests start.
-
-    Examples
-    --------
-    >>> environ = every_pytest("/work/shop", "python3")
-    >>> record_here(environ)
-    >>> settings = Settings.from_json(environ[VARIABLE])
-    >>> settings.workspace, settings.environment["PYTHONPATH"]
-    ('/work/shop', None)
-    """
+    """Record the pytest of this process, which an environment of :func:`every_pytest` asks for."""
     workspace = os.path.realpath(environ.pop(WORKSPACE_VARIABLE))
     entries = environ.pop("PYTHONPATH", "").split(os.pathsep)
     if left := os.pathsep.join(entry for entry in entries if entry != BOOTSTRAP_FOLDER):
         environ["PYTHONPATH"] = left
-    inject_env(Settings(workspace=workspace), environ)
+    inject_env(RecordingSettings(workspace=workspace), environ)
 
 
-def remove_env(settings: Settings, environ: MutableMapping[str, str]) -> None:
-    """Undo :func:`inject_env`, so that processes of the tests do not record into the same folder.
-
-    Parameters
-    ----------
-    settings : Settings
-        The result of :func:`inject_env`.
-    environ : mapping of str to str
-        Changed in place.
-
-    Examples
-    --------
-    >>> environ = {"PYTEST_ADDOPTS": "-q"}
-    >>> remove_env(inject_env(Settings("/work/shop"), environ), environ)
-    >>> environ
-    {'PYTEST_ADDOPTS': '-q'}
-    """
+def remove_env(settings: RecordingSettings, environ: MutableMapping[str, str]) -> None:
+    """Undo :func:`inject_env`, so that processes of the tests do not record into the same folder."""
     environ.pop(VARIABLE, None)
     for name, value in settings.environment.items():
         if value is None:

@@ -8,31 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suspectra.altered_runs import COMMAND, BeforeCommand
-from suspectra.errors import Problem, UsageError
-from suspectra.localization import evidence_options, technique_options
+from suspectra.base.errors import Problem, UsageError
+from suspectra.cli.altered_runs import COMMAND, BeforeCommand
+from suspectra.cli.localization import evidence_options, technique_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.localization import RankingOptions
+    from suspectra.cli.localization import RankingOptions
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line.
-
-    Parameters
-    ----------
-    cli : click.Group
-        The group of all commands.
-
-    Examples
-    --------
-    >>> group = click.Group()
-    >>> register(group)
-    >>> list(group.commands)
-    ['mcp']
-    """
+    """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand, options_metavar="[OPTIONS] [-- pytest ...]")
     @evidence_options

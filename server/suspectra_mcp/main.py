@@ -9,32 +9,18 @@ from pathlib import Path
 
 from typing_extensions import Unpack
 
-from suspectra.localization import RankingOptions
+from suspectra.cli.localization import RankingOptions
 from suspectra_mcp.permission import Act, Permissions
-from suspectra_mcp.running import Commands
-from suspectra_mcp.tools import Workspace, make_server
+from suspectra_mcp.running import AgentCommands
+from suspectra_mcp.tools import AgentWorkspace, make_server
 
 
 def serve(
     workspace: Path, command: Sequence[str], *, trusted: bool, experiments: bool, **chosen: Unpack[RankingOptions]
 ) -> None:
-    """Serve until the client ends.
-
-    Parameters
-    ----------
-    workspace : Path
-        The project's folder.
-    command : sequence of str
-        What runs its tests, as the user would type it; if it is empty, pytest, as in the last recorded run.
-    trusted : bool
-        Whether its tests may run without a question.
-    experiments : bool
-        Whether they may also run altered without a question.
-    **chosen
-        Which evidence to rank, and by what technique.
-    """
+    """Serve until the client ends."""
     root = Path(os.path.realpath(workspace))
     granted = {act for act, given in ((Act.TESTS, trusted), (Act.ALTERED, trusted and experiments)) if given}
     permissions = Permissions(root, command, granted)
-    commands = Commands(root, command, permissions.trust)
-    asyncio.run(make_server(Workspace(root, **chosen), commands, permissions).run_stdio_async())
+    commands = AgentCommands(root, command, permissions.trust)
+    asyncio.run(make_server(AgentWorkspace(root, **chosen), commands, permissions).run_stdio_async())

@@ -15,7 +15,7 @@ from mcp.server.mcpserver.resolve import Elicit
 from mcp_types import ClientCapabilities, ElicitationCapability
 from pydantic import BaseModel, Field
 
-from suspectra.output.bounded import MAX_PROBLEM, as_data
+from suspectra.output.agents.bounded import MAX_PROBLEM, as_data
 from suspectra.recording.pytest_command import pytest_words
 from suspectra_server.session.trust import Trust
 
@@ -46,26 +46,11 @@ _OPTIONS = {Act.TESTS: "--trusted", Act.ALTERED: "--trusted --experiments"}
 
 
 class Permissions:
-    """What the user allows.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    command : sequence of str
-        What runs its tests; if it is empty, pytest, as in the last recorded run.
-    granted : set of Act
-        What was allowed on the command line.
-
-    Attributes
-    ----------
-    trust : Trust
-        Granted once tests may be run.
-    """
+    """What the user allows."""
 
     def __init__(self, root: Path, command: Sequence[str], granted: set[Act]):
         self._root, self._command, self._granted = root, command, set(granted)
-        self.trust = Trust(trusting=True)
+        self.trust = Trust(trusting=True)  # granted once tests may be run
         self.trust.granted = Act.TESTS in granted
 
     async def tests(self, context: Context) -> Permission | Elicit[Permission]:
@@ -92,17 +77,7 @@ class Permissions:
     def settle(self, act: Act, answer: ElicitationResult[Permission]) -> None:
         """Keep what the user said.
 
-        Parameters
-        ----------
-        act : Act
-            What was asked for.
-        answer : ElicitationResult of Permission
-            The answer, or that there is none.
-
-        Raises
-        ------
-        ToolError
-            When the user does not allow it.
+        Raises ToolError when the user does not allow it.
         """
         if not (isinstance(answer, AcceptedElicitation) and answer.data.allow):
             raise ToolError("The user does not allow this. Go on without it.")

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from suspectra.cancellation import Token
-from suspectra.output.bounded import as_data, refusal
-from suspectra.processes.events import Ended, Output, TestProgress, Trouble
-from suspectra.processes.runner import Program, Streams
+from suspectra.base.cancellation import Token
+from suspectra.output.agents.bounded import as_data, refusal
+from suspectra.processes.events import Output, ProgramEnded, TestProgress, Trouble
+from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.recording.endings import in_words
 from suspectra.recording.pytest_command import pytest_words
-from suspectra_server.session.processes import SUSPECTRA, environment, events_of
+from suspectra_server.session.tests.processes import SUSPECTRA, environment, events_of
 from suspectra_server.session.trust import Trust
 
 USAGE = 2
@@ -30,54 +30,21 @@ Notify = Callable[[TestProgress], Awaitable[None]]
 
 
 class Ran(NamedTuple):
-    """How a command ended.
+    """How a command ended."""
 
-    Parameters
-    ----------
-    status : int
-        The exit status.
-    trouble : str
-        Why not all tests were run; empty if they were.
-    """
-
-    status: int
-    trouble: str
+    status: int  # the exit status
+    trouble: str  # why not all tests were run; empty if they were
 
 
-class Commands:
-    """Runs Suspectra's own commands in a workspace.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    command : sequence of str
-        What runs its tests; if it is empty, pytest, as in the last recorded run.
-    trust : Trust
-        Whether they may run.
-    """
+class AgentCommands:
+    """Runs Suspectra's own commands in a workspace."""
 
     def __init__(self, root: Path, command: Sequence[str], trust: Trust):
         self._root, self._command, self._trust = root, tuple(command), trust
         self._one = asyncio.Lock()  # tests of one workspace disturb each other
 
     async def record(self, tests: Sequence[str], *, all_tests: bool, notify: Notify) -> Ran:
-        """Run tests and record them.
-
-        Parameters
-        ----------
-        tests : sequence of str
-            Their names; empty for those that failed and those that changes can affect.
-        all_tests : bool
-            Run all of them, if none is named.
-        notify : callable
-            Given the progress.
-
-        Returns
-        -------
-        Ran
-            How it ended.
-        """
+        """Run tests and record them."""
         async with self._one:
             with ScratchFolder() as scratch:
                 progress = scratch / "progress"
@@ -92,7 +59,7 @@ class Commands:
                 program = await self._program(["record", *options], Streams.EVENTS, progress)
                 return await self._recorded(program, notify)
 
-    async def _recorded(self, program: Program, notify: Notify) -> Ran:
+    async def _recorded(self, program: CommandToRun, notify: Notify) -> Ran:
         last: list[str] = []
         trouble, token = "", Token()
         async with aclosing(events_of(self._trust, program, token)) as events:
@@ -104,7 +71,7 @@ class Commands:
                         await notify(event)
                     case Trouble(text):
                         trouble = text
-                    case Ended():
+                    case ProgramEnded():
                         if event.status < USAGE:
                             return Ran(event.status, "")
                         shown = " / ".join(as_data(line) for line in last)
@@ -114,36 +81,23 @@ class Commands:
     async def asked(self, arguments: Sequence[str]) -> Mapping[str, object]:
         """Run a command that prints JSON.
 
-        Parameters
-        ----------
-        arguments : sequence of str
-            Of the command, without those of pytest.
-
-        Returns
-        -------
-        mapping
-            What it printed.
-
-        Raises
-        ------
-        ToolError
-            When it printed nothing, with the reason.
+        Raises ToolError when it printed nothing, with the reason.
         """
         async with self._one:
             program, token = await self._program(arguments, Streams.KEPT), Token()
             async with aclosing(events_of(self._trust, program, token)) as events:
                 async for event in events:
-                    if isinstance(event, Ended):
+                    if isinstance(event, ProgramEnded):
                         return _printed(event)
         raise AssertionError("the last event says that the program has ended")
 
-    async def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> Program:
+    async def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> CommandToRun:
         command = await asyncio.to_thread(pytest_words, self._command, str(self._root))
         words = (*SUSPECTRA, *arguments, "--", *command)
-        return Program(words, str(self._root), environment(), streams, guarded=True, progress=progress)
+        return CommandToRun(words, str(self._root), environment(), streams, guarded=True, progress=progress)
 
 
-def _printed(ended: Ended) -> Mapping[str, object]:
+def _printed(ended: ProgramEnded) -> Mapping[str, object]:
     try:
         found = json.loads(ended.stdout)
     except ValueError:

@@ -19,13 +19,13 @@ from pydantic import Field
 from typing_extensions import Unpack
 
 from suspectra import __version__
-from suspectra.errors import NothingToRank, SuspectraError
-from suspectra.localization import RankingOptions, localize
-from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
-from suspectra.output.bounded import as_data, as_json, refusal
+from suspectra.base.errors import NothingToRank, SuspectraError
+from suspectra.cli.localization import RankingOptions, localize
+from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.agents.bounded import as_data, as_json, refusal
 from suspectra.processes.events import TestProgress
 from suspectra_mcp.permission import Act, Permission, Permissions
-from suspectra_mcp.running import Commands
+from suspectra_mcp.running import AgentCommands
 from suspectra_server.agent.answers import (
     CausesAnswer,
     FindingAnswer,
@@ -67,16 +67,8 @@ _NO_TESTS = 5
 _NAMES = "take names of tests from `failing_tests`"
 
 
-class Workspace:
-    """What the tools answer from.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    **chosen
-        Which evidence to rank, and by what technique; see `suspectra rank`.
-    """
+class AgentWorkspace:
+    """What the tools answer from."""
 
     def __init__(self, root: Path, **chosen: Unpack[RankingOptions]):
         self.root, self._chosen = root, chosen
@@ -90,23 +82,8 @@ class Workspace:
         return affected_tests(self.root, budget)
 
 
-def make_server(workspace: Workspace, commands: Commands, permissions: Permissions) -> MCPServer:
-    """Make the server.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        What it answers from.
-    commands : Commands
-        Run its tests.
-    permissions : Permissions
-        What may be run.
-
-    Returns
-    -------
-    MCPServer
-        With all tools; `run_stdio_async` serves them.
-    """
+def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions: Permissions) -> MCPServer:
+    """Make the server."""
     server = MCPServer("suspectra", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     @server.tool(description=TOOL["rank"].text, annotations=_READS, structured_output=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
-from suspectra.errors import Problem
+from suspectra.base.errors import Problem
 from suspectra_server.state.documents import Document, Units
 from suspectra_server.state.marks import Mark
 from suspectra_server.text import plain

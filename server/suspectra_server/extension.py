@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.output.bounded import NOTICE
+from suspectra.output.agents.bounded import NOTICE
 from suspectra_recorder.options import Option
 from suspectra_server.agent.tools import TOOLS
 from suspectra_server.protocol import COMMANDS
@@ -21,21 +21,12 @@ HEADINGS = {GENERAL: "", EXPERIMENTS: "%configuration.experiments%", ADVANCED: "
 
 @dataclass(frozen=True)
 class ExtensionCommand:
-    """A command that the extension executes itself.
-
-    Parameters
-    ----------
-    name, title : str
-    icon : str, optional
-        One of VS Code's, by its name.
-    enablement : str, optional
-        When VS Code offers it; always unless given.
-    """
+    """A command that the extension executes itself."""
 
     name: str
     title: str
-    icon: str = ""
-    enablement: str = ""
+    icon: str = ""  # one of VS Code's, by its name
+    enablement: str = ""  # when VS Code offers it; always unless given
 
 
 EXTENSION_COMMANDS = (

@@ -10,10 +10,10 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from suspectra.compiler_warnings import ignore_compiler_warnings
-from suspectra.errors import UsageError
+from suspectra.base.compiler_warnings import ignore_compiler_warnings
+from suspectra.base.errors import UsageError
 from suspectra_server.server import make_server
-from suspectra_server.session.memory import reuse_memory
+from suspectra_server.session.ranking.freed_memory import reuse_memory
 from suspectra_server.timing import THREAD_TURN_S
 from suspectra_server.transport import sockets, wire
 from suspectra_server.transport.access import make_token, token_file
@@ -28,25 +28,7 @@ def serve(
     trusted: bool = False,
     token_path: Path | None = None,
 ) -> int:
-    """Serve one client over standard input and output, or over a socket, until the client is gone.
-
-    Parameters
-    ----------
-    tcp, ws : tuple of str and int, optional
-        Host and port of a TCP socket or a WebSocket.
-    unix : Path, optional
-        The path of a Unix socket.
-    trusted : bool
-        Whether the client of a socket may run tests. A client on the standard streams has started the server, so it
-        always may.
-    token_path : Path, optional
-        Where to keep the token that a client of `tcp` or `ws` must give. Without it the token is printed.
-
-    Returns
-    -------
-    int
-        0 after the request `shutdown`, 1 without it.
-    """
+    """Serve one client over standard input and output, or over a socket, until the client is gone."""
 
     async def run() -> int:
         server = make_server(trusting=trusted or not (tcp or ws or unix))
@@ -93,13 +75,7 @@ def serve(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the server as a program.
-
-    Returns
-    -------
-    int
-        The exit status.
-    """
+    """Run the server as a program."""
     parser = argparse.ArgumentParser(prog="suspectra server", description="Serve an editor by LSP.")
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument("--stdio", action="store_true", help="over standard input and output (the default)")
@@ -133,15 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
 def address(text: str) -> tuple[str, int]:
     """A host and a port from ``HOST:PORT``, ``:PORT`` or ``PORT``; without a host, this machine alone.
 
-    Raises
-    ------
-    ValueError
-        When it has no port.
-
-    Examples
-    --------
-    >>> address("9257"), address("[::1]:9257")
-    (('127.0.0.1', 9257), ('::1', 9257))
+    Raises ValueError when it has no port.
     """
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65535:

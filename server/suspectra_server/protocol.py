@@ -1,8 +1,7 @@
 """What the server adds to LSP: its commands, requests and notifications, declared once.
 
 The server registers them from these declarations; the documentation and the commands of the VS Code extension are
-generated from them. The module is longer than 500 lines because all that is declared of the protocol is in one
-file, most of it as text.
+generated from them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ RANKING, PATHS = "ranking", "paths"
 """What techniques are asked for: the ranking of suspects, or the search for a run that passes."""
 
 
-class State(str, Enum):
+class FolderState(str, Enum):
     """What the server is doing, or why there is nothing to show."""
 
     NO_EVIDENCE = "noEvidence"
@@ -39,14 +38,14 @@ class State(str, Enum):
 
 
 STATES = {
-    State.NO_EVIDENCE: "No test run has been recorded here yet.",
-    State.RANKING: "A ranking is being made. Sent only when it takes long enough to be noticed.",
-    State.READY: "The ranking is current.",
-    State.NO_FAILING_TESTS: "The last run has no failing test, so nothing is ranked.",
-    State.ERROR: "The evidence can't be read or ranked, or tests could not be collected; the last good ranking stays "
-    "until a test passes that failed in it.",
-    State.RUNNING_TESTS: "The tests are running.",
-    State.STALE: "Code changed since the tests ran. Marks move with the text; edited lines lose theirs.",
+    FolderState.NO_EVIDENCE: "No test run has been recorded here yet.",
+    FolderState.RANKING: "A ranking is being made. Sent only when it takes long enough to be noticed.",
+    FolderState.READY: "The ranking is current.",
+    FolderState.NO_FAILING_TESTS: "The last run has no failing test, so nothing is ranked.",
+    FolderState.ERROR: "The evidence can't be read or ranked, or tests could not be collected; the last good ranking"
+    " stays until a test passes that failed in it.",
+    FolderState.RUNNING_TESTS: "The tests are running.",
+    FolderState.STALE: "Code changed since the tests ran. Marks move with the text; edited lines lose theirs.",
 }
 
 
@@ -60,30 +59,16 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Command:
-    """A command for ``workspace/executeCommand``, and how VS Code shows its own command for the same.
-
-    Parameters
-    ----------
-    name, title : str
-    arguments : tuple of Field
-    result : str
-        Its type.
-    text : str
-        What it does, in Markdown.
-    icon : str, optional
-        One of VS Code's, by its name.
-    enablement : str, optional
-        When VS Code offers it; always unless given.
-    """
+class CommandDeclaration:
+    """A command for ``workspace/executeCommand``, and how VS Code shows its own command for the same."""
 
     name: str
     title: str
     arguments: tuple[Field, ...]
-    result: str
-    text: str
-    icon: str = ""
-    enablement: str = ""
+    result: str  # its type
+    text: str  # what it does, in Markdown
+    icon: str = ""  # one of VS Code's, by its name
+    enablement: str = ""  # when VS Code offers it; always unless given
 
     @property
     def id(self) -> str:
@@ -124,7 +109,7 @@ _FAILING_TEST = (
 _STEP = "Location | null"
 
 COMMANDS = (
-    Command(
+    CommandDeclaration(
         "localize",
         "Localize Fault",
         (),
@@ -132,7 +117,7 @@ COMMANDS = (
         "Read the evidence again and rank now.",
         icon="refresh",
     ),
-    Command(
+    CommandDeclaration(
         "nextSuspect",
         "Next Suspect",
         (_CURSOR,),
@@ -144,7 +129,7 @@ COMMANDS = (
         " if these steps are not known within a second, it is the next in the ranking.",
         icon="arrow-down",
     ),
-    Command(
+    CommandDeclaration(
         "previousSuspect",
         "Previous Suspect",
         (_CURSOR,),
@@ -152,14 +137,14 @@ COMMANDS = (
         'The same in the other direction. With `order: "steps"` it goes back, like `suspectra.server.back`.',
         icon="arrow-up",
     ),
-    Command(
+    CommandDeclaration(
         "firstSuspect",
         "First Suspect",
         (),
         _STEP,
         "Go to the most suspicious line that has not been examined.",
     ),
-    Command(
+    CommandDeclaration(
         "explain",
         "Explain Suspect",
         (Field("uri?", "string", "The document."), Field("line?", "number", _LINE.text)),
@@ -168,7 +153,7 @@ COMMANDS = (
         " does not support `suspectra/status` also gets the text as `window/showMessage`.",
         icon="question",
     ),
-    Command(
+    CommandDeclaration(
         "whyNot",
         "Why Not This Line?",
         (_URI, _LINE),
@@ -178,7 +163,7 @@ COMMANDS = (
         " client that does not support `suspectra/status` also gets the text as `window/showMessage`.",
         icon="question",
     ),
-    Command(
+    CommandDeclaration(
         "tellApart",
         "What Would Tell These Apart?",
         (Field("uri?", "string", "The document."), Field("line?", "number", _LINE.text)),
@@ -187,7 +172,7 @@ COMMANDS = (
         " in bits. Null if there is no suspect. Shown like `suspectra.server.whyNot`.",
         icon="split-horizontal",
     ),
-    Command(
+    CommandDeclaration(
         "markExamined",
         "Mark as Examined",
         (_URI, _LINE, _SCOPE),
@@ -196,7 +181,7 @@ COMMANDS = (
         "on that line.",
         icon="check",
     ),
-    Command(
+    CommandDeclaration(
         "markInnocent",
         "Mark as Innocent",
         (
@@ -210,14 +195,14 @@ COMMANDS = (
         " line.",
         icon="pass",
     ),
-    Command(
+    CommandDeclaration(
         "clearExamined",
         "Clear Examined Marks",
         (),
         "null",
         "Show all suspects again that were marked as examined or innocent.",
     ),
-    Command(
+    CommandDeclaration(
         "jump",
         "Jump…",
         (
@@ -241,7 +226,7 @@ COMMANDS = (
         " suspect.",
         icon="references",
     ),
-    Command(
+    CommandDeclaration(
         "back",
         "Go Back",
         (),
@@ -250,7 +235,7 @@ COMMANDS = (
         " the beginning of the walk.",
         icon="arrow-left",
     ),
-    Command(
+    CommandDeclaration(
         "showLearned",
         "Show Learned Jumps",
         (),
@@ -258,14 +243,14 @@ COMMANDS = (
         "What was learned from the reader's moves. A client that does not support `suspectra/status` also gets it as"
         " `window/showMessage`.",
     ),
-    Command(
+    CommandDeclaration(
         "resetLearned",
         "Reset Learned Jumps",
         (),
         "boolean",
         "Delete what was learned. True if there was anything.",
     ),
-    Command(
+    CommandDeclaration(
         "selectTechnique",
         "Select Technique…",
         (
@@ -280,7 +265,7 @@ COMMANDS = (
         "Rank with another technique until the setting is changed. Returns the name of the technique now in use.",
         icon="beaker",
     ),
-    Command(
+    CommandDeclaration(
         "selectGroup",
         "Select Failure Group…",
         (_FOLDER, _GROUP),
@@ -291,7 +276,7 @@ COMMANDS = (
         icon="target",
         enablement="suspectra.hasGroups",
     ),
-    Command(
+    CommandDeclaration(
         "mergeGroups",
         "Merge Failure Groups…",
         (_FOLDER, Field("groups?", "number[]", "The numbers of the groups to merge.")),
@@ -301,7 +286,7 @@ COMMANDS = (
         icon="combine",
         enablement="suspectra.hasGroups",
     ),
-    Command(
+    CommandDeclaration(
         "splitGroup",
         "Split Failure Group…",
         (_FOLDER, _GROUP, Field("tests?", "string[]", "The names of the tests that leave the group.")),
@@ -311,7 +296,7 @@ COMMANDS = (
         " `resetGroups`.",
         icon="split-horizontal",
     ),
-    Command(
+    CommandDeclaration(
         "resetGroups",
         "Reset Failure Groups",
         (),
@@ -319,7 +304,7 @@ COMMANDS = (
         "Forget what was merged and split. True if there was something.",
         icon="discard",
     ),
-    Command(
+    CommandDeclaration(
         "runTests",
         "Run Tests and Localize",
         (
@@ -338,7 +323,7 @@ COMMANDS = (
         icon="run-all",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "cancelTests",
         "Cancel Test Run",
         (),
@@ -348,7 +333,7 @@ COMMANDS = (
         icon="stop-circle",
         enablement="suspectra.state == runningTests",
     ),
-    Command(
+    CommandDeclaration(
         "investigate",
         "Find Out What Would Make It Pass",
         (
@@ -373,7 +358,7 @@ COMMANDS = (
         icon="lightbulb-sparkle",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "testSuspect",
         "Test This Suspect",
         (_URI, _LINE),
@@ -382,7 +367,7 @@ COMMANDS = (
         icon="beaker-stop",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "compareValues",
         "Compare Values With Passing Tests",
         (
@@ -401,7 +386,7 @@ COMMANDS = (
         icon="arrow-swap",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "findCause",
         "Find the Cause of This Failure",
         _FAILING_TEST,
@@ -414,7 +399,7 @@ COMMANDS = (
         icon="search-fuzzy",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "nextInChain",
         "Next Step to the Failure",
         (_CURSOR,),
@@ -424,7 +409,7 @@ COMMANDS = (
         icon="debug-step-over",
         enablement="suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "previousInChain",
         "Previous Step to the Failure",
         (_CURSOR,),
@@ -433,7 +418,7 @@ COMMANDS = (
         icon="debug-step-back",
         enablement="suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "clearCauses",
         "Clear the Causes",
         (),
@@ -442,7 +427,7 @@ COMMANDS = (
         icon="clear-all",
         enablement="suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "whatLedHere",
         "What Led Here",
         (_URI, _LINE, _TEST),
@@ -455,7 +440,7 @@ COMMANDS = (
         icon="type-hierarchy-sub",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "whatThisInfluenced",
         "What This Influenced",
         (_URI, _LINE, _TEST),
@@ -464,7 +449,7 @@ COMMANDS = (
         icon="type-hierarchy-super",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "comparePassing",
         "Compare With a Passing Run",
         (
@@ -484,7 +469,7 @@ COMMANDS = (
         icon="diff-multiple",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "compareRuns",
         "Compare Runs",
         _FAILING_TEST,
@@ -495,7 +480,7 @@ COMMANDS = (
         icon="diff",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "clearComparison",
         "Clear the Compared Runs",
         (),
@@ -503,7 +488,7 @@ COMMANDS = (
         "Forget the last comparison, and its diagnostic. True if there was one.",
         icon="clear-all",
     ),
-    Command(
+    CommandDeclaration(
         "debugHere",
         "Debug Here",
         (_URI, _LINE, _TEST),
@@ -515,7 +500,7 @@ COMMANDS = (
         icon="debug-alt",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "debugTest",
         "Debug Failing Test",
         _FAILING_TEST,
@@ -525,7 +510,7 @@ COMMANDS = (
         icon="debug-alt",
         enablement="isWorkspaceTrusted",
     ),
-    Command(
+    CommandDeclaration(
         "debugChain",
         "Debug Along the Chain",
         (),
@@ -535,7 +520,7 @@ COMMANDS = (
         icon="debug-alt",
         enablement="isWorkspaceTrusted && suspectra.hasCauses",
     ),
-    Command(
+    CommandDeclaration(
         "cancelInvestigation",
         "Cancel Altered Runs",
         (),
@@ -556,7 +541,7 @@ SUSPECTS_RESULT = (
     Field("without", "string[]", "The kinds of evidence that the technique had to do without."),
     Field("passed, failed", "number", "Tests that passed and that failed."),
     Field("elements", "number", "Statements that were ranked."),
-    Field("state", "State", "As in `suspectra/status`."),
+    Field("state", "FolderState", "As in `suspectra/status`."),
     Field("problems", "{file, place, cause, cure}[]", "What is wrong with the evidence, and how to fix it."),
     Field("collectionErrors", "CollectionError[]", "What kept tests from being collected; 100 at most."),
     Field(
@@ -662,7 +647,7 @@ SUSPECT = (
 )
 
 STATUS_PARAMS = (
-    Field("state", "State", "See below."),
+    Field("state", "FolderState", "See below."),
     Field("message", "string", "One sentence for people."),
     Field("technique, title", "string", "Name and title of the technique in use."),
     Field("suspects", "number", "Suspects that can be shown."),

@@ -23,7 +23,6 @@ from suspectra_server.features import (
     code_actions,
     code_lens,
     command_line,
-    commands,
     diagnostics,
     hover,
     inlay_hints,
@@ -31,25 +30,26 @@ from suspectra_server.features import (
     symbols,
     test_results,
 )
+from suspectra_server.features.commands import commands
 from suspectra_server.features.compared_runs import diagnostics_of
 from suspectra_server.messages import Status
 from suspectra_server.protocol import STATUS
-from suspectra_server.session.cause_search import CauseSearch
 from suspectra_server.session.configuration import Configuration
-from suspectra_server.session.consent import Consent
-from suspectra_server.session.experiment_run import ExperimentRun
+from suspectra_server.session.experiments.cause_search import CauseSearch
+from suspectra_server.session.experiments.consent import Consent
+from suspectra_server.session.experiments.experiment_run import ExperimentRun
+from suspectra_server.session.experiments.run_comparison import RunComparison
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import LONG_NICE, Jobs
-from suspectra_server.session.learned_moves import Learned
+from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.session.notices import Notices
-from suspectra_server.session.on_save import OnSave
+from suspectra_server.session.ranking.watching import Watcher, WatchKey
 from suspectra_server.session.roots import root_of
-from suspectra_server.session.run_comparison import RunComparison
 from suspectra_server.session.status import status_of
-from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.tests.on_save import OnSave
+from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.session.trust import Trust
-from suspectra_server.session.watching import Watcher, WatchKey
 from suspectra_server.settings import SECTION, Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Document, Documents, Units
@@ -77,25 +77,10 @@ FEATURES = (
 
 
 class SuspectraServer(LanguageServer):
-    """Serves one client; to the features it is their `Session`. Needs a running loop.
-
-    Parameters
-    ----------
-    trusting : bool
-        Whether the client may trust the workspace.
-
-    Attributes
-    ----------
-    jobs : Jobs
-        Where rankings are made.
-    long_jobs : Jobs
-        Where models are made, and better rankings that replace quick ones.
-    experiment_jobs : Jobs
-        Where failing tests are run again with something altered, which takes longer than anything else.
-    """
+    """Serves one client; to the features it is their `Session`. Needs a running loop."""
 
     protocol: wire.Protocol
-    learned: Learned
+    learned: LearnedMoves
 
     def __init__(self, *, trusting: bool = True) -> None:
         super().__init__(
@@ -106,8 +91,10 @@ class SuspectraServer(LanguageServer):
             max_workers=1,
         )
         loop = asyncio.get_running_loop()
-        self.jobs = Jobs(loop)
+        self.jobs = Jobs(loop)  # where rankings are made
+        # where models are made, and better rankings that replace quick ones
         self.long_jobs = Jobs(loop, "suspectra-long", LONG_NICE)
+        # where failing tests are run again with something altered, which takes longer than anything else
         self.experiment_jobs = Jobs(loop, "suspectra-experiments", LONG_NICE)
         self.files = Jobs(loop, "suspectra-files")
         self.watcher = Watcher(loop, self._changed_on_disk)
@@ -170,7 +157,7 @@ class SuspectraServer(LanguageServer):
         if not folders and root:
             folders = [lsp.WorkspaceFolder(root, "")]
         self.protocol.keep_documents(Documents, root, folders)
-        self.learned = await self.files.run(Learned)
+        self.learned = await self.files.run(LearnedMoves)
         alone = len(folders) == 1  # of several, each was chosen by the user
         for folder in folders:
             await self._add(folder.uri, look_up=alone and self.trust.granted)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from suspectra.errors import UsageError
-from suspectra.markov.jumps import JumpModel
-from suspectra.options import (
+from suspectra.base.errors import UsageError
+from suspectra.base.options import (
     ALL_MODULES,
     CALLS,
     CAUSES_SECONDS,
@@ -32,6 +31,7 @@ from suspectra.options import (
     SAME_FUNCTION,
     TECHNIQUE,
 )
+from suspectra.markov.jumps import JumpModel
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS
 from suspectra.techniques.technique import Technique
@@ -93,33 +93,16 @@ Scope = Literal["window", "resource", "machine", "machine-overridable"]
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting.
+    """One setting."""
 
-    Parameters
-    ----------
-    option : Option
-        Its name, type, range, default, and what it does. `#suspectra.name#` in the text is another setting.
-    more : str, optional
-        More text that only the setting needs, after the text of the option.
-    in_vscode : str, optional
-        The text in VS Code, where that differs.
-    heading : str
-        Its group in the settings editor.
-    scope : str
-        Where VS Code lets it be set.
-    names : {"", "file", "program"}
-        Whether it names a file or a program, or when programs run; then a workspace that is not trusted can't set it.
-    example : tuple of str
-        A value, for the message about one that can't be used.
-    """
-
-    option: Option
-    more: str = ""
-    in_vscode: str = ""
-    heading: str = GENERAL
-    scope: Scope = "window"
+    option: Option  # its name, type, range, default, and what it does
+    more: str = ""  # more text that only the setting needs, after the text of the option
+    in_vscode: str = ""  # the text in VS Code, where that differs
+    heading: str = GENERAL  # its group in the settings editor
+    scope: Scope = "window"  # where VS Code lets it be set
+    # whether it names a file or a program, or when programs run; then a workspace that is not trusted can't set it
     names: Literal["", "file", "program"] = ""
-    example: tuple[str, ...] = ()
+    example: tuple[str, ...] = ()  # a value, for the message about one that can't be used
 
     @property
     def name(self) -> str:
@@ -158,10 +141,7 @@ class Setting:
     def check(self, value: object) -> Value:
         """The value as :class:`Settings` has it.
 
-        Raises
-        ------
-        ValueError
-            When the value is not valid; the text says what it must be.
+        Raises ValueError when the value is not valid; the text says what it must be.
         """
         option = self.option
         if option.values:
@@ -423,19 +403,7 @@ RESTRICTED = tuple(setting for setting in SETTINGS if setting.names)
 def read_settings(given: Mapping[str, object], base: Settings | None = None) -> tuple[Settings, list[str]]:
     """Settings from what a client sent.
 
-    Parameters
-    ----------
-    given : mapping
-        Values by their names on the wire. None counts as not given. Names that the server does not know are ignored:
-        they may be settings of the client.
-    base : Settings, optional
-        The values of settings that are not given.
-
-    Returns
-    -------
-    Settings
-    list of str
-        One sentence for each value that is not valid.
+    One sentence for each value that is not valid.
     """
     taken: dict[str, Any] = {}  # each setting checks the type of its value
     complaints = []

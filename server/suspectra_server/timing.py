@@ -47,7 +47,7 @@ FIRST_STAGE_S = 0.4
 otherwise."""
 
 MAX_RANKING_PAUSE_S = 2.0
-"""The longest pause after a ranking; see also the factors in :mod:`suspectra_server.session.pace`."""
+"""The longest pause after a ranking; see also the factors in :mod:`suspectra_server.session.ranking.ranking_pace`."""
 
 WATCH_POLL_S = 1.0
 """The interval at which all watched paths are polled, for file systems that send no events."""

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.alternates import Alternate
 from suspectra.experiments.answers import DecisionSite
 from suspectra.experiments.replacing import Replacement, ValuePlace
 from suspectra.experiments.runs import Alteration
-from suspectra.experiments.switching import Switch
+from suspectra.experiments.switching import SwitchedDecision
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
@@ -199,7 +199,7 @@ def altered() -> Callable[[DependenceTrace, int], Alteration | None]:
         if site.number < 0 or trace.is_test[node]:
             return None
         if site.kind == "decision":
-            return Switch(
+            return SwitchedDecision(
                 DecisionSite(site.file, site.number, "if", site.line, site.column, site.end_line, False), instance
             )
         value = trace.value[node]

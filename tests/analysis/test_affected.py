@@ -1,7 +1,4 @@
-"""Which tests a change can reach: decided on a recording, and compared with real runs of everything.
-
-The module is longer than 500 lines because all its tests start from one recording, which takes seconds to make.
-"""
+"""Which tests a change can reach: decided on a recording, and compared with real runs of everything."""
 
 import io
 import json
@@ -16,8 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from suspectra.cli import cli
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
+from suspectra.cli.main import cli
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording import launch, merging
 from suspectra.selection.revision import Revision, project_files

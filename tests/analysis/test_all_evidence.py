@@ -11,9 +11,9 @@ import pytest
 
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
-from suspectra.program.python_source import PythonSource
+from suspectra.program.python.source import PythonSource
 from suspectra.program.sources_as_run import SourcesAsRun
-from suspectra.program.statements import StatementKind, Statements, statements
+from suspectra.program.statements import StatementKind, StatementProperties, statements
 from suspectra.spectrum import FIRST_OUTCOME, ChangedRows, EdgeKind, Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 from suspectra.techniques.failure_weights import UNIT, FailureWeights
@@ -156,7 +156,7 @@ def test_the_first_word_of_a_line_gives_the_kind_that_the_syntax_tree_gives(name
     source = PythonSource.parse(text.encode())
     zeros = np.zeros(len(source.line), np.int32)
     elements = Elements(("a.py",), zeros, source.line, source.end_line, zeros - 1, ())
-    found = Statements(elements, None, (), lambda path: text.encode()).kind.tolist()
+    found = StatementProperties(elements, None, (), lambda path: text.encode()).kind.tolist()
     expected = tree_kinds(text)
     assert found == [expected.get(line, StatementKind.OTHER) for line in source.line.tolist()]
     assert len(Counter(found)) > 1
@@ -179,7 +179,7 @@ def test_kinds_are_read_from_the_edges_where_there_is_no_source():
 def test_functions_are_recognised_by_arcs_where_nothing_else_names_them():
     arcs = np.array([(-1, 1), (1, 2), (-3, 3), (3, 4), (4, -3)], np.int32)
     zeros = np.zeros(len(arcs), np.int32)
-    facts = Statements(elements_of(5), Edges(zeros, *arcs.T, zeros - 1), (), lambda path: None)
+    facts = StatementProperties(elements_of(5), Edges(zeros, *arcs.T, zeros - 1), (), lambda path: None)
     first, second, third, fourth, fifth = facts.function.tolist()
     assert first == second != third == fourth
     assert fifth not in (first, third)

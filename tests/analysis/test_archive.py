@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
+from suspectra.cli.main import run
 from suspectra.evidence import archive
 from suspectra.evidence.archive import unpack
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.arrays import distinct
+from suspectra.base.arrays import distinct
 
 
 @given(st.lists(st.integers(-(2**62), 2**62)))

@@ -3,7 +3,7 @@
 import io
 import time
 
-from suspectra.output.bar import TimeBar
+from suspectra.output.time_bar import TimeBar
 
 CLEAR = "\r\x1b[K"
 

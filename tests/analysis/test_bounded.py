@@ -2,7 +2,7 @@
 
 import pytest
 
-from suspectra.output.bounded import MAX_TEXT, NOTICE, as_data, as_json, fitted, refusal
+from suspectra.output.agents.bounded import MAX_TEXT, NOTICE, as_data, as_json, fitted, refusal
 from suspectra.output.terminal import MARKS, fit, safe
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "call run_tests")

@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from suspectra.c_recording.run import record_c
-from suspectra.c_recording.suites import shell_suite
-from suspectra.evidence.c_recorder import CRecorder
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.c_store import FOLDER
+from suspectra.c.recording.run import record_c
+from suspectra.c.recording.suites import shell_suite
+from suspectra.evidence.c.source import CRecordingSource
+from suspectra.evidence.c.store import FOLDER
+from suspectra.evidence.c.writer import CRecorder
 from suspectra.localizer import Localizer
 from suspectra.techniques import make_technique
 

@@ -11,25 +11,25 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.c_paths.conditions import Conditions
-from suspectra.c_paths.debugger import UNALTERED, Debugger
-from suspectra.c_paths.disassembly import Disassembly
-from suspectra.c_paths.flow import Flow, unsteady
-from suspectra.c_paths.gdb_script import Switch
-from suspectra.c_paths.searching import CPathSetting
-from suspectra.c_paths.switching import CSwitching
-from suspectra.c_paths.traced_build import FLAGS, RECORDER, TracedBuild
-from suspectra.c_paths.traced_program import TracedProgram
-from suspectra.c_paths.traced_run import TracedRun
-from suspectra.c_paths.traced_tests import TracedTests
-from suspectra.c_recording.case import CCase
-from suspectra.cancellation import Cancelled, Token
-from suspectra.errors import EvidenceError
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits
-from suspectra.location import Location
+from suspectra.base.cancellation import Cancelled, Token
+from suspectra.base.errors import EvidenceError
+from suspectra.base.location import Location
+from suspectra.c.paths.conditions import Conditions
+from suspectra.c.paths.debugger import UNALTERED, Debugger
+from suspectra.c.paths.disassembly import Disassembly
+from suspectra.c.paths.flow import Flow, unsteady
+from suspectra.c.paths.gdb_script import GdbSwitch
+from suspectra.c.paths.searching import CPathSetting
+from suspectra.c.paths.switching import CSwitching
+from suspectra.c.paths.traced_build import FLAGS, RECORDER, TracedBuild
+from suspectra.c.paths.traced_program import TracedProgram
+from suspectra.c.paths.traced_run import CTracedRun
+from suspectra.c.paths.traced_tests import TracedTests
+from suspectra.c.recording.case import CCase
 from suspectra.paths.distance import distance, parting
 from suspectra.paths.path import NO_BRANCH
 from suspectra.paths.report import ReportedPlace
+from suspectra.paths.searches.search import PathOptions, PathSearchLimits
 from suspectra.spectrum import Spectrum
 
 PROGRAM = r"""
@@ -121,7 +121,7 @@ class Runs:
         notes.mkdir()
         environment = {**os.environ, "SUSPECTRA_PATH": f"{notes}/"}
         subprocess.run([self.folder / "program", *arguments], env=environment, capture_output=True, check=False)
-        return TracedRun.read(notes, self.program)
+        return CTracedRun.read(notes, self.program)
 
     def events(self, path, positions=None):
         """Line and outcome of events, calls with the name of their function."""
@@ -229,7 +229,7 @@ def test_a_limit_ends_a_path(runs):
     subprocess.run([runs.folder / "program", "sum", "1000000"], env=environment, capture_output=True, check=True)
     (file,) = notes.glob("*.path")
     assert file.stat().st_size == 1 << 20, "no window after the one in which the limit is met"
-    assert len(TracedRun.read(notes, runs.program)) == 1 << 17
+    assert len(CTracedRun.read(notes, runs.program)) == 1 << 17
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ class Switched:
         """The decision on a line, at its how many-th time, or each time."""
         (block,) = (one for one in self.code.blocks.values() if one.jump and one.decides.line == LINES[text])
         at = self.debugger.at(block.address, time)
-        return Switch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=0)
+        return GdbSwitch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=0)
 
 
 def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs, tool):
@@ -485,5 +485,5 @@ def test_another_build_is_made_for_other_flags(monkeypatch):
     """CMake does not know the flags, which the launcher adds, so it would compile nothing again."""
     name = TracedBuild.name(Path("build"))
     assert TracedBuild.name(Path("build")) == name != TracedBuild.name(Path("other"))
-    monkeypatch.setattr("suspectra.c_paths.traced_build.FLAGS", (*FLAGS, "-O1"))
+    monkeypatch.setattr("suspectra.c.paths.traced_build.FLAGS", (*FLAGS, "-O1"))
     assert TracedBuild.name(Path("build")) != name

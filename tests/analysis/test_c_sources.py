@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from suspectra import Localizer, make_technique
-from suspectra.c_recording.run import record_c
-from suspectra.c_recording.suites import ctest_suite, shell_suite
-from suspectra.evidence.c_recorded_file import CRecordedFile
-from suspectra.evidence.c_recording import CRecordingSource
+from suspectra.c.recording.run import record_c
+from suspectra.c.recording.suites import ctest_suite, shell_suite
+from suspectra.evidence.c.profiles import GcovRawSource
+from suspectra.evidence.c.recorded_file import CRecordedFile
+from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
-from suspectra.evidence.gcov_raw import GcovRawSource
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.sources import Sources
-from suspectra.measured_file import MeasuredFile
-from suspectra.output.agent import write_agent
-from suspectra.output.ranking import Listing
-from suspectra.output.table import write_table
+from suspectra.output.agents.agent import write_agent
+from suspectra.output.rankings.ranking import Listing
+from suspectra.output.rankings.table import write_table
+from suspectra.runs.measured_file import MeasuredFile
 
 GRAMMAR = """\
 int parse(int n) {

@@ -1,7 +1,4 @@
-"""Recording C tests: suites of every kind, how they end, and a store that survives whatever happens.
-
-The module is longer than 500 lines because each kind of suite needs a program or a build of its own.
-"""
+"""Recording C tests: suites of every kind, how they end, and a store that survives whatever happens."""
 
 import os
 import signal
@@ -14,21 +11,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from suspectra.c_recording.case import CCase, cmake_pattern, judge
-from suspectra.c_recording.crash_calls import CrashCalls, calls_in_files
-from suspectra.c_recording.ctest_command import ctest_command
-from suspectra.c_recording.run import modify, record_c
-from suspectra.c_recording.suite import CSuite
-from suspectra.c_recording.suites import catch2_suite, command_suite, ctest_suite, gtest_suite, shell_suite
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError, UsageError
-from suspectra.evidence.c_recorder import CRecorder
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.c_store import FOLDER, CRecording
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError, UsageError
+from suspectra.base.location import Location
+from suspectra.c.recording.case import CCase, cmake_pattern, judge
+from suspectra.c.recording.crash_calls import CrashCalls, calls_in_files
+from suspectra.c.recording.ctest_command import ctest_command
+from suspectra.c.recording.run import modify, record_c
+from suspectra.c.recording.suite import CSuite
+from suspectra.c.recording.suites import catch2_suite, command_suite, ctest_suite, gtest_suite, shell_suite
+from suspectra.evidence.c.source import CRecordingSource
+from suspectra.evidence.c.store import FOLDER, CRecording
+from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.evidence import Verdict
 from suspectra.localizer import Localizer
-from suspectra.location import Location
-from suspectra.processes.events import Ended, Stopped
+from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.techniques import make_technique
 
 
@@ -517,7 +514,7 @@ def test_calls_are_looked_up_where_their_code_is_mapped(tmp_path):
 
 
 def test_the_handler_can_be_linked_instead(build_c):
-    from suspectra.c_recording.crash_handler import HANDLER
+    from suspectra.c.recording.crash_handler import HANDLER
 
     workspace = build_c().workspace
     sources = {name: (workspace / name).read_text() for name in ("flow.c", "other.c")}
@@ -571,14 +568,14 @@ def test_what_the_profiling_runtime_complains_about_is_said(build_c):
 @pytest.mark.parametrize(
     ("case", "ending", "verdict"),
     [
-        ({}, Ended(0), "passed"),
-        ({}, Ended(1), "failed"),
-        ({"will_fail": True}, Ended(1), "passed"),
-        ({"will_fail": True}, Ended(None, signal.SIGSEGV), "failed"),
-        ({"pass_patterns": ("ok",)}, Ended(1, stderr=b"it is ok"), "passed"),
-        ({"pass_patterns": ("ok",), "fail_patterns": ("is",)}, Ended(0, stdout=b"it is ok"), "failed"),
-        ({"skip_patterns": ("not here",)}, Ended(1, stdout=b"not here"), "skipped"),
-        ({"timeout": 2.0}, Ended(None, signal.SIGTERM, stopped=Stopped.TIMEOUT), "failed"),
+        ({}, ProgramEnded(0), "passed"),
+        ({}, ProgramEnded(1), "failed"),
+        ({"will_fail": True}, ProgramEnded(1), "passed"),
+        ({"will_fail": True}, ProgramEnded(None, signal.SIGSEGV), "failed"),
+        ({"pass_patterns": ("ok",)}, ProgramEnded(1, stderr=b"it is ok"), "passed"),
+        ({"pass_patterns": ("ok",), "fail_patterns": ("is",)}, ProgramEnded(0, stdout=b"it is ok"), "failed"),
+        ({"skip_patterns": ("not here",)}, ProgramEnded(1, stdout=b"not here"), "skipped"),
+        ({"timeout": 2.0}, ProgramEnded(None, signal.SIGTERM, stopped=Stopped.TIMEOUT), "failed"),
     ],
 )
 def test_endings_are_judged_as_by_ctest(case, ending, verdict):
@@ -628,7 +625,7 @@ def test_environment_modifications():
 
 
 def test_recording_equals_reading_the_profiles(build_c, tmp_path):
-    from suspectra.evidence.gcov_raw import GcovRawSource
+    from suspectra.evidence.c.profiles import GcovRawSource
 
     program = build_c()
     run = shell(program, "a\t./build/program l5 c3\nb\t./build/program s9\nc\t./build/program nonsense\n")
@@ -714,8 +711,8 @@ def test_a_recorder_that_is_killed_leaves_every_finished_test(build_c):
     program = build_c()
     (program.workspace / "tests.sh").write_text(TESTS + "long\tsleep 100\n")
     script = (
-        "import sys; from suspectra.c_recording.run import record_c; "
-        "from suspectra.c_recording.suites import shell_suite; "
+        "import sys; from suspectra.c.recording.run import record_c; "
+        "from suspectra.c.recording.suites import shell_suite; "
         "record_c(sys.argv[1], shell_suite(sys.argv[1], 'tests.sh'), build=['build'], jobs=1, "
         "progress=lambda done, total, test: print(done, flush=True))"
     )

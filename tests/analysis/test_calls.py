@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from suspectra.program import Program
-from suspectra.program.calls import Calls
+from suspectra.program.calls import StatementCalls
 from suspectra.spectrum import Elements, Function, Spectrum
 
 SOURCE = b"""\
@@ -47,7 +47,7 @@ def spectrum_of(*runs):
 
 
 def calls_between(*given):
-    return Calls.from_program(*given).pairs
+    return StatementCalls.from_program(*given).pairs
 
 
 def lines(pairs):
@@ -96,8 +96,8 @@ def test_only_files_whose_calls_are_wanted_are_read():
 
     of_shop = Program((SimpleNamespace(path="shop.py", digest=None),), source_of=source_of)
     spectrum = spectrum_of(LINES)
-    every = Calls.from_program(spectrum, of_shop).pairs
-    assert Calls.from_program(spectrum, of_shop, files=["shop.py"]).pairs.tolist() == every.tolist() != []
+    every = StatementCalls.from_program(spectrum, of_shop).pairs
+    assert StatementCalls.from_program(spectrum, of_shop, files=["shop.py"]).pairs.tolist() == every.tolist() != []
     read.clear()
-    assert not len(Calls.from_program(spectrum, of_shop, files=["other.py"]).pairs)
+    assert not len(StatementCalls.from_program(spectrum, of_shop, files=["other.py"]).pairs)
     assert read == ["other.py"] or read == []

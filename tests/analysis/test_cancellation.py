@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra import cancellation
-from suspectra.cancellation import Cancelled, Token, cancellable, check, checked
+from suspectra.base import cancellation
+from suspectra.base.cancellation import Cancelled, Token, cancellable, check, checked
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.recording.log import Log
 from suspectra.localizer import Localizer
 from suspectra.markov import elimination
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.program import calls, flow_readers, python_graphs
+from suspectra.program import calls, flow_readers
+from suspectra.program.python import graphs
 from suspectra.techniques import make_technique
 from suspectra_recorder.log.frames import MAGIC
 
@@ -53,8 +54,8 @@ def _nothing_known():
 
 
 def _forget_flows() -> None:
-    python_graphs._flows.cache_clear()
-    python_graphs._read_flow._known.clear()
+    graphs._flows.cache_clear()
+    graphs._read_flow._known.clear()
 
 
 def rank(folder: Path, name: str, token: Token, localizer: Localizer | None = None, source=None):

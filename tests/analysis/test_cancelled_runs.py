@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.altered_runs import failing_tests
-from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra.causes.inquiry import Inquiry
+from suspectra.base.cancellation import Cancelled, Token, cancellable
+from suspectra.causes.inquiry import CauseInquiry
+from suspectra.cli.altered_runs import failing_tests
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.failure_slices import SLICES
-from suspectra.evidence.observations import OBSERVATIONS
+from suspectra.evidence.logs.failure_slices import SLICES
+from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.experiments import dependences
 from suspectra.experiments.machine import Machine
-from suspectra.experiments.observing import Observing
-from suspectra.experiments.traces import Traces
+from suspectra.experiments.observing import ValueInquiry
+from suspectra.experiments.suspicion import Suspicion
+from suspectra.experiments.traces import TraceInquiry
 from suspectra.processes.watchdog import END_TIMEOUT_S
-from suspectra.suspicion import Suspicion
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cancelling import CODE, PYTEST, TESTS, descendants
@@ -39,15 +39,15 @@ def folder(tmp_path_factory):
 
 
 def traces(folder, tests, suspicion):
-    yield from Traces(folder, PYTEST, tests, suspicion).traces()
+    yield from TraceInquiry(folder, PYTEST, tests, suspicion).traces()
 
 
 def causes(folder, tests, suspicion):
-    yield from Inquiry(folder, PYTEST, tests[-1], suspicion).steps()
+    yield from CauseInquiry(folder, PYTEST, tests[-1], suspicion).steps()
 
 
 def observations(folder, tests, suspicion):
-    yield from Observing(folder, PYTEST, tests, suspicion, 60.0).observations()
+    yield from ValueInquiry(folder, PYTEST, tests, suspicion, 60.0).observations()
 
 
 def test_a_trace_is_not_read_to_its_end_when_that_is_cancelled(folder, monkeypatch):

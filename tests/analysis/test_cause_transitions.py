@@ -9,17 +9,17 @@ import time
 
 import pytest
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
+from suspectra.base.location import Location
 from suspectra.evidence.sources import Sources
-from suspectra.experiments.cause_transitions import NOTHING_COMPARABLE, OUT_OF_TIME, CauseTransitions
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.location import Location
 from suspectra.output.paths import write_json, write_text
-from suspectra.paths.delta_debugging import Verdict, isolate
+from suspectra.paths.delta_debugging import ConfigurationVerdict, isolate
 from suspectra.paths.report import PathReport
-from suspectra.paths.transitions import CausePlace, Transition, cause_steps
+from suspectra.paths.searches.cause_transitions import NOTHING_COMPARABLE, OUT_OF_TIME, CauseTransitions
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import PathOptions, PathSearchLimits, PathSetting
+from suspectra.paths.transition_search import CausePlace, Transition, cause_steps
 
 SAMPLE = """\
 def shell_sort(a, size):
@@ -276,16 +276,16 @@ def test_delta_debugging_finds_causes_from_which_nothing_can_be_left_out():
 
         def test(some, needed=needed, broken=broken):
             if len(some & broken) == 1 and not needed <= some:
-                return Verdict.UNRESOLVED
-            return Verdict.FAILS if needed <= some else Verdict.PASSES
+                return ConfigurationVerdict.UNRESOLVED
+            return ConfigurationVerdict.FAILS if needed <= some else ConfigurationVerdict.PASSES
 
         found = isolate(number, test)
         assert found.minimal
-        assert test(found.passing) is Verdict.PASSES
-        assert test(found.failing) is Verdict.FAILS
+        assert test(found.passing) is ConfigurationVerdict.PASSES
+        assert test(found.failing) is ConfigurationVerdict.FAILS
         for one in found.cause if len(found.cause) > 1 else ():
-            assert test(found.failing - {one}) is Verdict.UNRESOLVED
-            assert test(found.passing | {one}) is Verdict.UNRESOLVED
+            assert test(found.failing - {one}) is ConfigurationVerdict.UNRESOLVED
+            assert test(found.passing | {one}) is ConfigurationVerdict.UNRESOLVED
 
 
 def test_bisection_finds_every_point_where_long_causes_change():

@@ -10,23 +10,23 @@ from io import StringIO
 import numpy as np
 import pytest
 
+from suspectra.base.errors import EvidenceError
 from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
-from suspectra.causes.report import CauseReport, Narrowing, State
-from suspectra.causes.search import CauseSearch
+from suspectra.causes.report import CauseReport, CauseState, Narrowing
+from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.solver import SmtSolver
-from suspectra.causes.states import NewValue, Point, States
+from suspectra.causes.states import AlteredStates, NewValue, StatePoint
 from suspectra.causes.techniques import TECHNIQUES
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, Property
-from suspectra.dependences.trace import DependenceTrace, Site
-from suspectra.errors import EvidenceError
+from suspectra.dependences.trace import DependenceTrace, TraceSite
 from suspectra.evidence.sources import Sources
-from suspectra.experiment import Outcome
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.replacing import NotedValues
 from suspectra.output.causes import write_json, write_text
+from suspectra.runs.experiment import ExperimentOutcome
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 FLOW, CONTROL, SUMMARY, _ = DependenceKind
@@ -171,15 +171,15 @@ X, Y, Z = range(STORED, STORED + 3)
 def trace_of_mid():
     """The dependences of the failing run, with all live branches as sources of control dependences."""
     nodes = [
-        *[(GIVEN, Site("test_shop.py", 7, 7, 4, "value", -1), "", -1)],
-        *[(READ + n, Site("mid.py", 2 + n, 2 + n, 8, "native", -1), value, -1) for n, value in enumerate("213")],
-        *[(STORED + n, Site("mid.py", 2 + n, 2 + n, 4, "value", n), value, -1) for n, value in enumerate("213")],
-        (ASSIGNED, Site("mid.py", 5, 5, 4, "value", 3), "1", -1),
-        (FIRST, Site("mid.py", 6, 6, 7, "decision", 0), "", 1),
-        (SECOND, Site("mid.py", 7, 7, 11, "decision", 1), "", 0),
-        (THIRD, Site("mid.py", 9, 9, 13, "decision", 2), "", 0),
-        (RETURNED, Site("mid.py", 16, 16, 4, "statement", -1), "1", -1),
-        (ASSERTED, Site("test_shop.py", 9, 9, 4, "assert", -1), "", -1),
+        *[(GIVEN, TraceSite("test_shop.py", 7, 7, 4, "value", -1), "", -1)],
+        *[(READ + n, TraceSite("mid.py", 2 + n, 2 + n, 8, "native", -1), value, -1) for n, value in enumerate("213")],
+        *[(STORED + n, TraceSite("mid.py", 2 + n, 2 + n, 4, "value", n), value, -1) for n, value in enumerate("213")],
+        (ASSIGNED, TraceSite("mid.py", 5, 5, 4, "value", 3), "1", -1),
+        (FIRST, TraceSite("mid.py", 6, 6, 7, "decision", 0), "", 1),
+        (SECOND, TraceSite("mid.py", 7, 7, 11, "decision", 1), "", 0),
+        (THIRD, TraceSite("mid.py", 9, 9, 13, "decision", 2), "", 0),
+        (RETURNED, TraceSite("mid.py", 16, 16, 4, "statement", -1), "1", -1),
+        (ASSERTED, TraceSite("test_shop.py", 9, 9, 4, "assert", -1), "", -1),
     ]
     edges = [
         *[(GIVEN, READ + n, FLOW) for n in range(3)],
@@ -205,14 +205,14 @@ def trace_of_mid():
 
 def points_of_mid():
     return {
-        **{STORED + n: Point("mid.py", n, 1) for n in range(3)},
-        ASSIGNED: Point("mid.py", 3, 1),
-        **{FIRST + n: Point("mid.py", n, 1) for n in range(3)},
+        **{STORED + n: StatePoint("mid.py", n, 1) for n in range(3)},
+        ASSIGNED: StatePoint("mid.py", 3, 1),
+        **{FIRST + n: StatePoint("mid.py", n, 1) for n in range(3)},
     }
 
 
 def searched(alterations, technique="mdfs", **more):
-    search = CauseSearch(trace_of_mid(), alterations, technique, read=lambda file: PROGRAMS[file].encode(), **more)
+    search = CauseNarrowing(trace_of_mid(), alterations, technique, read=lambda file: PROGRAMS[file].encode(), **more)
     return search, list(search.steps())
 
 
@@ -245,7 +245,8 @@ def test_each_alteration_of_the_example_is_made_once(subject):
 
 def test_a_run_is_altered_in_several_places_and_decisions_are_watched(subject):
     points = {
-        n: Point("shop.py", subject.place("door", "shop.py", line, "decision"), 1) for n, line in ((0, 11), (1, 13))
+        n: StatePoint("shop.py", subject.place("door", "shop.py", line, "decision"), 1)
+        for n, line in ((0, 11), (1, 13))
     }
     alterations = subject.alterations("door", points, (0, 1))
     assert not alterations.polluted((0,), PASSES)
@@ -260,11 +261,11 @@ def test_a_run_is_altered_in_several_places_and_decisions_are_watched(subject):
 
 def test_symbols_find_what_no_pool_has(subject):
     """A number inside an object has to pass a decision; a text has to be one that is only compared with."""
-    rate = {0: Point("shop.py", subject.place("price", "shop.py", 19, "value"), 1)}
+    rate = {0: StatePoint("shop.py", subject.place("price", "shop.py", 19, "value"), 1)}
     assert subject.alterations("price", rate, (), SmtSolver()).polluted((0,), PASSES)
     text = {
-        0: Point("shop.py", subject.place("price", "shop.py", 20, "value"), 1),
-        1: Point("shop.py", subject.place("price", "shop.py", 21, "decision"), 1),
+        0: StatePoint("shop.py", subject.place("price", "shop.py", 20, "value"), 1),
+        1: StatePoint("shop.py", subject.place("price", "shop.py", 21, "decision"), 1),
     }
     wanted = Property(({1: True},))
     assert subject.alterations("price", text, (1,), SmtSolver()).polluted((0,), wanted)
@@ -272,12 +273,12 @@ def test_symbols_find_what_no_pool_has(subject):
 
 
 def test_numbers_are_moved_to_where_comparisons_become_equal(subject):
-    points = {0: Point("shop.py", subject.place("total", "shop.py", 31, "value"), 1)}
+    points = {0: StatePoint("shop.py", subject.place("total", "shop.py", 31, "value"), 1)}
     assert subject.alterations("total", points, ()).polluted((0,), PASSES)
 
 
 def test_the_empty_number_is_tried_where_nothing_is_compared(subject):
-    points = {0: Point("shop.py", subject.place("rest", "shop.py", 36, "value"), 1)}
+    points = {0: StatePoint("shop.py", subject.place("rest", "shop.py", 36, "value"), 1)}
     assert subject.alterations("rest", points, (), SmtSolver()).polluted((0,), PASSES)
 
 
@@ -312,8 +313,8 @@ def test_nodes_that_can_not_be_altered_are_not_polluted(subject):
 
 def test_an_altered_run_says_where_it_failed(subject):
     alterations = subject.alterations("total", {}, ())
-    run = alterations.altered(States(replaced=(NewValue(Point("shop.py", 0, 1), (), 1),)))
-    assert run.answer.outcome is Outcome.NOT_REACHED
+    run = alterations.altered(AlteredStates(replaced=(NewValue(StatePoint("shop.py", 0, 1), (), 1),)))
+    assert run.answer.outcome is ExperimentOutcome.NOT_REACHED
     kind, (file, line) = alterations.place_of_failure(run)
     assert (kind, file.endswith("test_shop.py"), line) == ("AssertionError", True, 25)
 
@@ -342,9 +343,11 @@ def test_values_are_left_alone_where_they_may_do_harm(subject):
     altered = {one.line for step in steps for one in step.cut if one.polluted}
     assert altered == {9}
     before = alterations.count
-    assert search.explained_by([State("mid.py", 3, 3, 1, "1")]) is None  # also where another failure has this cause
+    assert (
+        search.explained_by([CauseState("mid.py", 3, 3, 1, "1")]) is None
+    )  # also where another failure has this cause
     assert alterations.count == before
-    assert search.explained_by([State("mid.py", 9, 9, 1, "false")]).line == 9
+    assert search.explained_by([CauseState("mid.py", 9, 9, 1, "false")]).line == 9
 
 
 @pytest.mark.parametrize(
@@ -358,7 +361,7 @@ def test_a_failure_for_which_nothing_can_be_altered_is_refused(edges, cause):
     trace = replace(trace_of_mid(), graph=DependenceGraph.from_edges(13, edges))
     nothing = StateAlterations(None, {}, frozenset(), KnownValues(NotedValues({}, {}, ())))
     with pytest.raises(EvidenceError, match=cause):
-        CauseSearch(trace, nothing)
+        CauseNarrowing(trace, nothing)
 
 
 def test_the_report_has_the_chain_from_the_root_to_the_failure(subject, tmp_path):
@@ -392,7 +395,7 @@ def test_a_report_without_causes_says_so():
     text = StringIO()
     write_text(CauseReport("test_a", (), (), (), (), (), 3, True, 1.0), text, Sources("."))
     assert "--seconds" not in text.getvalue()
-    line = State("a.py", 40, 40, 1, "3")
+    line = CauseState("a.py", 40, 40, 1, "3")
     assert str(Narrowing((), (), (), 9, 0)) == "the search ends where inputs are used"
     between = Narrowing((), (line._replace(line=88),), (line,), 9, 3)
     assert str(between) == "the search goes on between a.py:88 and a.py:40"

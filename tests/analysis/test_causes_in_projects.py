@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 
 CALC = """\
 def double(number):

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
-from suspectra.causes.progress import Progress
-from suspectra.causes.search import CauseSearch
-from suspectra.causes.states import Point, StatesRun
-from suspectra.cli import run
+from suspectra.causes.progress import FailurePlace
+from suspectra.causes.search import CauseNarrowing
+from suspectra.causes.states import StatePoint, StatesRun
+from suspectra.cli.main import run
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
-from suspectra.dependences.trace import DependenceTrace, Site
-from suspectra.experiment import Outcome
-from suspectra.experiments.answers import Answer
+from suspectra.dependences.trace import DependenceTrace, TraceSite
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.replacing import NotedValues, ValuePlace
+from suspectra.runs.experiment import ExperimentOutcome
 
 SHAPES = """\
 def area(width, height):
@@ -108,7 +108,7 @@ def other():
 
 def failure(frames, rounds=()):
     noted = {"frames": frames, "rounds": [("t.py", line, begun) for line, begun in rounds]}
-    return StatesRun.from_answer(Answer(Outcome.FAILED, 0.1, "AssertionError", "", noted))
+    return StatesRun.from_answer(AlteredRunAnswer(ExperimentOutcome.FAILED, 0.1, "AssertionError", "", noted))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def failure(frames, rounds=()):
 def test_later_is_what_comes_after_the_statement_in_the_same_function(failed, first_later):
     rounds = [(11, 2)]
     run = failure([("/w/run.py", 1), ("/w/t.py", failed), ("/w/a.py", 7), ("/w/t.py", 24)], rounds)
-    progress = Progress.from_run(run, "/w/t.py", "t.py", TEST)
+    progress = FailurePlace.from_run(run, "/w/t.py", "t.py", TEST)
     later = [line for line in range(1, 26) if progress.is_before(failure([("/w/t.py", line), ("a.py", 9)], rounds))]
     assert later == list(range(first_later, 22))
 
@@ -154,7 +154,7 @@ def test_in_loops_the_rounds_count(line, rounds, later):
         "def test_a():\n    for a in some:\n        first(a)\n        for b in a:\n            assert b\n"
         "            second(b)\n        third(a)\n    fourth()\n\ndef other():\n    fifth()\n"
     )
-    progress = Progress.from_run(failure([("t.py", 5)], [(2, 2), (4, 7)]), "t.py", "t.py", source)
+    progress = FailurePlace.from_run(failure([("t.py", 5)], [(2, 2), (4, 7)]), "t.py", "t.py", source)
     assert progress.is_before(failure([("t.py", line)], rounds)) == later
 
 
@@ -171,7 +171,7 @@ def test_in_loops_the_rounds_count(line, rounds, later):
     ],
 )
 def test_where_the_test_can_not_be_found_nothing_is_later(frames, source):
-    progress = Progress.from_run(failure(frames), "t.py", "t.py", source)
+    progress = FailurePlace.from_run(failure(frames), "t.py", "t.py", source)
     assert not any(progress.is_before(failure([("t.py", line)], [(11, 9)])) for line in range(200))
 
 
@@ -182,23 +182,23 @@ class Alterations(StateAlterations):
         def failing(job, *, end):
             numbers = {value["number"] for value in job["replaced"]}
             if numbers & set(passing):
-                return Answer(Outcome.PASSED, 0.1, "")
+                return AlteredRunAnswer(ExperimentOutcome.PASSED, 0.1, "")
             line = 3 if numbers & {0, 1} else 2
-            return Answer(Outcome.FAILED, 0.1, "AssertionError", "", {"frames": [("t.py", line)]})
+            return AlteredRunAnswer(ExperimentOutcome.FAILED, 0.1, "AssertionError", "", {"frames": [("t.py", line)]})
 
         places = [ValuePlace("a.py", n, "assignment", "x", n, 4, n) for n in range(3)]
         values = KnownValues(NotedValues({place: ["i7"] for place in places}, {}, ("i7", "i4")))
-        super().__init__(failing, {n: Point("a.py", n, 1) for n in range(3)}, frozenset(), values)
-        self.progress = Progress("t.py", "t.py", range(1, 9), range(3, 9))
+        super().__init__(failing, {n: StatePoint("a.py", n, 1) for n in range(3)}, frozenset(), values)
+        self.progress = FailurePlace("t.py", "t.py", range(1, 9), range(3, 9))
 
 
 def searched(alterations, technique):
     graph = DependenceGraph.from_edges(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])
-    sites = tuple(Site("a.py", line, line, 4, "value", line - 1) for line in (1, 2, 3))
-    sites += (Site("t.py", 2, 2, 4, "assert", -1),)
+    sites = tuple(TraceSite("a.py", line, line, 4, "value", line - 1) for line in (1, 2, 3))
+    sites += (TraceSite("t.py", 2, 2, 4, "assert", -1),)
     call, no = np.zeros(4, np.int32), np.full(4, -1, np.int8)
     trace = DependenceTrace("test_a", sites, graph, call, no, ["7", "7", "7", ""], 3, np.arange(4) == 3, ())
-    search = CauseSearch(trace, alterations, technique)
+    search = CauseNarrowing(trace, alterations, technique)
     return search, list(search.steps())
 
 

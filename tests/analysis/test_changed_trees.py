@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.instrumentation.changed_trees import ProbedTree
 from suspectra_recorder.instrumentation.rewriting import instrument

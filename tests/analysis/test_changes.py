@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.recording import RecordingSource
@@ -26,9 +26,9 @@ from suspectra.recording.merging import merge
 from suspectra.techniques import make_technique
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
-from suspectra_recorder.log.history import MAX_PASSED_RUNS, Ended, last_passes, passes
-from suspectra_recorder.log.reader import Run
-from suspectra_recorder.log.sections import Section as MergedSection
+from suspectra_recorder.log.history import MAX_PASSED_RUNS, EndedTest, last_passes, passes
+from suspectra_recorder.log.reader import LoggedRun
+from suspectra_recorder.log.sections import LogSection as MergedSection
 from suspectra_recorder.log.sections import SectionReader, log_of
 
 SHOP = '''\
@@ -314,21 +314,24 @@ def test_a_version_that_was_checked_out_again_is_written_once():
     """Shards of one run on several machines: only the time at which the file was written differs."""
     head = {"path": "shop.py", "digest": "9b5e", "is_test": False, "cells": 8}
     sources = [with_json({**head, "modified": number}, b"map") for number in (1, 2)]
-    sections = [MergedSection(Run("a", 1, {"run": "a", "started": 1}), sources=[source]) for source in sources]
+    sections = [MergedSection(LoggedRun("a", 1, {"run": "a", "started": 1}), sources=[source]) for source in sources]
     found = [payload for kind, payload, _ in frames(b"".join(log_of(sections))) if kind == FrameKind.FILE]
     assert found == [sources[0], sources[0]]
 
 
 def test_only_passes_of_the_last_runs_are_kept():
     count = MAX_PASSED_RUNS + 3
-    records = [Ended(f"t{i}", i, True, f"run{i}") for i in range(count)]
-    records += [Ended(f"t{i}", 100 + i, False, "now") for i in range(count)]
+    records = [EndedTest(f"t{i}", i, True, f"run{i}") for i in range(count)]
+    records += [EndedTest(f"t{i}", 100 + i, False, "now") for i in range(count)]
     live = {f"t{i}": 100 + i for i in range(count)}
     assert last_passes(records, live) == {f"t{i}": i for i in range(3, count)}
 
 
 def test_a_pass_at_the_second_attempt_says_nothing():
-    records = [Ended("t", 1, passes("passed", flaky=False), "a"), Ended("t", 2, passes("passed", flaky=True), "b")]
+    records = [
+        EndedTest("t", 1, passes("passed", flaky=False), "a"),
+        EndedTest("t", 2, passes("passed", flaky=True), "b"),
+    ]
     assert last_passes(records, {"t": 3}) == {"t": 1}
     assert last_passes(records, {"t": 2}) == {"t": 1}
 

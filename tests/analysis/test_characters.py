@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suspectra.causes.solver import SmtSolver
-from suspectra_recorder.experiments.characters import codes_of, plain, text_of
-from suspectra_recorder.experiments.input_marks import InputMarks
-from suspectra_recorder.experiments.symbols import SymbolicPath
+from suspectra_recorder.experiments.inputs.characters import codes_of, plain, text_of
+from suspectra_recorder.experiments.inputs.marks import InputMarks
+from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
 
 TEXTS = st.text(alphabet="aB1 -=\t", max_size=6)
 SHORT = st.text(alphabet="aB1 -=", min_size=1, max_size=2)

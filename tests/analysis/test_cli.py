@@ -12,8 +12,8 @@ import pytest
 
 from suspectra import __version__
 from suspectra.causes.techniques import TECHNIQUES as CAUSES
-from suspectra.cli import run
-from suspectra.output import table
+from suspectra.cli.main import run
+from suspectra.output.rankings import table
 from suspectra.techniques import technique_infos, technique_names
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -468,8 +468,8 @@ def test_colours_only_on_terminals_that_want_them(shop):
 
 def test_starting_loads_no_more_than_needed():
     code = (
-        "import sys, suspectra.cli\n"
-        "from suspectra.c_recording import ctest_command\n"
+        "import sys, suspectra.cli.main\n"
+        "from suspectra.c.recording import ctest_command\n"
         "from suspectra.recording import launch\n"
         "print(*{'numpy', 'scipy', 'jinja2', 'sqlite3', 'pygls'} & set(sys.modules))"
     )

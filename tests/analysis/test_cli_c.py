@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.base.errors import EvidenceError
+from suspectra.cli.main import run
+from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.discovery import find_source
+from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.evidence.recording import RecordingSource
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

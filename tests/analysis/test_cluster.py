@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.cli import run
-from suspectra.cluster import Cluster
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
+from suspectra.cli.main import run
 from suspectra.evaluation.corpus import read_index, read_subject
-from suspectra.evaluation.study import Choice, Plan, Study
+from suspectra.evaluation.study import StudiedTechnique, Study, StudyPlan
 from suspectra.spectrum import Spectrum
+from suspectra.spectrum.cluster import Cluster
 
 TIMEOUT_S = 120
 count = Cluster.count
@@ -83,7 +83,7 @@ def read(subject):
 def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus, monkeypatch, until):
     monkeypatch.syspath_prepend(local_cluster.folder)
     files, _ = read_index(mini_corpus)
-    plan = Plan((Choice("ochiai"), Choice("cp"), Choice("op2")), (False, True))
+    plan = StudyPlan((StudiedTechnique("ochiai"), StudiedTechnique("cp"), StudiedTechnique("op2")), (False, True))
     local = Study(plan, files, read_subject).run(jobs=1)
     with Cluster(local_cluster.address) as cluster:
         assert Study(plan, files, read_subject).run(cluster=cluster) == local
@@ -114,7 +114,7 @@ def test_rank_counts_on_the_cluster_with_the_same_ranking(local_cluster, shop, c
 
 def test_rank_says_that_no_scheduler_is_there(shop, capsys, monkeypatch):
     monkeypatch.chdir(shop)
-    monkeypatch.setattr("suspectra.cluster._CONNECT_TIMEOUT_S", 1)
+    monkeypatch.setattr("suspectra.spectrum.cluster._CONNECT_TIMEOUT_S", 1)
     assert run(["rank", "--scheduler", "tcp://127.0.0.1:9"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -123,6 +123,6 @@ def test_rank_says_that_no_scheduler_is_there(shop, capsys, monkeypatch):
 
 
 def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
-    monkeypatch.setattr("suspectra.cluster._CONNECT_TIMEOUT_S", 1)
+    monkeypatch.setattr("suspectra.spectrum.cluster._CONNECT_TIMEOUT_S", 1)
     with pytest.raises(UsageError, match="no scheduler can be reached"):
         Cluster("tcp://127.0.0.1:9")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from suspectra.evidence.comparison import Comparison
+from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.recording import RecordingSource
 
 ASSERTIONS = {
@@ -51,7 +51,7 @@ def stacks(tmp_path_factory):
 
 @pytest.mark.parametrize("assertion", ASSERTIONS)
 def test_what_was_compared(stacks, assertion):
-    found = Comparison.from_stack(stacks[assertion])
+    found = ComparedValues.from_stack(stacks[assertion])
     print(stacks[assertion])
     wanted = ASSERTIONS[assertion]
     if "'x' * 200" in assertion:

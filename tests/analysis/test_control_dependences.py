@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.dependences.control import Calls, ControlDependences
+from suspectra.dependences.control import ControlDependences, NodeCalls
 from suspectra.dependences.cuts import minimum_cut
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
-from suspectra.dependences.instances import Edges
-from suspectra.program.point_dependences import PointDependences, joined
-from suspectra.program.points import ENTRY, EXIT, PointKind, scopes_of
+from suspectra.dependences.instances import InstanceEdges
+from suspectra.program.python.point_dependences import PointDependences, joined
+from suspectra.program.python.points import ENTRY, EXIT, PointKind, scopes_of
 
 MID = b"""\
 def mid(read):
@@ -36,7 +36,7 @@ def mid(read):
 
 def one_call(points):
     points, none = np.array(points, np.int32), np.full(1, -1, np.int32)
-    return Calls(points, np.zeros(len(points), np.int32), none, none, none)
+    return NodeCalls(points, np.zeros(len(points), np.int32), none, none, none)
 
 
 def pairs(edges):
@@ -58,7 +58,7 @@ def test_the_cuts_of_the_papers_example():
     flow = [(1, 3), (1, 4), (2, 4), (0, 5), (1, 5), (0, 6), (2, 6), (3, 7)]
     dependences = ControlDependences(table, one_call(nodes))
     direct = pairs(dependences.direct())
-    summary = pairs(dependences.summary(Edges(*np.array(flow).T)))
+    summary = pairs(dependences.summary(InstanceEdges(*np.array(flow).T)))
     assert [(names[a], names[b]) for a, b in direct] == [("v5", "v7"), ("v5", "v9"), ("v7", "v9")]
     assert [(names[a], names[b]) for a, b in summary] == [("v9", "v11")]
     graph = DependenceGraph.from_edges(
@@ -140,7 +140,7 @@ def test_a_called_function_depends_on_what_decided_on_the_call():
     source = b"def f(a):\n    if a:\n        g(a)\n\ndef g(a):\n    b = a\n    if a:\n        b = 2\n"
     table = PointDependences.from_source(source)
     points = np.array([*points_of(table, [2, (5, 0), (6, 4), 7, (8, 8), (3, 8)])])
-    calls = Calls(
+    calls = NodeCalls(
         points, np.array([0, 1, 1, 1, 1, 0]), np.array([-1, 1]), np.array([-1, 0]), np.array([-1, table.at(3, 8)])
     )
     assert pairs(ControlDependences(table, calls).direct()) == [(0, 1), (0, 5), (1, 2), (1, 3), (3, 4)]
@@ -149,7 +149,9 @@ def test_a_called_function_depends_on_what_decided_on_the_call():
 def test_a_call_that_nothing_decided_on_depends_on_the_call_around_it():
     table = PointDependences.from_source(b"def f(a):\n    g(a)\n\ndef g(a):\n    b = a\n")
     points = np.array([*points_of(table, [(1, 0), (4, 0), (5, 4), (2, 4)])])
-    calls = Calls(points, np.array([0, 1, 1, 0]), np.array([0, 1]), np.array([-1, 0]), np.array([-1, table.at(2, 4)]))
+    calls = NodeCalls(
+        points, np.array([0, 1, 1, 0]), np.array([0, 1]), np.array([-1, 0]), np.array([-1, table.at(2, 4)])
+    )
     assert pairs(ControlDependences(table, calls).direct()) == [(0, 1), (0, 3), (1, 2)]
 
 

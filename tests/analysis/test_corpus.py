@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.evaluation.corpus import SubjectFile, read_index, read_subject
 from suspectra.spectrum import EdgeKind
 from suspectra.techniques import make_technique

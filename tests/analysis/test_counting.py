@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.errors import NothingToRank
+from suspectra.base.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.spectrum import FIRST_OUTCOME, Edges

@@ -1,8 +1,4 @@
-"""Coverage data: what coverage.py measured, as evidence, and what is damaged, foreign or hostile.
-
-The module is longer than 500 lines because all its tests start from the same measured projects, which take seconds
-to make.
-"""
+"""Coverage data: what coverage.py measured, as evidence, and what is damaged, foreign or hostile."""
 
 import os
 import shutil
@@ -19,10 +15,10 @@ from coverage.parser import PythonParser
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import EvidenceError
-from suspectra.evidence.coverage_data import CoverageData
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.formats.coverage_data import CoverageData
+from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.localizer import Localizer
 from suspectra.program.statements import StatementKind
 from suspectra.spectrum import Counts

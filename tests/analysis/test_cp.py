@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import NothingToRank
+from suspectra.base.errors import NothingToRank
 from suspectra.evaluation import scores
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow
 from suspectra.program.flow_graph import EXIT, FlowGraph
 from suspectra.spectrum import Counts, EdgeKind, Edges, Elements, Spectrum
 from suspectra.techniques import make_technique
-from suspectra.techniques.cp import CP, edge_suspiciousness
-from suspectra.techniques.reuse import Reuse
+from suspectra.techniques.control_flow.cp import CP, edge_suspiciousness
+from suspectra.techniques.control_flow.reuse import Reuse
 
 
 def test_edges_of_figure_1(figure_1):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from suspectra.cli import run as suspectra
+from suspectra.cli.main import run as suspectra
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.launch import run
 

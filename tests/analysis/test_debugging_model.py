@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from suspectra.errors import NothingToRank, UsageError
+from suspectra.base.errors import NothingToRank, UsageError
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import sample_hitting_times
 from suspectra.program import Program
-from suspectra.program.calls import Calls
+from suspectra.program.calls import StatementCalls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.report import RankedReport, Subgraph, SubgraphReport
@@ -62,7 +62,7 @@ def times_to(matrix, target):
 SCORES = [5, 4, 4, 3, 2, 1]
 FUNCTION = [0, 0, 1, 1, 2, -1]
 EDGES = [(-1, 1), (1, 2), (3, 4), (4, 3), (5, 5)]
-CALLS = Calls(np.array([[1, 2]]))
+CALLS = StatementCalls(np.array([[1, 2]]))
 
 
 def test_reasons_and_probabilities_of_the_next_moves():

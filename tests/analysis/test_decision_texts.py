@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 CART = """\

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.program import Program
-from suspectra.program.definitions import Definitions
-from suspectra.program.python_source import PythonSource
+from suspectra.program.python.definitions import Definitions
+from suspectra.program.python.source import PythonSource
 from suspectra.spectrum import Elements, Function, Spectrum, is_only_read
 from suspectra.techniques import make_technique
 from suspectra.techniques.definition_uses import with_uses

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 

@@ -1,7 +1,4 @@
-"""The dependences of traced programs: exactly the expected ones, and nothing else about the programs changes.
-
-It is longer than 500 lines because each construct has a program of its own.
-"""
+"""The dependences of traced programs: exactly the expected ones, and nothing else about the programs changes."""
 # ruff: noqa: E501 - programs of one line each, as a table
 
 import contextlib
@@ -18,11 +15,11 @@ from scipy.sparse.csgraph import shortest_path
 
 from suspectra.dependences.graph import DependenceKind
 from suspectra.experiments.dependences import trace_of
-from suspectra.program.program_dependence_graph import ProgramDependenceGraph
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES
-from suspectra_recorder.experiments.dependences.columns import NAMES as COLUMNS
-from suspectra_recorder.experiments.dependences.heap import is_native
-from suspectra_recorder.experiments.dependences.tracer import Tracer
+from suspectra.program.python.dependence_graph import ProgramDependenceGraph
+from suspectra_recorder.experiments.traces.heap import is_native
+from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES
+from suspectra_recorder.experiments.traces.trace_columns import NAMES as COLUMNS
+from suspectra_recorder.experiments.traces.tracer import Tracer
 from suspectra_recorder.instrumentation.source import parse
 
 PLACEHOLDER = "__suspectra_tracer__"

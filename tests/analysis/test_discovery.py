@@ -5,16 +5,16 @@ from pathlib import Path
 import coverage
 import pytest
 
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.base.errors import EvidenceError
+from suspectra.cli.main import run
+from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.discovery import find_junit, find_source
+from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.test_code import TestCode
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 REPORT = '<?xml version="1.0"?><testsuites><testsuite/></testsuites>'
 
@@ -167,7 +167,7 @@ def test_a_recorded_helper_of_tests_is_test_code(tmp_path, folder, module, has_t
     for path in (beside / module, beside / "utility.py"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    assert Scope(str(tmp_path)).is_test_code(str(beside / "utility.py")) == has_tests
+    assert RecordedFiles(str(tmp_path)).is_test_code(str(beside / "utility.py")) == has_tests
 
 
 @pytest.mark.parametrize("folder", ["pytest", "latest", "test_tools", "testing"])
@@ -175,4 +175,4 @@ def test_a_package_with_tests_in_it_is_no_test_code(tmp_path, folder):
     (tmp_path / folder).mkdir()
     for name in ("test_cart.py", "cart.py"):
         (tmp_path / folder / name).touch()
-    assert not Scope(str(tmp_path)).is_test_code(str(tmp_path / folder / "cart.py"))
+    assert not RecordedFiles(str(tmp_path)).is_test_code(str(tmp_path / folder / "cart.py"))

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
-from suspectra.distinctions.comparison import Comparison, Standing
+from suspectra.cli.main import run
+from suspectra.distinctions.comparison import Standing, SuspectComparison
 from suspectra.distinctions.executions import Executions
 from suspectra.distinctions.function_flow import FunctionFlow, FunctionFlows, Way
 from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Twin, gain
 from suspectra.distinctions.tie import Tie, advise
-from suspectra.measured_file import MeasuredFile
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 
@@ -116,7 +116,7 @@ def test_witnesses_tell_a_line_from_the_first_suspect(spectrum, name):
     report, hits = make_technique(name).localize(spectrum), matrix(spectrum)
     first = int(report.top(1)[0])
     for element in np.flatnonzero(spectrum.candidates).tolist():
-        found = Comparison.from_report(report, element)
+        found = SuspectComparison.from_report(report, element)
         assert (found.standing is Standing.FIRST) == (element == first)
         assert found.rival != element
         assert all(sentence.endswith(".") for sentence in found.sentences)
@@ -302,7 +302,7 @@ def test_why_not_says_something_of_every_line(line, words):
     spectrum = replace(spectrum, rows=rows, edge_rows=(np.array([0, 1, 4], np.int32), np.array([3], np.int32)))
     report = make_technique("ochiai").localize(spectrum, structure)
     element = spectrum.elements.at("price.py", line)
-    text = " ".join(Comparison.from_report(report, element, structure, np.array([0, 4])).sentences)
+    text = " ".join(SuspectComparison.from_report(report, element, structure, np.array([0, 4])).sentences)
     assert all(word in text for word in words), text
 
 
@@ -313,7 +313,7 @@ def test_questions_about_what_is_no_suspect_are_refused():
         with pytest.raises(ValueError, match="not a suspect"):
             Tie.from_report(report, element)
     with pytest.raises(ValueError, match="not a candidate"):
-        Comparison.from_report(report, 1)
+        SuspectComparison.from_report(report, 1)
     assert FunctionFlows(spectrum, None).for_element(0) is None
 
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from suspectra.experiments.executed_lines import as_text, common_lines, lines_of
-from suspectra_recorder.experiments import lines as recorder
-from suspectra_recorder.experiments.lines import NotingLines
+from suspectra.paths.searches.executed_lines import as_text, common_lines, lines_of
+from suspectra_recorder.experiments.decisions import lines as recorder
+from suspectra_recorder.experiments.decisions.lines import NotingLines
 
 SOURCE = """\
 def total(prices, limit):

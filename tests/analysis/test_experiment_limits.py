@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence import discovery
-from suspectra.experiment import EVERY
 from suspectra.experiments import investigation, repeated_test
-from suspectra.experiments.investigation import Investigation
+from suspectra.experiments.investigation import ExperimentInquiry
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.switching import switches
+from suspectra.runs.experiment import EVERY
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 SIGN = "def sign(n):\n    if n > 0 or n == 0:\n        return 1\n    return 0\n"
@@ -35,12 +35,12 @@ SLOW = PROPERTY.replace("max_examples=300", "max_examples=120").replace("    for
 def test_reading_the_recording_counts_but_at_most_half_of_the_time(tmp_path, asked, monkeypatch, seconds, left):
     given, find = [], discovery.find_source
 
-    class Noted(Investigation):
+    class Noted(ExperimentInquiry):
         def __init__(self, root, pytest, tests, suspicion, seconds, **options):
             given.append(seconds)
             super().__init__(root, pytest, tests, suspicion, seconds, **options)
 
-    monkeypatch.setattr(investigation, "Investigation", Noted)
+    monkeypatch.setattr(investigation, "ExperimentInquiry", Noted)
     monkeypatch.setattr(discovery, "find_source", lambda *words, **named: time.sleep(1) or find(*words, **named))
     (tmp_path / "sign.py").write_text(SIGN)
     (tmp_path / "test_sign.py").write_text(LOOP.replace("1500", "2"))

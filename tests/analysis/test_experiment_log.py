@@ -7,23 +7,26 @@ from hashlib import sha256
 
 import pytest
 
-from suspectra.errors import EvidenceError
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.base.errors import EvidenceError
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.log import ExperimentLog
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra_recorder.folders import RecordingError
 
 
 def test_experiments_are_void_once_a_source_changes(tmp_path):
-    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", ExperimentOutcome.PASSED, 0.01)
     source = tmp_path / "cart.py"
     source.write_bytes(b"total = 0")
     digests = {"cart.py": sha256(b"total = 0").hexdigest()}
     with ExperimentLog(tmp_path) as log:
         log.add(made, digests)
-        log.add(replace(made, outcome=Outcome.FAILED), digests)
+        log.add(replace(made, outcome=ExperimentOutcome.FAILED), digests)
         log.add(replace(made, instance=2), digests)
-    assert [one.outcome for one in read_experiments(tmp_path)[0]] == [Outcome.FAILED, Outcome.PASSED]
+    assert [one.outcome for one in read_experiments(tmp_path)[0]] == [
+        ExperimentOutcome.FAILED,
+        ExperimentOutcome.PASSED,
+    ]
     source.write_bytes(b"total = 1")
     found, problems = read_experiments(tmp_path)
     assert not found
@@ -36,7 +39,7 @@ def test_experiments_are_void_once_a_source_changes(tmp_path):
 
 
 def test_experiments_with_other_sources_than_were_recorded_do_not_count(tmp_path):
-    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", ExperimentOutcome.PASSED, 0.01)
     (tmp_path / "cart.py").write_bytes(b"total = 0")
     now = sha256(b"total = 0").hexdigest()
     with ExperimentLog(tmp_path) as log:
@@ -48,7 +51,7 @@ def test_experiments_with_other_sources_than_were_recorded_do_not_count(tmp_path
 
 
 def test_a_log_that_was_cut_off_keeps_what_was_whole(tmp_path):
-    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", ExperimentOutcome.PASSED, 0.01)
     (tmp_path / "cart.py").write_bytes(b"")
     digests = {"cart.py": sha256(b"").hexdigest()}
     with ExperimentLog(tmp_path) as log:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 PRICE = "def price(n, each):\n    total = n * each + 1\n    return total if n else 0\n"

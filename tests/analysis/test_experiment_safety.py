@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
+from suspectra.cli.main import run
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.recording.warm import WarmTests
-from suspectra_recorder.experiments.order import Order
+from suspectra_recorder.experiments.start_request import StartRequest
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 HARMFUL = """\
@@ -63,7 +63,7 @@ def test_what_would_be_imported_from_the_original_is_imported_from_its_copy(tmp_
     monkeypatch.setitem(sys.modules, finder.__name__, finder)
     for entry in (tmp_path, original / "venv", original / "src"):
         monkeypatch.syspath_prepend(entry)
-    Order(str(copy), (), (), "", original=str(original)).import_from_workspace()
+    StartRequest(str(copy), (), (), "", original=str(original)).import_from_workspace()
     assert sys.path[:3] == [str(copy / "src"), str(original / "venv"), str(tmp_path)]
     assert finder.MAPPING == {"x": str(original / "src" / "x"), "y": str(copy / "src")}
 

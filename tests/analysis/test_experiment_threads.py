@@ -4,9 +4,9 @@ import itertools
 import sys
 import time
 
-from suspectra.experiment import EVERY
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.switching import switches
+from suspectra.runs.experiment import EVERY
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 THREADS = """

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import EVERY, Outcome
+from suspectra.base.errors import EvidenceError
+from suspectra.cli.main import run
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.switching import Switch, switches
+from suspectra.experiments.switching import SwitchedDecision, switches
 from suspectra.mutation.edit import Edit
+from suspectra.runs.experiment import EVERY, ExperimentOutcome
 
 pytestmark = pytest.mark.usefixtures("runs_every_kind_of_test")
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "experiments"
@@ -94,21 +94,21 @@ def place_in(trace, line_text, project, kind=None):
 
 def switched(machine, test, text, project, *, instance=EVERY, steps=1_000, seconds=10.0):
     trace = machine.traces(name_of(test), 1, 10.0)[0]
-    assert trace.answer.outcome is Outcome.FAILED, trace.answer
-    switch = Switch(place_in(trace, text, project), instance)
+    assert trace.answer.outcome is ExperimentOutcome.FAILED, trace.answer
+    switch = SwitchedDecision(place_in(trace, text, project), instance)
     (answer,), _ = machine.alter(name_of(test), [switch], steps=steps, seconds=seconds)
     return answer
 
 
 @pytest.mark.parametrize("test", KINDS)
 def test_tests_of_every_kind_run_as_under_pytest(machine, project, test):
-    assert switched(machine, test, "if amount > 10", project, instance=1).outcome is Outcome.PASSED
+    assert switched(machine, test, "if amount > 10", project, instance=1).outcome is ExperimentOutcome.PASSED
 
 
 @pytest.mark.parametrize("test", ["TestShared::test_set_up_class", "TestTill::test_scopes"])
 def test_a_class_is_set_up_anew_for_each_run_in_a_process(machine, test):
     first, *others = machine.traces(name_of(test), 3, 10.0)
-    assert first.answer.outcome is Outcome.FAILED
+    assert first.answer.outcome is ExperimentOutcome.FAILED
     assert [first.difference(other) for other in others] == ["", ""]
 
 
@@ -124,36 +124,38 @@ def test_a_test_with_an_excluded_marker_is_not_run(machine):
 
 
 def test_the_last_operand_and_single_times(machine, project):
-    assert switched(machine, "test_operand", "name and", project).outcome is Outcome.PASSED
-    assert switched(machine, "test_loop", "while n > 0", project, instance=1).outcome is Outcome.PASSED
-    assert switched(machine, "test_loop", "while n > 0", project, instance=5).outcome is Outcome.NOT_REACHED
+    assert switched(machine, "test_operand", "name and", project).outcome is ExperimentOutcome.PASSED
+    assert switched(machine, "test_loop", "while n > 0", project, instance=1).outcome is ExperimentOutcome.PASSED
+    assert switched(machine, "test_loop", "while n > 0", project, instance=5).outcome is ExperimentOutcome.NOT_REACHED
 
 
 def test_clean_up_counts(machine, project):
-    assert switched(machine, "test_teardown", "if total", project).outcome is Outcome.PASSED
+    assert switched(machine, "test_teardown", "if total", project).outcome is ExperimentOutcome.PASSED
 
 
 def test_endless_loops_end_after_some_steps(machine, project):
     began = time.monotonic()
-    assert switched(machine, "test_endless", "while n > 0", project).outcome is Outcome.STEPS
-    assert switched(machine, "test_stubborn", "and again", project).outcome is Outcome.STEPS
+    assert switched(machine, "test_endless", "while n > 0", project).outcome is ExperimentOutcome.STEPS
+    assert switched(machine, "test_stubborn", "and again", project).outcome is ExperimentOutcome.STEPS
     assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(
     ("test", "text", "outcome"),
     [
-        ("test_crash", "if wanted", Outcome.CRASHED),
-        ("test_time", "if wanted", Outcome.TIMEOUT),
-        ("test_memory", "if wanted", Outcome.FAILED),
-        ("test_file", "if wanted", Outcome.FAILED),
+        ("test_crash", "if wanted", ExperimentOutcome.CRASHED),
+        ("test_time", "if wanted", ExperimentOutcome.TIMEOUT),
+        ("test_memory", "if wanted", ExperimentOutcome.FAILED),
+        ("test_file", "if wanted", ExperimentOutcome.FAILED),
     ],
 )
 def test_a_run_is_limited_and_the_next_one_is_not_harmed(machine, project, test, text, outcome):
     trace = machine.traces(name_of(test), 1, 10.0)[0]
     taken = trace.places[int(trace.decisions[0]) // 2]
-    (answer, other), _ = machine.alter(name_of(test), [Switch(taken, EVERY), Switch(taken, 9)], steps=100, seconds=1.5)
-    assert (answer.outcome, other.outcome) == (outcome, Outcome.NOT_REACHED)
+    (answer, other), _ = machine.alter(
+        name_of(test), [SwitchedDecision(taken, EVERY), SwitchedDecision(taken, 9)], steps=100, seconds=1.5
+    )
+    assert (answer.outcome, other.outcome) == (outcome, ExperimentOutcome.NOT_REACHED)
 
 
 FORKED = [
@@ -170,22 +172,22 @@ FORKED = [
 @pytest.mark.parametrize("test", FORKED)
 def test_forks_at_the_instance_end_as_runs_of_their_own(machine, test):
     trace = machine.traces(name_of(test), 1, 10.0)[0]
-    chosen = [*list(switches(trace))[:8], Switch(trace.places[int(trace.decisions[0]) // 2], 99)]
+    chosen = [*list(switches(trace))[:8], SwitchedDecision(trace.places[int(trace.decisions[0]) // 2], 99)]
     limits = {"steps": 1_000, "seconds": 10.0}
     answers, control = machine.fork(name_of(test), chosen, **limits)
     assert not trace.difference(control)
     expected = [machine.alter(name_of(test), [switch], **limits)[0][0] for switch in chosen]
     assert [one.outcome for one in answers] == [one.outcome for one in expected]
-    assert answers[-1].outcome is Outcome.NOT_REACHED
+    assert answers[-1].outcome is ExperimentOutcome.NOT_REACHED
 
 
 def test_forks_are_limited_in_time_and_repairs_are_confirmed(machine):
     lasting = RepeatedTest(name_of("test_time"), machine, forks=True)
     (one,) = lasting.experiments(switches(lasting.trace), time.monotonic() + 20)
-    assert one.outcome is Outcome.TIMEOUT
+    assert one.outcome is ExperimentOutcome.TIMEOUT
     plain = RepeatedTest(name_of("test_plain"), machine, forks=True)
     made = list(plain.experiments(switches(plain.trace), time.monotonic() + 20))
-    assert [one.outcome for one in made] == [Outcome.PASSED]
+    assert [one.outcome for one in made] == [ExperimentOutcome.PASSED]
 
 
 def test_fixtures_that_take_no_time_are_not_worth_a_word(machine):
@@ -202,13 +204,19 @@ def test_what_one_run_leaves_behind_does_not_change_the_next(machine):
     assert test._warm
     made = list(test.experiments(switches(test.trace), time.monotonic() + 20))
     assert not test._warm, "the unaltered run after the others differed"
-    assert {one.place: one.outcome for one in made} == {"if": Outcome.PASSED, "operand": Outcome.FAILED}
+    assert {one.place: one.outcome for one in made} == {
+        "if": ExperimentOutcome.PASSED,
+        "operand": ExperimentOutcome.FAILED,
+    }
 
 
 def test_a_test_that_fills_a_cache_shares_processes_all_the_same(machine):
     test = RepeatedTest(name_of("test_first_time"), machine)
     made = list(test.experiments(switches(test.trace), time.monotonic() + 20))
-    assert {one.file: one.outcome for one in made} == {"shop.py": Outcome.PASSED, "cached.py": Outcome.FAILED}
+    assert {one.file: one.outcome for one in made} == {
+        "shop.py": ExperimentOutcome.PASSED,
+        "cached.py": ExperimentOutcome.FAILED,
+    }
     assert test._warm
     assert test._only_cold == {"cached.py"}, "a decision that is made for the first time is altered in a new process"
 
@@ -238,9 +246,9 @@ def test_fresh_processes_find_the_same(machine, project):
     test = name_of("test_plain")
     trace = fresh.traces(test, 1, 10.0)[0]
     assert not trace.difference(machine.traces(test, 1, 10.0)[0])
-    switch = Switch(place_in(trace, "if amount > 10", project), EVERY)
+    switch = SwitchedDecision(place_in(trace, "if amount > 10", project), EVERY)
     (answer,), _ = fresh.alter(test, [switch], steps=1_000, seconds=10.0)
-    assert answer.outcome is Outcome.PASSED
+    assert answer.outcome is ExperimentOutcome.PASSED
 
 
 def test_a_machine_that_is_killed_is_reported(project, processes_with):
@@ -330,7 +338,7 @@ def test_nothing_is_left_running_when_a_test_crashes(tmp_path, hanging, processe
     with Machine(PYTEST, tmp_path, "test_waiting.py", ["test_waiting.py::test_it"]) as machine:
         test = RepeatedTest("test_waiting.py::test_it", machine)
         (one,) = test.experiments(switches(test.trace), time.monotonic() + 20)
-        assert one.outcome is Outcome.CRASHED
+        assert one.outcome is ExperimentOutcome.CRASHED
         until(lambda: not processes_with(mark))
 
 
@@ -457,7 +465,7 @@ def test_muse_finds_the_wrong_bound_and_says_what_corrects_it(tmp_path, capsys):
     assert published["complete"]
     tried = defaultdict(set)
     for one in read_experiments(tmp_path)[0]:
-        if one.outcome is not Outcome.NOT_REACHED:
+        if one.outcome is not ExperimentOutcome.NOT_REACHED:
             tried[one.key[1:]].add(one.test)
     executing = {2: 3, 3: 2, 4: 3, 7: 2}
     assert all(len(tests) == executing[key[2]] for key, tests in tried.items()), "every mutant with every test"

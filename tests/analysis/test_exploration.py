@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from suspectra.causes.solver import SmtSolver
 from suspectra.dependences.exploration import MAX_PATHS, Exploration, ExploredPath
-from suspectra_recorder.experiments.symbols import MAX_CONSTRAINTS, SymbolicPath
+from suspectra_recorder.experiments.inputs.symbols import MAX_CONSTRAINTS, SymbolicPath
 
 # symbols
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.cancellation import Cancelled, Token, cancellable
+from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.failure_groups import grouping
 from suspectra.failure_groups.coverage import FailingCoverage
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.first_suspect import FirstSuspect
 from suspectra.failure_groups.grouping import clearly_joins
 from suspectra.failure_groups.groups import FailureGroups
@@ -258,12 +258,12 @@ APART = suite([[0, 1], [0, 1], [0, 2], [0, 2, 3]], executed={0: 60})  # t1 and t
 
 
 def test_what_somebody_merged_and_split_stays():
-    merged = Decisions().merge(["t1", "t3"])
+    merged = GroupDecisions().merge(["t1", "t3"])
     assert names(FailureGroups.from_spectrum(APART, None, merged)) == [("t1", "t2", "t3", "t4")]
     # a third group that shares more with the two together than with each is left alone
     three = suite([[0, 1], [0, 2], [0, 3]], executed={0: 45})
     assert len(FailureGroups.from_spectrum(three).groups) == 3
-    found = FailureGroups.from_spectrum(three, None, Decisions().merge(["t2", "t3"]))
+    found = FailureGroups.from_spectrum(three, None, GroupDecisions().merge(["t2", "t3"]))
     assert names(found) == [("t1",), ("t2", "t3")]
     split = merged.split(["t2"], ["t1", "t3", "t4"])
     assert names(FailureGroups.from_spectrum(APART, None, split)) == [("t1", "t3", "t4"), ("t2",)]
@@ -271,16 +271,16 @@ def test_what_somebody_merged_and_split_stays():
 
 
 def test_decisions_hold_for_tests_that_fail_later_and_go_through_json():
-    decisions = Decisions().merge(["t1", "gone"]).split(["t3"], ["t4", "gone"])
+    decisions = GroupDecisions().merge(["t1", "gone"]).split(["t3"], ["t4", "gone"])
     stored = json.loads(json.dumps(decisions.as_list()))
-    assert Decisions.from_list(stored) == decisions
+    assert GroupDecisions.from_list(stored) == decisions
     assert names(FailureGroups.from_spectrum(APART, None, decisions)) == [("t1", "t2"), ("t3",), ("t4",)]
 
 
 @pytest.mark.parametrize("damaged", [[{}], [{"together": True, "left": "t1", "right": []}], [3], [None]])
 def test_damaged_decisions_are_refused(damaged):
     with pytest.raises((LookupError, TypeError, ValueError)):
-        Decisions.from_list(damaged)
+        GroupDecisions.from_list(damaged)
 
 
 # ------------------------------------------------------------------------------------------------------ identity
@@ -319,7 +319,7 @@ def test_groups_that_merge_for_a_while_keep_their_numbers_and_titles():
     first = ranked([0, 1, 2, 3])
     assert numbers(first) == {1: ("t1", "t2"), 2: ("t3", "t4")}
     titles = [one.title for one in first.groups]
-    merged = ranked([1, 2, 3], Decisions().merge(["t2", "t3"]), first)
+    merged = ranked([1, 2, 3], GroupDecisions().merge(["t2", "t3"]), first)
     assert (len(merged.groups), merged.fixed) == (1, ())
     number = merged.groups[0].group.number
     assert merged.state.holder_of(1) == merged.state.holder_of(2) == number

@@ -3,8 +3,8 @@
 import pytest
 
 from suspectra.evidence.failure_text import MAX_TEXT, NamedLine, c_failure, python_failure
-from suspectra.evidence.junit import read_junit
-from suspectra.evidence.lcov import LcovSource
+from suspectra.evidence.formats.junit import read_junit
+from suspectra.evidence.formats.lcov import LcovSource
 
 SHORT = """tests/test_journal.py:32: in <lambda>
     outside.wrap(lambda: journal.post([2]))

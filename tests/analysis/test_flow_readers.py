@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from suspectra.cancellation import Cancelled, Token, cancellable
+from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.program import flow_readers
 from suspectra.program.flow_readers import FlowReading, read_flow
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.evidence.c_recorder import CRecorder
+from suspectra.evidence.c.writer import CRecorder
 from suspectra_recorder import folders
 from suspectra_recorder.folders import RecordingError, cache_folder, make_recording_folder
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented

@@ -6,15 +6,15 @@ import time
 
 import pytest
 
-from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra.errors import EvidenceError
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import EVERY
-from suspectra.experiments.forced_paths import FIRST_AT_ONCE, ForcedPaths
-from suspectra.experiments.path_inquiry import PathInquiry
-from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.recorded_paths import Paths
+from suspectra.base.cancellation import Cancelled, Token, cancellable
+from suspectra.base.errors import EvidenceError
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.paths.searches.forced_paths import FIRST_AT_ONCE, ForcedPaths
+from suspectra.paths.searches.inquiry import PathInquiry
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import Nearness, PathOptions, PathSearchLimits, PathSetting
+from suspectra.runs.experiment import EVERY
 from suspectra.spectrum import Spectrum
 
 SHOP = """\
@@ -297,7 +297,7 @@ def test_of_equally_many_decisions_the_most_suspicious_ones_are_turned_first(tes
     suspicious = search(tests, "test_either", suspiciousness=suspiciousness)[-1]
     assert in_words(suspicious.report) == [(first, "if", 1, False, True)]
     assert latest.candidates == suspicious.candidates == 1  # no other run is needed for the choice
-    of_paper = PathOptions(Order.LATEST)
+    of_paper = PathOptions(Nearness.LATEST)
     assert search(tests, "test_either", suspiciousness=suspiciousness, options=of_paper)[-1].report == latest.report
 
 

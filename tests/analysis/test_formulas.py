@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import NothingToRank, UsageError
+from suspectra.base.errors import NothingToRank, UsageError
 from suspectra.report import round_significant
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques import make_technique, technique_infos

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import EvidenceError
-from suspectra.program.c_files import parse_notes, parse_profile
-from suspectra.program.c_flow import CFlow
-from suspectra.program.c_object import FAKE, ON_TREE, CFunction
+from suspectra.base.errors import EvidenceError
+from suspectra.program.c.files import parse_notes, parse_profile
+from suspectra.program.c.flow import CFlow
+from suspectra.program.c.object import FAKE, ON_TREE, CFunction
 
 PREBUILT = Path(__file__).parents[1] / "fixtures" / "c_objects"
 

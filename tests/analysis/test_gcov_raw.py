@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
+from suspectra.evidence.c.profiles import GcovRawSource
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.evidence.gcov_raw import GcovRawSource
-from suspectra.evidence.outcomes import read_outcomes
+from suspectra.evidence.formats.outcomes import read_outcomes
 from suspectra.evidence.source_paths import SourcePaths
 
 PREBUILT = Path(__file__).parents[1] / "fixtures" / "c_objects"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.errors import EvidenceError
-from suspectra.evidence.cobertura import CoberturaSource
+from suspectra.base.errors import EvidenceError
+from suspectra.evidence.c.profiles import GcovRawSource
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.evidence.gcov_json import GcovJsonSource
-from suspectra.evidence.gcov_raw import GcovRawSource
-from suspectra.evidence.gcovr import GcovrSource
-from suspectra.evidence.lcov import LcovSource
+from suspectra.evidence.formats.cobertura import CoberturaSource
+from suspectra.evidence.formats.gcov_json import GcovJsonSource
+from suspectra.evidence.formats.gcovr import GcovrSource
+from suspectra.evidence.formats.lcov import LcovSource
 from suspectra.localizer import Localizer
 from suspectra.program.statements import StatementKind
 from suspectra.techniques import make_technique

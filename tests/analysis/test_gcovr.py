@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 from gcovr.__main__ import load_config
 
-from suspectra.c_recording.gcovr import Gcovr
-from suspectra.c_recording.gcovr_settings import LINES, READING, read_settings
-from suspectra.c_recording.run import record_c
-from suspectra.c_recording.suites import ctest_suite, shell_suite
-from suspectra.errors import EvidenceError
-from suspectra.evidence.c_recorder import CRecorder
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.c_store import FOLDER, CRecording
+from suspectra.base.errors import EvidenceError
+from suspectra.c.recording.gcovr import Gcovr
+from suspectra.c.recording.gcovr_settings import LINES, READING, read_settings
+from suspectra.c.recording.run import record_c
+from suspectra.c.recording.suites import ctest_suite, shell_suite
+from suspectra.evidence.c.source import CRecordingSource
+from suspectra.evidence.c.store import FOLDER, CRecording
+from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.source_paths import SourcePaths
-from suspectra.program.c_files import parse_notes, parse_profile
-from suspectra.program.c_flow import CFlow
-from suspectra.program.c_object import Compiler
+from suspectra.program.c.files import parse_notes, parse_profile
+from suspectra.program.c.flow import CFlow
+from suspectra.program.c.object import Compiler
 
 PREBUILT = Path(__file__).parents[1] / "fixtures" / "c_objects"
 SOURCES = Path(__file__).parents[1] / "fixtures" / "c"

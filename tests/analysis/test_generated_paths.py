@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from suspectra.errors import EvidenceError
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.path_techniques import TECHNIQUES
-from suspectra.experiments.recorded_paths import Paths
+from suspectra.base.errors import EvidenceError
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.inputs import search as search_module
-from suspectra.inputs.generated_paths import GeneratedPaths
+from suspectra.paths.inputs import search as search_module
+from suspectra.paths.inputs.generated_paths import GeneratedPaths
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import PathOptions, PathSearchLimits, PathSetting
+from suspectra.paths.searches.techniques import TECHNIQUES
 
 SHOP = """\
 def discount(amount):

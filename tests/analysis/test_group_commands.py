@@ -5,14 +5,14 @@ import numpy as np
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.sources import Sources
 from suspectra.failure_groups.ranking import rank_groups
-from suspectra.output.agent import ranking_answer
-from suspectra.output.ranking import Listing
+from suspectra.output.agents.agent import ranking_answer
+from suspectra.output.rankings.ranking import Listing
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 
 
 def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
-    from suspectra.cli import run
+    from suspectra.cli.main import run
 
     assert run(["rank", "--workspace", str(faulty_ledger), "--format", "json", "--technique", "ochiai"]) == 0
     listed = json.loads(capsys.readouterr().out)
@@ -40,7 +40,7 @@ def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
 
 
 def test_a_line_is_explained_by_the_ranking_of_its_group(faulty_ledger, capsys):
-    from suspectra.cli import run
+    from suspectra.cli.main import run
 
     for options, words in (
         ((), "Suspect 2 of "),
@@ -54,7 +54,7 @@ def test_a_line_is_explained_by_the_ranking_of_its_group(faulty_ledger, capsys):
 
 
 def test_every_format_shows_the_groups(faulty_ledger, capsys, tmp_path):
-    from suspectra.cli import run
+    from suspectra.cli.main import run
 
     assert run(["rank", "--workspace", str(faulty_ledger), "--format", "sarif", "--technique", "ochiai"]) == 0
     (log,) = json.loads(capsys.readouterr().out)["runs"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra.markov import elimination, elimination_plan
 from suspectra.markov.chain import (
     JumpModel,

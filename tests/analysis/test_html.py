@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.cli.main import run
+from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.evidence.sources import Sources
 from suspectra.localizer import Localizer
-from suspectra.output import html
-from suspectra.output.html import encode_runs, write_html
-from suspectra.output.ranking import Listing
+from suspectra.output.rankings import html
+from suspectra.output.rankings.html import encode_runs, write_html
+from suspectra.output.rankings.ranking import Listing
 from suspectra.techniques import make_technique
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202e{{7*7}}"

@@ -11,7 +11,7 @@ from suspectra.causes.failing_run import constants, failing_run, points_of
 from suspectra.dependences.slices import backward
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
-from suspectra_recorder.experiments.dependences.columns import MAX_IMPORTED
+from suspectra_recorder.experiments.traces.trace_columns import MAX_IMPORTED
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 

@@ -12,16 +12,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from suspectra.errors import NothingToRank
+from suspectra.base.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.program.calls import Calls
+from suspectra.program.calls import StatementCalls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.techniques import formulas, make_technique, technique_names
-from suspectra.techniques.cp import Propagation
-from suspectra.techniques.flow_report import FlowReport
-from suspectra.techniques.reuse import Reuse
+from suspectra.techniques.control_flow.cp import Propagation
+from suspectra.techniques.control_flow.flow_report import FlowReport
+from suspectra.techniques.control_flow.reuse import Reuse
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument
@@ -269,7 +269,7 @@ class Reader:
 
     def read(self, report, program):
         self.flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs, self.flow)
-        self.calls = Calls.from_program(report.spectrum, program, previous=self.calls)
+        self.calls = StatementCalls.from_program(report.spectrum, program, previous=self.calls)
         self.model = DebuggingModel(report, self.flow, self.calls, previous=self.model)
         return self.model
 

@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from suspectra.errors import EvidenceError
-from suspectra.experiments.path_searching import PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.recorded_paths import Paths
+from suspectra.base.errors import EvidenceError
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.inputs import search as search_module
-from suspectra.inputs.search import InputSearch
-from suspectra.inputs.transitions import InputTransitions
+from suspectra.paths.inputs import search as search_module
+from suspectra.paths.inputs.search import InputSearch
+from suspectra.paths.inputs.transitions import InputTransitions
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import PathOptions, PathSearchLimits, PathSetting
 
 SHOP = """\
 VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}

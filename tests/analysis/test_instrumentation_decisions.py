@@ -8,11 +8,11 @@ from importlib.abc import SourceLoader
 
 import pytest
 
-from suspectra_recorder.experiments.decisions import instrument
+from suspectra_recorder.experiments.decisions.rewriting import instrument
+from suspectra_recorder.experiments.decisions.switchboard import EVERY, DecisionPoint, StepsSpent, Switchboard
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.switchboard import EVERY, Point, StepsSpent, Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 NAME = "__suspectra_board__"
 
@@ -125,7 +125,7 @@ SWITCHED = [
 def test_a_decision_comes_out_the_other_way(source, argument, number, instance, expected):
     names, board = loaded(source)
     board.limit(1_000)
-    board.switch([Point("program.py", number, instance)])
+    board.switch([DecisionPoint("program.py", number, instance)])
     assert names["f"](argument) == expected
     board.leave()
     plain = {}
@@ -139,7 +139,7 @@ def test_a_decision_comes_out_the_other_way(source, argument, number, instance, 
 def test_a_decision_comes_out_one_way_every_time(action, expected, times):
     names, board = loaded("def f(x):\n    return [i for i in range(x) if i % 2]")
     board.limit(1_000)
-    point = Point("program.py", 0, EVERY, action)
+    point = DecisionPoint("program.py", 0, EVERY, action)
     switched = board.switch([point])
     assert (names["f"](4), switched().times) == (expected, times)
     noted = []
@@ -167,7 +167,7 @@ def test_decisions_are_noted_in_their_order():
 def test_a_source_that_is_loaded_later_is_switched_too():
     board = Switchboard()
     board.limit(1_000)
-    switched = board.switch([Point("program.py", 0, EVERY)])
+    switched = board.switch([DecisionPoint("program.py", 0, EVERY)])
     names, _ = loaded("def f(x):\n    return 1 if x else 2", board)
     assert (names["f"](True), switched().times) == (2, 1)
 
@@ -175,7 +175,7 @@ def test_a_source_that_is_loaded_later_is_switched_too():
 def test_an_endless_loop_ends_after_some_steps_and_may_clean_up():
     names, board = loaded("def f(x):\n    while x:\n        pass\ndef g(x):\n    return x or 1")
     board.limit(100)
-    board.switch([Point("program.py", 0, EVERY)])
+    board.switch([DecisionPoint("program.py", 0, EVERY)])
     with pytest.raises(StepsSpent):
         names["f"](False)
     assert board.stopped
@@ -270,7 +270,7 @@ def test_a_source_that_differs_from_its_file_is_not_instrumented(tmp_path):
     path = tmp_path / "program.py"
     path.write_text("x = 1 if __name__ else 2\n")
     board = Switchboard()
-    hook = ExperimentHook(Scope(str(tmp_path), include_tests=True), [board])
+    hook = ExperimentHook(RecordedFiles(str(tmp_path), include_tests=True), [board])
     hook.install()
     try:
         InMemory(path, b"x = 3 if __name__ else 4\n").get_code("program")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra_recorder.experiments.observations import MAX_TIMES, Observations
-from suspectra_recorder.experiments.observed_places import MAX_NAMES
-from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
+from suspectra_recorder.experiments.values.observations import MAX_TIMES, Observations
+from suspectra_recorder.experiments.values.observed_places import MAX_NAMES
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.source import parse
 

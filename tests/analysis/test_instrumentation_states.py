@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
-from suspectra.experiments.recorded_statements import Statements
-from suspectra.paths.memory import compare_states
+from suspectra.paths.searches.recorded_statements import RecordedStatements
+from suspectra.paths.state_differences import compare_states
 from suspectra.paths.structure import comparable_points
-from suspectra_recorder.experiments.memory_changes import NotChanged, change
-from suspectra_recorder.experiments.memory_graph import MAX_NODES, Variable, memory_graph
-from suspectra_recorder.experiments.program_states import StatementMarks
+from suspectra_recorder.experiments.values.memory_changes import NotChanged, change
+from suspectra_recorder.experiments.values.memory_graph import MAX_NODES, Variable, memory_graph
+from suspectra_recorder.experiments.values.program_states import StatementMarks
 from suspectra_recorder.instrumentation.cells import with_cells
 
 
@@ -175,7 +175,7 @@ class Program:
         add()
         self.names = types.ModuleType("subject")
         exec(with_cells(compile(tree, "subject.py", "exec"), "<marks>", self.marks), vars(self.names))
-        self.statements = Statements()
+        self.statements = RecordedStatements()
 
     def run(self, call):
         answer = self.marks.note()

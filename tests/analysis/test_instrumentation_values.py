@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra_recorder.experiments.assigned_values import AssignedValues, Replacement
-from suspectra_recorder.experiments.literals import as_number, from_text, shown, to_text
-from suspectra_recorder.experiments.parts import UNCHANGED, changed, numbers
-from suspectra_recorder.experiments.switchboard import EVERY, Switchboard
+from suspectra_recorder.experiments.decisions.switchboard import EVERY, Switchboard
+from suspectra_recorder.experiments.values.assigned_values import AssignedValues, ReplacedValue
+from suspectra_recorder.experiments.values.inner_numbers import UNCHANGED, changed, numbers
+from suspectra_recorder.experiments.values.literals import as_number, from_text, shown, to_text
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.source import parse
 
@@ -95,7 +95,7 @@ REPLACED = [
 @pytest.mark.parametrize(("source", "argument", "number", "instance", "part", "new", "expected"), REPLACED)
 def test_another_value_is_assigned(source, argument, number, instance, part, new, expected):
     names, values = loaded(source)
-    answer = values.replace([Replacement("program.py", number, instance, list(part), to_text(new))])
+    answer = values.replace([ReplacedValue("program.py", number, instance, list(part), to_text(new))])
     assert names["f"](argument) == expected
     assert answer()["reached"] == (0 if instance == 9 else answer()["reached"])
     values.leave()
@@ -106,7 +106,7 @@ def test_another_value_is_assigned(source, argument, number, instance, part, new
 
 def test_a_source_that_is_loaded_later_is_altered_too():
     values = AssignedValues()
-    answer = values.replace([Replacement("program.py", 0, EVERY, [], "i3")])
+    answer = values.replace([ReplacedValue("program.py", 0, EVERY, [], "i3")])
     names, _ = loaded("def f(x):\n    return x", values)
     assert (names["f"](1), answer()["reached"]) == (3, 1)
 
@@ -127,7 +127,7 @@ def test_values_and_comparisons_are_noted_in_their_order():
 
 def test_distances_are_noted_once_the_value_was_replaced():
     names, values = loaded("def f(x):\n    a = x > 1\n    y = x\n    return a, y > 3")
-    answer = values.replace([Replacement("program.py", 1, 1, [], "i5")], compare=True)
+    answer = values.replace([ReplacedValue("program.py", 1, 1, [], "i5")], compare=True)
     assert names["f"](2) == (True, True)
     assert answer()["distances"] == {"1 1 ": 2.0}
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.switchboard import Switchboard
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 KINDS = [[], ["values"], ["observe"], ["dependences"], ["values", "statements"], ["input", "path"], ["path"]]
@@ -54,6 +54,8 @@ def test_every_instrument_takes_every_source(names, tmp_path):
         kinds = make_kinds(names, board, dict, lambda path: None, lambda path: False)
         instruments = list(dict.fromkeys(kind.instrument for kind in kinds.values() if kind.instrument))
         alters = [board] if "switch" in kinds else []
-        hook = ExperimentHook(Scope(str(tmp_path), include_tests=True, patterns=("no test",)), [*instruments, *alters])
+        hook = ExperimentHook(
+            RecordedFiles(str(tmp_path), include_tests=True, patterns=("no test",)), [*instruments, *alters]
+        )
         assert hook.code(str(tmp_path / name), name, source) is not None, (name, hook.guard.failures)
         assert hook.guard.failures == {}

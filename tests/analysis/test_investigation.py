@@ -12,30 +12,30 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from suspectra.cli import run
+from suspectra.base.location import Location
+from suspectra.base.technique_info import Need
+from suspectra.cli.main import run
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
-from suspectra.experiments.answers import Answer, DecisionSite, Trace
+from suspectra.experiments.answers import AlteredRunAnswer, DecisionSite, Trace
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.mutants import Mutation
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
+from suspectra.experiments.suspicion import Suspicion, called_by, top_suspects
 from suspectra.experiments.switching import switches
-from suspectra.location import Location
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.output.investigation import InvestigationProgress
 from suspectra.program import Program
+from suspectra.runs.experiment import COMBINATION, EVERY, KINDS, Experiment, ExperimentOutcome
 from suspectra.spectrum import Elements, Function, Spectrum
-from suspectra.suspicion import Suspicion, called_by, top_suspects
-from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos
-from suspectra.techniques.investigation import scores
-from suspectra.techniques.repairs import Repair, repairs
+from suspectra.techniques.experiments.investigation import scores
+from suspectra.techniques.experiments.repairs import Repair, repairs
 
 # the failing tests t1 and t2, the passing ones t3 and t4; statements on lines 1 to 6
 SPECTRUM = Spectrum.from_matrix(
@@ -43,7 +43,7 @@ SPECTRUM = Spectrum.from_matrix(
 )
 
 
-def made(test, line, outcome=Outcome.PASSED, *, kind="switch", **other):
+def made(test, line, outcome=ExperimentOutcome.PASSED, *, kind="switch", **other):
     one = Experiment(test, kind, "program", line, line, 0, "if", EVERY, "false", outcome, 0.01)
     return replace(one, **other)
 
@@ -55,7 +55,7 @@ def ranked(*experiments, spectrum=SPECTRUM):
 
 def test_without_repairs_it_is_the_ranking_by_all_evidence():
     evidence = make_technique("evidence").localize(SPECTRUM)
-    for experiments in ((), (made("t1", 1, Outcome.FAILED), made("t2", 4, Outcome.FAILED))):
+    for experiments in ((), (made("t1", 1, ExperimentOutcome.FAILED), made("t2", 4, ExperimentOutcome.FAILED))):
         report, _ = ranked(*experiments)
         np.testing.assert_array_equal(report.level, evidence.level)
         np.testing.assert_array_equal(report.tie_of_level, evidence.tie_of_level)
@@ -65,7 +65,7 @@ def test_without_repairs_it_is_the_ranking_by_all_evidence():
 def test_a_repair_raises_a_statement_and_lowers_no_other():
     _, before = ranked()
     second = before[1]
-    others = (made("t1", line, Outcome.FAILED) for line in (1, 2, 3, 4) if line != second)
+    others = (made("t1", line, ExperimentOutcome.FAILED) for line in (1, 2, 3, 4) if line != second)
     report, after = ranked(made("t1", second), made("t2", second), *others)
     assert after == [second, *(line for line in before if line != second)]
     assert report.explain(0).sentences[0] == "2 of 2 failing tests pass if this comes out false."
@@ -75,7 +75,7 @@ def test_a_repair_raises_a_statement_and_lowers_no_other():
 
 
 def test_a_repair_says_the_less_the_more_statements_have_one():
-    alone = repairs([made("t1", 1), *(made("t1", line, Outcome.FAILED) for line in (2, 3, 4))], SPECTRUM)
+    alone = repairs([made("t1", 1), *(made("t1", line, ExperimentOutcome.FAILED) for line in (2, 3, 4))], SPECTRUM)
     common = repairs([made("t1", line) for line in (1, 2, 3, 4)], SPECTRUM)
     factors = alone[0][0].factor, *(common[element][0].factor for element in range(4))
     assert factors[0] > factors[1] == factors[4] >= 1
@@ -92,7 +92,7 @@ def test_half_of_the_tests_say_less_than_half_of_what_all_say():
 
 
 def test_a_test_that_does_not_execute_a_statement_counts_and_one_that_was_not_tried_is_expected_to_follow():
-    found = repairs([made("t1", 5), made("t2", 1, Outcome.FAILED), made("t1", 2)], SPECTRUM)
+    found = repairs([made("t1", 5), made("t2", 1, ExperimentOutcome.FAILED), made("t1", 2)], SPECTRUM)
     assert found[4][0].share == 0.5, "t2 fails elsewhere"
     assert found[1][0].share == pytest.approx((1 + 2 / 3) / 2), "t2 was not tried there"
     assert found[4][0].factor == found[4][0].likelihood ** 0.25
@@ -121,7 +121,7 @@ def test_all_kinds_are_measured_by_the_same_failing_tests():
 def test_a_mutant_that_breaks_passing_tests_counts_for_less():
     good, bad = ({"kind": "mutant", "detail": detail} for detail in ("`>` → `>=`", "`>` → `<`"))
     first = [made(f"t{n}", 1, **good) for n in range(1, 5)]
-    second = [made("t1", 2, **bad), made("t3", 2, **bad), made("t4", 2, Outcome.FAILED, **bad)]
+    second = [made("t1", 2, **bad), made("t3", 2, **bad), made("t4", 2, ExperimentOutcome.FAILED, **bad)]
     second.append(made("t2", 2, **bad))
     found = repairs([*first, *second], SPECTRUM)
     assert [(found[n][0].share, found[n][0].as_good) for n in (0, 1)] == [(1, 1), (0.5, 2)]
@@ -130,17 +130,17 @@ def test_a_mutant_that_breaks_passing_tests_counts_for_less():
         "no passing test was run"
     )
     assert repairs([made("t1", 5, **good)], SPECTRUM)[4][0].accepted, "no passing test executes it"
-    nothing = [made("t1", 3, **bad), *(made(test, 3, Outcome.FAILED, **bad) for test in ("t3", "t4"))]
+    nothing = [made("t1", 3, **bad), *(made(test, 3, ExperimentOutcome.FAILED, **bad) for test in ("t3", "t4"))]
     assert repairs(nothing, SPECTRUM)[2][0].factor == 1, "it breaks as much as it repairs"
     many = Spectrum.from_matrix([[1, 1]] * 7, failed=[True] * 6 + [False])
-    worst = [made(f"t{n}", 1, **bad) for n in range(1, 7)] + [made("t7", 1, Outcome.FAILED, **bad)]
+    worst = [made(f"t{n}", 1, **bad) for n in range(1, 7)] + [made("t7", 1, ExperimentOutcome.FAILED, **bad)]
     assert repairs(worst, many)[0][0].share == 0, "it breaks all passing tests that were run"
 
 
 def test_a_guard_ranks_behind_the_others_that_repair_and_never_behind_what_was_not_tried():
     _, before = ranked()
     guard, other, untried = before[0], before[-1], before[1]
-    _, after = ranked(made("t1", guard, guard=True), made("t1", other), made("t1", untried, Outcome.FAILED))
+    _, after = ranked(made("t1", guard, guard=True), made("t1", other), made("t1", untried, ExperimentOutcome.FAILED))
     assert after == [other, *before[:-1]]
     report, after = ranked(made("t1", 2, guard=True))
     assert after == before, "not to raise says nothing about the fault"
@@ -165,7 +165,7 @@ def test_further_kinds_that_repair_count_half():
     one, two = scores(base, {0: (switched,)})[0], scores(base, {0: (replaced, switched)})[0]
     assert two / one == pytest.approx(replaced.factor**0.5)
     switched, replaced = ([made(test, 4, kind=kind) for test in ("t1", "t2")] for kind in ("switch", "value"))
-    report, lines = ranked(*switched, *replaced, made("t2", 2, Outcome.FAILED))
+    report, lines = ranked(*switched, *replaced, made("t2", 2, ExperimentOutcome.FAILED))
     assert report.explain(lines.index(4)).substituted.startswith("7.75^1 * 3^0.5 / ")
 
 
@@ -173,7 +173,7 @@ def test_a_mutant_of_a_guard_that_passing_tests_need_does_not_only_hide():
     better = [made(test, 2, kind="mutant", detail="`>` → `>=`", guard=True) for test in ("t1", "t3")]
     removed = {"kind": "mutant", "detail": "`raise` → `pass`", "guard": True}
     assert repairs(better, SPECTRUM)[1][0].hides
-    found = repairs([*better, made("t1", 2, **removed), made("t4", 2, Outcome.FAILED, **removed)], SPECTRUM)
+    found = repairs([*better, made("t1", 2, **removed), made("t4", 2, ExperimentOutcome.FAILED, **removed)], SPECTRUM)
     assert not found[1][0].hides
 
 
@@ -215,7 +215,7 @@ def test_only_tests_of_the_ranked_group_count():
 def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
     places = tuple(DecisionSite("cart.py", number, "if", 10 + number, 0, 10 + number, guard=0) for number in range(3))
     decisions = np.tile(np.array([1, 2, 5]), 40_000)
-    trace = Trace(Answer(Outcome.FAILED, 0.1, ""), places, decisions, {})
+    trace = Trace(AlteredRunAnswer(ExperimentOutcome.FAILED, 0.1, ""), places, decisions, {})
     made_now = []
 
     def counted():

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import EvidenceError
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.evidence import Verdict
-from suspectra.evidence.junit import Case, Report, read_junit
-from suspectra.evidence.junit_matching import address, match, node_id_of
+from suspectra.evidence.formats.coverage_source import CoverageSource
+from suspectra.evidence.formats.junit import Case, Report, read_junit
+from suspectra.evidence.formats.junit_matching import address, match, node_id_of
 
 
 def suite(*cases: str) -> str:

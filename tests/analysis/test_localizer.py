@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.localizer import Localizer
-from suspectra.measured_file import MeasuredFile
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.techniques import make_technique
 
 LINES = 5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra.markov.chain import (
     JumpModel,
     groups_of,

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.cli import run
-from suspectra.errors import UsageError
-from suspectra.evaluation.study import Choice, Plan, rank_subject
+from suspectra.base.errors import UsageError
+from suspectra.cli.main import run
+from suspectra.evaluation.study import StudiedTechnique, StudyPlan, rank_subject
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.learning import PRIOR_MOVES, JumpHabit
-from suspectra.output.chain_svg import Picture
+from suspectra.output.pictures.chain import Picture
 from suspectra.spectrum import Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 
@@ -270,8 +270,8 @@ def test_without_jumps_ranks_by_steps_are_ranks():
         family, name, program, faulty = "a", "b", None, np.array([1, 2])
 
     Subject.spectrum = spectrum
-    plain, _ = rank_subject(Subject, Plan((Choice("ochiai"),)))
-    by_steps, _ = rank_subject(Subject, Plan((Choice("ochiai"),), ht_rank=True, p_jump=0))
+    plain, _ = rank_subject(Subject, StudyPlan((StudiedTechnique("ochiai"),)))
+    by_steps, _ = rank_subject(Subject, StudyPlan((StudiedTechnique("ochiai"),), ht_rank=True, p_jump=0))
     assert by_steps == plain
 
 

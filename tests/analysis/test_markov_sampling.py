@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra.markov import sampling
 from suspectra.markov.chain import ranked_list, suspicious_behaviour
 from suspectra.markov.hitting_times import hitting_times

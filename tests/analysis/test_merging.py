@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from suspectra.cli import cli
-from suspectra.errors import EvidenceError, UsageError
+from suspectra.base.errors import EvidenceError, UsageError
+from suspectra.cli.main import cli
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.merging import merge
 from suspectra_recorder.instrumentation.rewriting import instrument

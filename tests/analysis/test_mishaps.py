@@ -101,7 +101,7 @@ def test_a_log_that_can_not_be_begun_leaves_no_file(tmp_path):
 
 
 def test_a_full_disk_ends_the_recording_of_c_in_words_and_keeps_what_was_recorded(build_c):
-    from suspectra.evidence.c_recording import CRecordingSource
+    from suspectra.evidence.c.source import CRecordingSource
 
     program = build_c(link=("-rdynamic", "-Wl,-u,__gcov_dump"))
     names = "".join(f"{'long' * 30}{n}\t./build/program l{n}\n" for n in range(25))

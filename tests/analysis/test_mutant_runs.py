@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from suspectra.experiment import Outcome
 from suspectra.experiments.mutants import Mutants, changes, repairs
+from suspectra.runs.experiment import ExperimentOutcome
 from suspectra.spectrum import Spectrum
 
 SOURCE = b"def price(amount):\n    if amount > 10:\n        amount -= 1\n    return amount\n"
@@ -29,11 +29,11 @@ class Runs:
 
 
 def fails_otherwise(experiment):
-    return {"outcome": Outcome.FAILED, "changed": experiment.place == "constant"}
+    return {"outcome": ExperimentOutcome.FAILED, "changed": experiment.place == "constant"}
 
 
 def repaired(experiment):
-    return {"outcome": Outcome.PASSED} if experiment.detail == RIGHT else fails_otherwise(experiment)
+    return {"outcome": ExperimentOutcome.PASSED} if experiment.detail == RIGHT else fails_otherwise(experiment)
 
 
 class AllTests(dict):

@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
-from suspectra.errors import UsageError
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.base.errors import UsageError
 from suspectra.program import Program
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 
-P, F, S, X = Outcome.PASSED, Outcome.FAILED, Outcome.STEPS, Outcome.NOT_REACHED
+P, F, S, X = ExperimentOutcome.PASSED, ExperimentOutcome.FAILED, ExperimentOutcome.STEPS, ExperimentOutcome.NOT_REACHED
 
 
 def made(line, number, outcomes, *, changed=(), guard=False, file="program"):

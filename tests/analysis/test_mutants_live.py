@@ -9,9 +9,9 @@ import pytest
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
-from suspectra_recorder.experiments.messages import message_digest
+from suspectra_recorder.experiments.decisions.switchboard import StepsSpent, Switchboard
+from suspectra_recorder.experiments.exception_text import message_digest
 from suspectra_recorder.experiments.mutants import Mutating
-from suspectra_recorder.experiments.switchboard import StepsSpent, Switchboard
 
 LIVE = Path(__file__).parents[1] / "fixtures" / "mutation" / "live.py"
 

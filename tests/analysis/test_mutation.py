@@ -12,7 +12,7 @@ from suspectra.mutation.edit import Edit
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
-from suspectra.mutation.parsed_source import ParsedSource, Span
+from suspectra.mutation.parsed_source import ParsedSource, TextSpan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "mutation"
 
@@ -43,7 +43,7 @@ def offsets(source, edit):
     starts = [0]
     for line in source.lines:
         starts.append(starts[-1] + len(line.encode()) + 1)
-    return Span(starts[edit.line - 1] + edit.column, starts[edit.end_line - 1] + edit.end_column)
+    return TextSpan(starts[edit.line - 1] + edit.column, starts[edit.end_line - 1] + edit.end_column)
 
 
 def spans(source):
@@ -63,7 +63,7 @@ def intended(source, nodes, edit):
         (entry for entry in nodes if entry[0].start <= start and end <= entry[0].end and isinstance(entry[1], kind)),
         key=lambda entry: (entry[0].end - entry[0].start, -len(entry[2])),
     )
-    text = source.part(Span(span.start, start)) + edit.text + source.part(Span(end, span.end))
+    text = source.part(TextSpan(span.start, start)) + edit.text + source.part(TextSpan(end, span.end))
     new = ast.parse(text).body[0] if isinstance(node, ast.stmt) else ast.parse(f"({text}\n)", mode="eval").body
     tree = ast.parse(source.text)
     replace_at(tree, path, new)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from suspectra.altered_runs import failing_tests, one_failing_test
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
+from suspectra.cli.altered_runs import failing_tests, one_failing_test
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 
 NAMES = (

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 
 FOLDERS = "services/accounting_backend/monthly_reports"
 DEEP = f"{FOLDERS}/currency_conversion.py"

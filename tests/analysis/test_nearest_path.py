@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.sources import Sources
-from suspectra.experiments.nearest_path import NearestPath
-from suspectra.experiments.path_searching import Order, PathOptions, PathSearchLimits, PathSetting
-from suspectra.experiments.path_techniques import TECHNIQUES
-from suspectra.experiments.recorded_paths import Paths
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.output.paths import write_json, write_text
+from suspectra.paths.searches.nearest_path import NearestPath
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.paths.searches.search import Nearness, PathOptions, PathSearchLimits, PathSetting
+from suspectra.paths.searches.techniques import TECHNIQUES
 
 CART = """\
 import itertools
@@ -140,12 +140,12 @@ def tests(tmp_path_factory):
     running.close()
 
 
-def search(tests, failing, *passing, order=Order.FEWEST, **limits):
+def search(tests, failing, *passing, order=Nearness.FEWEST, **limits):
     found = searcher(tests, failing, *passing, order=order)
     return found, list(found.search(PathSearchLimits(time.monotonic() + 60, **limits)))
 
 
-def searcher(tests, failing, *passing, order=Order.FEWEST):
+def searcher(tests, failing, *passing, order=Nearness.FEWEST):
     names = [f"test_cart.py::{name}" for name in passing]
     test = FailingTest(f"test_cart.py::{failing}", "test_cart.py")
     return NearestPath(PathSetting(test, *tests, names, PathOptions(order)))
@@ -199,7 +199,7 @@ def test_what_differs_in_the_same_way_again_and_again_is_said_once(tests, capsys
 
 
 def test_the_papers_order_takes_the_latest_decisions(tests):
-    late, _ = search(tests, "test_member", "test_a_guest", "test_a_large_price", order=Order.LATEST)
+    late, _ = search(tests, "test_member", "test_a_guest", "test_a_large_price", order=Nearness.LATEST)
     assert in_words(late.near.nearest.report) == [(12, "if", 1, True, False)]
     few, _ = search(tests, "test_member", "test_a_guest", "test_a_large_price")
     assert in_words(few.near.nearest.report) == [(9, "if", 1, False, True)]
@@ -365,7 +365,7 @@ def test_the_command_says_where_the_runs_part(tmp_path):
     check_ranking(suspectra, tmp_path)
     timed = suspectra("paths", "*member", "--technique", "apg", options=["-X", "importtime"])
     loaded = {line.rpartition("|")[2].strip() for line in timed.stderr.splitlines()}
-    assert "suspectra.experiments.forced_paths" in loaded
+    assert "suspectra.paths.searches.forced_paths" in loaded
     assert not {"scipy", "numpy.ma"} & loaded  # they take as long as pytest itself
     (tmp_path / "cart.py").write_text(CART + "\n")
     refused = suspectra("paths", "*member")

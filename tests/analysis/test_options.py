@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from suspectra.cli import cli
-from suspectra.options import EXPERIMENTS
+from suspectra.base.options import EXPERIMENTS
+from suspectra.cli.main import cli
 from suspectra_recorder.options import OPTIONS, Option
-from suspectra_recorder.settings import Settings
+from suspectra_recorder.settings import RecordingSettings
 from suspectra_server.settings import SETTINGS
 
 pytest_plugins = ["pytester"]
@@ -15,7 +15,7 @@ BY_NAME = {option.name: option for option in OPTIONS}
 
 
 def test_each_is_a_value_of_the_recording():
-    values = {field.name: field.default for field in dataclasses.fields(Settings)}
+    values = {field.name: field.default for field in dataclasses.fields(RecordingSettings)}
     for option in OPTIONS:
         chosen = option.combine([values[option.name]])
         assert chosen == option.default, option.name
@@ -70,7 +70,7 @@ def test_what_several_places_choose_counts_together(name, chosen, together):
 
 def test_a_declared_option_is_taken_by_every_command_line():
     """One that nobody knows of by name yet."""
-    from suspectra.console import declared
+    from suspectra.cli.console import declared
 
     made = declared(Option("new_thing", 0.5, "Does it.", minimum=0, maximum=1))(lambda: None).__click_params__[0]
     assert (made.opts, made.default, made.type.min, made.type.max) == (["--new-thing"], 0.5, 0, 1)

@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.errors import Problem
+from suspectra.base.errors import Problem
+from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.sources import Sources
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import rank_groups
 from suspectra.localizer import Localizer
-from suspectra.location import Location
-from suspectra.measured_file import MeasuredFile
-from suspectra.output.agent import write_agent
-from suspectra.output.csv_output import FIELDS, write_csv
+from suspectra.output.agents.agent import write_agent
 from suspectra.output.explanation import write_explanation
-from suspectra.output.html import write_html
-from suspectra.output.json_output import write_json
-from suspectra.output.markdown import write_markdown
-from suspectra.output.ranking import Listing
-from suspectra.output.sarif import write_sarif
+from suspectra.output.rankings.csv_table import FIELDS, write_csv
+from suspectra.output.rankings.html import write_html
+from suspectra.output.rankings.json_object import write_json
+from suspectra.output.rankings.markdown import write_markdown
+from suspectra.output.rankings.ranking import Listing
+from suspectra.output.rankings.sarif import write_sarif
+from suspectra.output.rankings.table import write_table
 from suspectra.output.status import write_first_suspects
-from suspectra.output.table import write_table
 from suspectra.output.terminal import fit, pad, safe, width
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 from suspectra_recorder.log.stack import Stack, StackFrame
@@ -411,7 +411,7 @@ def test_of_a_group_that_executes_nothing_no_line_is_listed(write, tmp_path):
     evidence = Evidence("by hand", tests, (cart,), tuple(rows), np.zeros(0, np.int32))
     ochiai = make_technique("ochiai")
     report = ochiai.localize(evidence.spectrum())
-    groups = tuple(rank_groups(report, ochiai, decisions=Decisions().split(["t2"], ["t1"])).groups)
+    groups = tuple(rank_groups(report, ochiai, decisions=GroupDecisions().split(["t2"], ["t1"])).groups)
     out = io.StringIO()
     write(Listing(report, evidence, (), groups=groups), out, Sources(tmp_path))
     page = out.getvalue()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cancellation import Cancelled, Token, cancellable
+from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.paths.distance import Distance, differing_events, distance, parting
 from suspectra.paths.generation import PathSearch, sets_of_branches
 from suspectra.paths.path import Path, dependents

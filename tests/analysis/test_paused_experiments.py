@@ -7,10 +7,10 @@ from base64 import b64decode
 
 import pytest
 
-from suspectra.experiment import EVERY, Outcome
 from suspectra.experiments.machine import Machine
-from suspectra.experiments.recorded_paths import Paths
-from suspectra.experiments.switching import Switch
+from suspectra.experiments.switching import SwitchedDecision
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra.runs.experiment import EVERY, ExperimentOutcome
 
 APP = """
     import threading
@@ -188,9 +188,10 @@ def test_no_decision_of_an_explanation_is_switched(machine, tag):
     of_repr = next(place for place in trace.places if place.file == "app.py" and tag(place.line) == "repr")
     tests = ("test_own_message", "test_comparison")
     answers = [
-        machine.alter(f"test_app.py::{test}", [Switch(of_repr, EVERY)], steps=1_000, seconds=60)[0][0] for test in tests
+        machine.alter(f"test_app.py::{test}", [SwitchedDecision(of_repr, EVERY)], steps=1_000, seconds=60)[0][0]
+        for test in tests
     ]
-    assert [answer.outcome for answer in answers] == [Outcome.FAILED, Outcome.NOT_REACHED]
+    assert [answer.outcome for answer in answers] == [ExperimentOutcome.FAILED, ExperimentOutcome.NOT_REACHED]
 
 
 def last_line(machine, kind, test):

@@ -11,15 +11,15 @@ from math import log, pi, sqrt
 import numpy as np
 import pytest
 
-from suspectra.errors import NothingToRank
+from suspectra.base.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
 from suspectra.program import Program
 from suspectra.program.control_flow import control_flow
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 from suspectra.techniques import make_technique
-from suspectra.techniques.nearest_neighbour import block_counts, moved_blocks
-from suspectra.techniques.predicates import Predicates
+from suspectra.techniques.control_flow.nearest_neighbour import block_counts, moved_blocks
+from suspectra.techniques.control_flow.predicates import Predicates
 
 # entry → 2; 2 decides between 3 and 4; both go on to 5; 5 goes round to 2 or leaves. Block b contains line b.
 EDGES = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 5), (5, 2), (5, 1)]

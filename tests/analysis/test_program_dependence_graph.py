@@ -2,9 +2,9 @@
 
 import pytest
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra.evaluation.source_scores import pdg_score
-from suspectra.program.program_dependence_graph import ProgramDependenceGraph
+from suspectra.program.python.dependence_graph import ProgramDependenceGraph
 
 FIGURE_1 = b"""\
 x = int(input())

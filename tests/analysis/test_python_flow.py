@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.evidence.coverage_data import CoverageData
-from suspectra.measured_file import MeasuredFile
+from suspectra.evidence.formats.coverage_data import CoverageData
 from suspectra.program import Program
 from suspectra.program.control_flow import control_flow
 from suspectra.program.flow_graph import ENTRY, EXIT
-from suspectra.program.python_arcs import Completion
-from suspectra.program.python_flow import PythonFlow
-from suspectra.program.python_graphs import python_graphs
-from suspectra.program.python_source import PythonSource
+from suspectra.program.python.arcs import Completion
+from suspectra.program.python.flow import PythonFlow
+from suspectra.program.python.graphs import python_graphs
+from suspectra.program.python.source import PythonSource
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 

@@ -8,7 +8,7 @@ from coverage.parser import PythonParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.program.python_source import PythonSource
+from suspectra.program.python.source import PythonSource
 from suspectra_recorder.instrumentation.source import parse
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "python_source_zoo.py"

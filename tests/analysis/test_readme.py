@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 WIDTH = "112"  # of the terminal in which the README's example was printed

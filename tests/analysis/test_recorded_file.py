@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence.recording.recorded_file import RecordedFile
 
 OLD = """\

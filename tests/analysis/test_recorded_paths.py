@@ -7,13 +7,13 @@ from types import CodeType
 
 import pytest
 
-from suspectra.experiments.recorded_paths import Paths
 from suspectra.paths.distance import differing_events, distance, parting
+from suspectra.paths.searches.recorded_paths import Paths
+from suspectra_recorder.experiments.decisions.paths import NotingPath
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.paths import NotingPath
-from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 
 class Recorded:
@@ -287,7 +287,7 @@ def test_empty_functions_that_a_decorator_may_look_at_stay(tmp_path):
     text = "@machine.input()\ndef paid():\n    'Paid.'\n\n@machine.input()\ndef sent():\n    pass\n"
     (tmp_path / "subject.py").write_text(text)
     board = Switchboard()
-    hook = ExperimentHook(Scope(str(tmp_path)), [NotingPath(board, dict).instrument, board])
+    hook = ExperimentHook(RecordedFiles(str(tmp_path)), [NotingPath(board, dict).instrument, board])
     code = hook.code(str(tmp_path / "subject.py"), "subject.py", text.encode())
     assert bodies(code) == bodies(compile(text, "subject.py", "exec"))
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.launch import run
-from suspectra_recorder.choice import MICROSECONDS_PER_PROBE, Choice, choose, microseconds_per_probe
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, with_json
+from suspectra_recorder.probe_choice import MICROSECONDS_PER_PROBE, ProbeChoice, choose, microseconds_per_probe
 
 pytestmark = pytest.mark.usefixtures("runs_every_kind_of_test")
 KINDS = Path(__file__).parents[1] / "fixtures" / "recording" / "kinds"
@@ -69,7 +69,7 @@ def test_damaged_logs_never_stop_the_choice(tmp_path_factory, data):
         log[data.draw(st.integers(0, len(log) - 1))] = data.draw(st.integers(0, 255))
     folder = tmp_path_factory.mktemp("damaged")
     (folder / "0.log").write_bytes(log[: data.draw(st.integers(0, len(log)))])
-    assert choose("auto", str(folder), counting=False) in (Choice(False), Choice(True))
+    assert choose("auto", str(folder), counting=False) in (ProbeChoice(False), ProbeChoice(True))
 
 
 def test_the_choice(tmp_path):
@@ -77,15 +77,17 @@ def test_the_choice(tmp_path):
     for folder, micros in ((slow, MICROSECONDS_PER_PROBE + 1), (quick, MICROSECONDS_PER_PROBE - 1)):
         folder.mkdir()
         (folder / "0.log").write_bytes(log_of([(micros * 1e-6 * 1000, 1000)]))
-    assert choose("auto", str(slow), counting=False) == Choice(MONITORING)
-    assert choose("auto", str(slow), counting=True) == Choice(False)
-    assert choose("auto", str(quick), counting=False) == Choice(False)
-    assert choose("auto", none, counting=False) == Choice(False)
-    assert choose("probes", str(slow), counting=False) == Choice(False)
+    assert choose("auto", str(slow), counting=False) == ProbeChoice(MONITORING)
+    assert choose("auto", str(slow), counting=True) == ProbeChoice(False)
+    assert choose("auto", str(quick), counting=False) == ProbeChoice(False)
+    assert choose("auto", none, counting=False) == ProbeChoice(False)
+    assert choose("probes", str(slow), counting=False) == ProbeChoice(False)
     assert choose("monitoring", str(quick), counting=False).monitoring is MONITORING
-    assert choose("monitoring", none, counting=True) == Choice(False, "recording by probes: sys.monitoring can't count")
+    assert choose("monitoring", none, counting=True) == ProbeChoice(
+        False, "recording by probes: sys.monitoring can't count"
+    )
     wrong = choose("settrace", none, counting=False)
-    assert wrong == Choice(False, "there is no recorder 'settrace', only auto, probes, monitoring")
+    assert wrong == ProbeChoice(False, "there is no recorder 'settrace', only auto, probes, monitoring")
 
 
 # whole runs

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra_recorder.child_log import ChildLog
-from suspectra_recorder.children import Children
-from suspectra_recorder.shared_cells import SharedCells, stored_cells
+from suspectra_recorder.children.child_log import ChildLog
+from suspectra_recorder.children.processes import ChildrenOfTests
+from suspectra_recorder.children.shared_cells import SharedCells, stored_cells
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "children"
 EXPECTED = re.compile(r"def (test_\w+).*# runs:(.*)")
@@ -190,7 +190,7 @@ def test_another_interpreter_is_left_alone(tmp_path):
     settings = {"sources": [], "include_tests": False, "patterns": [], "workspace": str(tmp_path)}
     found = []
     for version in (sys.version, "2.7"):
-        children = Children(str(tmp_path), {**settings, "python": version}, counting=False)
+        children = ChildrenOfTests(str(tmp_path), {**settings, "python": version}, counting=False)
         children.inject_env(own := environment())
         own["SUSPECTRA_CHILD"] = os.environ.pop("SUSPECTRA_CHILD")
         subprocess.run([sys.executable, "-c", "import work; work.work()"], cwd=tmp_path, env=own, check=True)
@@ -232,7 +232,7 @@ def test_cells_are_kept_in_the_file(tmp_path):
 
 def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
     settings = {"sources": []}
-    children = Children(str(tmp_path), settings, counting=False)
+    children = ChildrenOfTests(str(tmp_path), settings, counting=False)
     log = ChildLog(children.folder, 3, counting=False)
     log.take("a.py", "digest", 8, b"map")[2] = 1
     log.take("b.py", "digest", 8, b"map")
@@ -253,9 +253,9 @@ def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
 
 
 def test_a_running_child_is_not_taken_for_one_that_ended(tmp_path):
-    children = Children(str(tmp_path), {"sources": []}, counting=False)
+    children = ChildrenOfTests(str(tmp_path), {"sources": []}, counting=False)
     code = (
-        "import sys, time; from suspectra_recorder.child_log import ChildLog; "
+        "import sys, time; from suspectra_recorder.children.child_log import ChildLog; "
         f"log = ChildLog({children.folder!r}, 1, False); print('ready', flush=True); time.sleep(600)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)

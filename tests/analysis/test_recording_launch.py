@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.launch import resolve, run
 

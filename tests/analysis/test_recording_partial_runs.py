@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.recording import RecordingSource
 

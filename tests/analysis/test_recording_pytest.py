@@ -307,7 +307,7 @@ def test_rows_recorded_before_a_change_keep_the_lines_that_stayed(tmp_path):
 
 FAILING_RECORDER = """
 import pytest
-from suspectra_recorder.fixture_dependencies import SharedSetup
+from suspectra_recorder.pytest.fixture_dependencies import SharedSetup
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.progress import Progress
 

@@ -1,7 +1,4 @@
-"""Reading recordings: what was written comes back, and what is damaged or hostile says so.
-
-The module is longer than 500 lines because all its tests write their logs with one class.
-"""
+"""Reading recordings: what was written comes back, and what is damaged or hostile says so."""
 
 import contextlib
 import json
@@ -16,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.instrumentation.rewriting import instrument

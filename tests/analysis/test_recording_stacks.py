@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.merging import merge
 from suspectra_recorder.log.compaction import compact

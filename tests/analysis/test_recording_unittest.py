@@ -436,7 +436,7 @@ def test_what_unittest_prints_and_its_status_stay_as_they_are(shop, bare, capfd)
 
 FAILING_RECORDER = """
 import unittest
-from suspectra_recorder.fixture_dependencies import TestFiles
+from suspectra_recorder.pytest.fixture_dependencies import TestFiles
 from suspectra_recorder.recorder import Recorder
 
 def fail(*arguments):

@@ -9,17 +9,17 @@ from contextlib import suppress
 
 import pytest
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError
 from suspectra.processes import runner
-from suspectra.processes.events import Ended, Output, Started, Stopped, TestProgress, Trouble
-from suspectra.processes.runner import Program, Streams, run
+from suspectra.processes.events import Output, ProgramEnded, Started, Stopped, TestProgress, Trouble
+from suspectra.processes.runner import CommandToRun, Streams, run
 
 SLEEPER = "import subprocess, sys, time; subprocess.Popen(['sleep', '600']); {then}; time.sleep(600)"
 
 
 def python(code, folder, **options):
-    return Program((sys.executable, "-c", code), str(folder), os.environ, **options)
+    return CommandToRun((sys.executable, "-c", code), str(folder), os.environ, **options)
 
 
 def followed(program, token=None, when=lambda event: None):
@@ -48,7 +48,7 @@ def test_a_run_is_reported_from_start_to_end(tmp_path):
         "print('two', file=sys.stderr, end=''); sys.stdout.flush(); sys.exit(3)"
     )
     program = python(code, tmp_path, streams=Streams.EVENTS, progress=progress, guarded=True)
-    events = followed(Program((*program.arguments, str(progress)), *list(vars(program).values())[1:]))
+    events = followed(CommandToRun((*program.arguments, str(progress)), *list(vars(program).values())[1:]))
     assert isinstance(events[0], Started)
     reported = [event for event in events if isinstance(event, TestProgress | Trouble)]
     assert reported[-2:] == [TestProgress(1, 1, 2), Trouble("no more")]
@@ -77,12 +77,14 @@ def test_the_limits_of_a_program(tmp_path, monkeypatch):
     assert (events[-1].stopped, events[-1].signal, events[-1].status) == (Stopped.TIMEOUT, 9, 137)
     assert group_is_gone(events[0].pid)
     monkeypatch.setattr(runner, "MAX_OUTPUT", 1000)
-    ended = run(Program(("yes",), str(tmp_path), os.environ))
+    ended = run(CommandToRun(("yes",), str(tmp_path), os.environ))
     assert (ended.stopped, ended.stdout) == (Stopped.OUTPUT, b"y\n" * 500)
 
 
 def test_what_a_program_leaves_in_its_group_is_ended(tmp_path):
-    events = followed(Program(("sh", "-c", "sleep 600 & echo out; echo err >&2; exit 4"), str(tmp_path), os.environ))
+    events = followed(
+        CommandToRun(("sh", "-c", "sleep 600 & echo out; echo err >&2; exit 4"), str(tmp_path), os.environ)
+    )
     started, ended = events
     assert (ended.code, ended.stdout, ended.stderr) == (4, b"out\n", b"err\n")
     assert group_is_gone(started.pid)
@@ -104,10 +106,10 @@ def test_an_error_of_the_follower_ends_the_program(tmp_path):
 
 def test_what_can_not_be_started_is_said(tmp_path):
     with pytest.raises(EvidenceError, match=r"it can't be started: No such file or directory. Fix: build it first"):
-        run(Program(("no-such-program",), str(tmp_path), os.environ, cure="build it first"))
+        run(CommandToRun(("no-such-program",), str(tmp_path), os.environ, cure="build it first"))
 
 
 def test_shells_speak_of_signals_as_processes_do(tmp_path):
-    ended = run(Program(("sh", "-c", "sh -c 'kill -SEGV $$'"), str(tmp_path), os.environ))
-    assert ended == Ended(None, 11, stderr=ended.stderr, stdout=ended.stdout, seconds=ended.seconds)
+    ended = run(CommandToRun(("sh", "-c", "sh -c 'kill -SEGV $$'"), str(tmp_path), os.environ))
+    assert ended == ProgramEnded(None, 11, stderr=ended.stderr, stdout=ended.stdout, seconds=ended.seconds)
     assert ended.status == 139

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from suspectra.errors import NothingToRank, UsageError
+from suspectra.base.errors import NothingToRank, UsageError
 from suspectra.evaluation.scores import standard_rank
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.report import SubgraphReport
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
-from suspectra.techniques.sbbfl import MEASURES, SBBFL
+from suspectra.techniques.control_flow.sbbfl import MEASURES, SBBFL
 
 # f: blocks 2 → 3 → 5, 2 → 4 → 5, 5 → 6 → 8, 5 → 7 → 8, one line each; only 3 followed by 6 goes wrong
 ARCS = [(0, 2), (2, 3), (2, 4), (3, 5), (4, 5), (5, 6), (5, 7), (6, 8), (7, 8), (8, 1)]

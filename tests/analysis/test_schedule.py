@@ -1,6 +1,6 @@
 """The order of experiments: what is worth most per second, with equal shares of the time for failure groups."""
 
-from suspectra.experiments.schedule import Schedule, Stream
+from suspectra.experiments.schedule import ExperimentSchedule, Stream
 
 SWITCHES, VALUES = Stream(0, "t1", "switch"), Stream(0, "t1", "value")
 OTHER_TEST, OTHER_GROUP = Stream(0, "t2", "switch"), Stream(1, "t3", "switch")
@@ -11,7 +11,7 @@ def after(schedule, stream, met, seconds=1.0):
 
 
 def test_every_kind_begins_before_the_best_is_continued_and_other_tests_wait():
-    schedule = Schedule([SWITCHES, VALUES, OTHER_TEST])
+    schedule = ExperimentSchedule([SWITCHES, VALUES, OTHER_TEST])
     assert schedule.next() == SWITCHES
     after(schedule, SWITCHES, [0.5])
     assert schedule.next() == VALUES
@@ -25,7 +25,7 @@ def test_every_kind_begins_before_the_best_is_continued_and_other_tests_wait():
 
 def test_streams_of_a_group_that_have_not_begun_can_be_hastened():
     mutants = [Stream(group, test, "mutant") for group, test in ((0, "t1"), (0, "t2"), (0, "t3"), (1, "t4"))]
-    schedule = Schedule(mutants)
+    schedule = ExperimentSchedule(mutants)
     after(schedule, mutants[0], [1.0])
     after(schedule, mutants[3], [1.0])
     schedule.hasten(0, "mutant")
@@ -40,7 +40,7 @@ def test_streams_of_a_group_that_have_not_begun_can_be_hastened():
 
 
 def test_groups_get_equal_shares_of_the_time():
-    schedule = Schedule([SWITCHES, OTHER_GROUP])
+    schedule = ExperimentSchedule([SWITCHES, OTHER_GROUP])
     turns = []
     for seconds in (0.5, 2.0, 0.5, 0.5, 0.5):
         turns.append(schedule.next())
@@ -51,7 +51,7 @@ def test_groups_get_equal_shares_of_the_time():
 
 
 def test_each_further_experiment_at_a_place_counts_for_less():
-    schedule = Schedule([SWITCHES, VALUES])
+    schedule = ExperimentSchedule([SWITCHES, VALUES])
     after(schedule, VALUES, [0.5])
     schedule.took(SWITCHES, 1.0, [("cart.py", 1)] * 2, lambda place: 0.3)
     assert schedule.next() == VALUES, "0.3 + 0.15 are less than 0.5"

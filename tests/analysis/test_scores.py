@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra.evaluation import scores as s
 from suspectra.evaluation.significance import increase_ratio, wilcoxon
 

@@ -11,18 +11,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-from suspectra.causes.report import CauseReport, State
-from suspectra.cli import run
-from suspectra.errors import EvidenceError
+from suspectra.base.errors import EvidenceError
+from suspectra.causes.report import CauseReport, CauseState
+from suspectra.cli.main import run
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiment import Outcome
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.unusable import require_recorded_failure
-from suspectra.output.cause_svg import cause_svg
-from suspectra_recorder.tracebacks import type_names
+from suspectra.output.pictures.causes import cause_svg
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.failures.tracebacks import type_names
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 TWO_FAULTS = {
@@ -103,7 +103,7 @@ def test_causes_are_drawn_a_column_for_each_failure(two_faults, capsys, tmp_path
     assert any("return text" in box and "closed" in box for box in drawn)
     assert sum("assert" in box for box in drawn) == 2  # the failures at the end of both chains
     assert "test_child" in capsys.readouterr().out or "test_child" in text
-    state = State("a.py", 1, 1, 1, "3")
+    state = CauseState("a.py", 1, 1, 1, "3")
     chain = tuple(state._replace(line=line) for line in range(1, 31))
     long = CauseReport("test_a", chain[:1], (), (), chain, (), 2, True, 0.1)
     assert ">18 more<" in cause_svg([long], lambda file, line: "")
@@ -192,7 +192,7 @@ def test_other_failing_tests_are_investigated_all_the_same(left_behind, capsys):
     ],
 )
 def test_what_may_be_the_same_failure_is_looked_at(recorded, alone):
-    answer = Answer(Outcome.FAILED, 0.1, type(alone).__name__, noted={"types": type_names(alone)})
+    answer = AlteredRunAnswer(ExperimentOutcome.FAILED, 0.1, type(alone).__name__, noted={"types": type_names(alone)})
     require_recorded_failure("test_sum", recorded, answer)
     if recorded:
         with pytest.raises(EvidenceError, match="and failed with MemoryError when it was recorded"):

@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from suspectra.altered_runs import failing_tests
-from suspectra.cli import main
+from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.main import main
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.failure_slices import SLICES
-from suspectra.experiments.traces import Traces
-from suspectra.suspicion import Suspicion
+from suspectra.evidence.logs.failure_slices import SLICES
+from suspectra.experiments.suspicion import Suspicion
+from suspectra.experiments.traces import TraceInquiry
 
 PROGRAM = """\
 def fee(age, member):
@@ -103,13 +103,13 @@ def test_the_ranking_says_that_there_are_no_slices_of_these_sources(folder, run)
 
 
 def test_what_is_known_is_shown_when_the_command_is_interrupted(run, monkeypatch):
-    traces = Traces.traces
+    traces = TraceInquiry.traces
 
     def interrupted(self):
         yield from traces(self)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Traces, "traces", interrupted)
+    monkeypatch.setattr(TraceInquiry, "traces", interrupted)
     code, out, _ = run("slice", "--failure", *PYTEST)
     assert code == 130
     assert "fees.py:6  if age < 6:" in out
@@ -135,7 +135,7 @@ def traces(folder, **more):
     evidence = find_source(folder, edges=True).read()
     suspicion = Suspicion(evidence, everywhere=True)
     (test,) = failing_tests(evidence, ()).values()
-    return Traces(folder, PYTEST[1:], [test], suspicion, **more)
+    return TraceInquiry(folder, PYTEST[1:], [test], suspicion, **more)
 
 
 def test_a_run_that_is_too_long_is_traced_in_the_functions_of_suspects(folder, monkeypatch):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from suspectra.dependences.graph import DependenceGraph
-from suspectra.dependences.located import points_of, with_control
+from suspectra.dependences.node_places import points_of, with_control
 from suspectra.dependences.slices import backward, chop, forward, nodes_at
-from suspectra.dependences.trace import DependenceTrace, Site
-from suspectra.output.slice_svg import slice_svg
+from suspectra.dependences.trace import DependenceTrace, TraceSite
+from suspectra.output.pictures.slice import slice_svg
 from suspectra.output.slices import write_slice, write_slice_json
 
 MID = b"""\
@@ -39,16 +39,16 @@ def line_of(file, line):
 def trace():
     """What a tracer notes of ``mid(2, 1, 3)``; three arguments, which pass on nothing but constants."""
     sites = (
-        Site("mid.py", 1, 1, 0, "entry", -1),
-        Site("mid.py", 12, 12, 15, "argument", -1),
-        Site("mid.py", 12, 12, 18, "argument", -1),
-        Site("mid.py", 12, 12, 21, "argument", -1),
-        Site("mid.py", 2, 2, 4, "value", 0),
-        Site("mid.py", 3, 3, 7, "decision", 0),
-        Site("mid.py", 4, 4, 11, "decision", 1),
-        Site("mid.py", 6, 6, 13, "decision", 2),
-        Site("mid.py", 8, 8, 4, "value", 3),
-        Site("mid.py", 12, 12, 4, "assert", -1),
+        TraceSite("mid.py", 1, 1, 0, "entry", -1),
+        TraceSite("mid.py", 12, 12, 15, "argument", -1),
+        TraceSite("mid.py", 12, 12, 18, "argument", -1),
+        TraceSite("mid.py", 12, 12, 21, "argument", -1),
+        TraceSite("mid.py", 2, 2, 4, "value", 0),
+        TraceSite("mid.py", 3, 3, 7, "decision", 0),
+        TraceSite("mid.py", 4, 4, 11, "decision", 1),
+        TraceSite("mid.py", 6, 6, 13, "decision", 2),
+        TraceSite("mid.py", 8, 8, 4, "value", 3),
+        TraceSite("mid.py", 12, 12, 4, "assert", -1),
     )
     #         a  b  c  entry m  3  4  6  return assert
     order = [1, 2, 3, 0, 4, 5, 6, 7, 8, 9]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
-from suspectra.measured_file import MeasuredFile
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_recorder.log.stack import MAX_FRAMES, MAX_MESSAGE, FailedLine, Stack, StackFrame, make_stack
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.cli import run
+from suspectra.cli.main import run
 from suspectra.evidence.evidence import Evidence
-from suspectra.output.ranking import Listing
+from suspectra.output.rankings.ranking import Listing
 from suspectra.output.status import write_status
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra import cli
-from suspectra.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.cli.main import main
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.config import StudyConfig, read_any
 from suspectra.evaluation.corpus import read_index, read_subject
 from suspectra.evaluation.curves import exam_curves
 from suspectra.evaluation.faults import FaultList
-from suspectra.evaluation.study import Choice, Plan, Result, Study, StudyResult
+from suspectra.evaluation.study import Result, StudiedTechnique, Study, StudyPlan, StudyResult
 from suspectra.evaluation.summary import compare, found_within, summarize
 from suspectra.evaluation.tables import to_markdown
 from suspectra.spectrum import Spectrum
@@ -34,7 +34,7 @@ def suspectra(*arguments: object, status: int = 0) -> tuple[str, str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out)
         patch.setattr("sys.stderr", err)
-        assert cli.run([str(argument) for argument in arguments]) == status, err.getvalue()
+        assert main.run([str(argument) for argument in arguments]) == status, err.getvalue()
     return out.getvalue(), err.getvalue()
 
 
@@ -133,8 +133,8 @@ def test_a_damaged_subject_is_said_and_the_rest_goes_on(mini_corpus):
 # --------------------------------------------------------------------------------------------- running and resuming
 
 
-def plan(*names: str, clone: tuple[bool, ...] = (False,)) -> Plan:
-    return Plan(tuple(Choice(name) for name in names), clone)
+def plan(*names: str, clone: tuple[bool, ...] = (False,)) -> StudyPlan:
+    return StudyPlan(tuple(StudiedTechnique(name) for name in names), clone)
 
 
 def test_in_parallel_or_not_is_the_same(mini_corpus):

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from suspectra.errors import NothingToRank, UsageError
+from suspectra.base.errors import NothingToRank, UsageError
 from suspectra.report import RankedReport
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique, technique_infos, technique_names

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suspectra.base.technique_info import Need
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum
-from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_names
 from suspectra.techniques.tie_breaking import TieBroken
 

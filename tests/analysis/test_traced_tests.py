@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from suspectra.c_paths.traced_program import TracedProgram
-from suspectra.c_paths.traced_tests import TracedTests
-from suspectra.c_recording.case import CCase
-from suspectra.cancellation import Token
+from suspectra.base.cancellation import Token
+from suspectra.base.deadline import TimeIsUp
+from suspectra.c.paths.traced_program import TracedProgram
+from suspectra.c.paths.traced_tests import TracedTests
+from suspectra.c.recording.case import CCase
 from suspectra.evidence.evidence import Verdict
-from suspectra.experiments.deadline import TimeIsUp
 
 
 def test_a_test_ends_with_the_time_that_is_left_and_with_its_own(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suspectra_recorder.unittest_commands import runs_unittest
+from suspectra_recorder.unittest.commands import runs_unittest
 
 COMMANDS = [
     ("python -m unittest -v", True),

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suspectra.cli import run
-from suspectra.errors import UsageError
-from suspectra.evidence.observations import OBSERVATIONS
-from suspectra.observation import KINDS, Observation, PredicateSite
+from suspectra.base.errors import UsageError
+from suspectra.cli.main import run
+from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.program import Program
+from suspectra.runs.observation import KINDS, Observation, PredicateSite
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
-from suspectra.techniques.value_predicates import separating_in_words
+from suspectra.techniques.experiments.value_predicates import separating_in_words
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 PERIODS = """\

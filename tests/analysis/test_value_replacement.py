@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.cli import run
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.cli.main import run
 from suspectra.experiments.alternates import one_more, pool, published, roots
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.replacing import Replacement, ValueReplacing
 from suspectra.program import Program
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
-from suspectra_recorder.experiments.literals import as_number, to_text
+from suspectra_recorder.experiments.values.literals import as_number, to_text
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 
@@ -251,7 +251,7 @@ def test_fresh_processes_find_the_same(machine, project):
         if one.place.line == line_of("result = one") and one.alternate.value == 6
     )
     answers, _ = fresh.alter(name_of("test_total"), [replacement], steps=1_000, seconds=10.0)
-    assert answers[0].outcome is Outcome.PASSED
+    assert answers[0].outcome is ExperimentOutcome.PASSED
 
 
 def _chunks(machine, test):
@@ -286,13 +286,13 @@ def test_the_command_names_the_values(project, capsys):
     assert all(one["action"].startswith("(") for one in hidden["experiments"])
 
 
-def made(test, line, outcome=Outcome.PASSED):
+def made(test, line, outcome=ExperimentOutcome.PASSED):
     return Experiment(test, "value", "program", line, line, 0, "x", EVERY, "seen", outcome, 0.01, detail="5")
 
 
 def test_statements_rank_by_how_many_failing_tests_they_repair():
     spectrum = Spectrum.from_matrix([[1, 1, 1, 0], [1, 1, 0, 1], [1, 0, 0, 1]], failed=[True, True, False])
-    experiments = (made("t1", 1), made("t2", 1), made("t1", 3), made("t2", 2, Outcome.FAILED), made("t3", 4))
+    experiments = (made("t1", 1), made("t2", 1), made("t1", 3), made("t2", 2, ExperimentOutcome.FAILED), made("t3", 4))
     technique = make_technique("value-replacement")
     report = technique.localize(spectrum, Program((), experiments=experiments))
     assert [suspect.location.line for suspect in report.suspects()] == [1, 3, 2, 4]

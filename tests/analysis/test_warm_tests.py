@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError
 from suspectra.processes.events import Output, TestProgress, Trouble
 from suspectra.recording import warm as warm_module
-from suspectra.recording.warm import Refused, WarmTests
+from suspectra.recording.warm import WarmRefusal, WarmTests
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra.selection.selection import select
 from suspectra_recorder.settings import recording_folder
@@ -217,7 +217,7 @@ def test_outcomes_are_those_of_a_fresh_process_or_it_is_needed(name, project, co
         assert expected in reason
     edit(folder, *(change or ("old", "new")), "m.py" if change else "data.txt")
     if refused:
-        with pytest.raises(Refused, match=refused):
+        with pytest.raises(WarmRefusal, match=refused):
             warm.run(ALL, lambda event: None)
     else:
         assert warm.run(ALL, lambda event: None).code == fresh(folder)
@@ -258,7 +258,7 @@ def test_a_new_test_or_module_needs_a_fresh_process(project, collect):
     (folder / "notes.txt").write_text("nobody has listed this folder but pytest")
     assert warm.run(ALL, lambda event: None).code == 0
     (folder / "test_more.py").write_text("def test_more(): pass\n")
-    with pytest.raises(Refused, match="changed, from which tests were collected"):
+    with pytest.raises(WarmRefusal, match="changed, from which tests were collected"):
         warm.run(ALL, lambda event: None)
 
 

@@ -17,33 +17,33 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.errors import EvidenceError, UsageError
+from suspectra.base.errors import EvidenceError, UsageError
 from suspectra.evaluation.config import StudyConfig
 from suspectra.evaluation.corpus import SubjectFile, read_index, read_subject
 from suspectra.evaluation.faults import FaultList
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.cobertura import CoberturaSource
-from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
-from suspectra.evidence.gcov_json import GcovJsonSource
-from suspectra.evidence.gcovr import GcovrSource
-from suspectra.evidence.junit import read_junit
-from suspectra.evidence.lcov import LcovSource
-from suspectra.evidence.outcomes import read_outcomes
+from suspectra.evidence.formats.cobertura import CoberturaSource
+from suspectra.evidence.formats.coverage_source import CoverageSource
+from suspectra.evidence.formats.gcov_json import GcovJsonSource
+from suspectra.evidence.formats.gcovr import GcovrSource
+from suspectra.evidence.formats.junit import read_junit
+from suspectra.evidence.formats.lcov import LcovSource
+from suspectra.evidence.formats.outcomes import read_outcomes
 from suspectra.evidence.recording import RecordingSource
-from suspectra.program.c_files import parse_notes, parse_profile
-from suspectra.program.c_flow import CFlow
-from suspectra.program.python_flow import PythonFlow
-from suspectra.program.python_source import PythonSource
+from suspectra.program.c.files import parse_notes, parse_profile
+from suspectra.program.c.flow import CFlow
+from suspectra.program.python.flow import PythonFlow
+from suspectra.program.python.source import PythonSource
 from suspectra.recording.merging import merge
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra.selection.selection import select
-from suspectra_recorder.children import Child
+from suspectra_recorder.children.processes import ChildOfTest
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import DAMAGE, FRAME, MAGIC
-from suspectra_recorder.settings import Settings as RecorderSettings
-from suspectra_server.session.learned_moves import Learned
+from suspectra_recorder.settings import RecordingSettings as RecorderSettings
+from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.settings import SETTINGS, read_settings
 from suspectra_server.transport.wire import read_message
 
@@ -210,7 +210,7 @@ def child(data: bytes, folder: Path) -> None:
     """What a process that a test started left behind."""
     (folder / "1-x.log").write_bytes(_summed(data))
     (folder / "1-x.cells").write_bytes(data)
-    for file in Child(str(folder / "1-x.log"), 1, False).contents()[0]:
+    for file in ChildOfTest(str(folder / "1-x.log"), 1, False).contents()[0]:
         assert isinstance(file.path, str)
 
 
@@ -322,6 +322,6 @@ def settings(data: bytes, folder: Path) -> None:
 @target
 def learned(data: bytes, folder: Path) -> None:
     (folder / "learned.json").write_bytes(data)
-    habit = Learned(folder / "learned.json").habit
+    habit = LearnedMoves(folder / "learned.json").habit
     assert habit.jumps >= 0
     assert habit.returns >= 0

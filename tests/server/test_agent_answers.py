@@ -7,7 +7,7 @@ import sys
 import pytest
 from mcp import Client, StdioServerParameters
 
-from suspectra.output.bounded import MAX_TEXT, NOTICE, as_json
+from suspectra.output.agents.bounded import MAX_TEXT, NOTICE, as_json
 from suspectra_server.agent.answers import Spent, causes_answer, investigation_answer
 from suspectra_server.agent.tools import TOOLS
 

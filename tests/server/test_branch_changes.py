@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.since_revision import ChangesOfBranch
-from suspectra_server.session import ranker
+from suspectra.selection.since_revision import ChangesOfBranch
+from suspectra_server.session.ranking import ranker
 
 VOUCHERS = "shop/vouchers.py"
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from suspectra.altered_runs import failing_tests
+from suspectra.cli.altered_runs import failing_tests
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.failure_slices import SLICES
-from suspectra.suspicion import Suspicion
+from suspectra.evidence.logs.failure_slices import SLICES
+from suspectra.experiments.suspicion import Suspicion
 from suspectra_server.protocol import CAUSES_RESULT, SLICE_RESULT, STEP
-from suspectra_server.session.processes import traces_of
+from suspectra_server.session.tests.processes import traces_of
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 

@@ -7,8 +7,8 @@ import venv
 
 import pytest
 
-from suspectra_server.session import processes
-from suspectra_server.session.test_run import OFFER
+from suspectra_server.session.tests import processes
+from suspectra_server.session.tests.test_run import OFFER
 
 INVALID_PARAMS, REQUEST_FAILED = -32602, -32803
 

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from suspectra.experiments.path_techniques import TECHNIQUES
+from suspectra.paths.searches.techniques import TECHNIQUES
 from suspectra_server.protocol import COMPARED_RUNS, RUN_TEXTS, TECHNIQUE
 
 CODE = """\

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.errors import UsageError
+from suspectra.base.errors import UsageError
 from suspectra_server.protocol import DEBUG_LAUNCH
-from suspectra_server.session.launch import Launch
+from suspectra_server.session.tests.debug_launch import Launch
 
 CODE = """\
 def rate(kind):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from lsprotocol import types as lsp
 from pygls.workspace import PositionCodec
 
-from suspectra.location import Location
-from suspectra.measured_file import MeasuredFile
+from suspectra.base.location import Location
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_server.convert import path_of
 from suspectra_server.state.code_lines import code_lines
 from suspectra_server.state.documents import Disk, Document, Placement, Texts, Units, moved_lines

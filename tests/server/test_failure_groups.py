@@ -50,7 +50,7 @@ def test_a_test_without_coverage_does_not_speak_for_the_others(client, tmp_path,
 
 
 def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, ledger, capsys):
-    from suspectra.cli import run
+    from suspectra.cli.main import run
 
     answer = grouped.suspects()
     groups = answer["groups"]
@@ -243,33 +243,33 @@ def test_one_failing_group_changes_nothing(client, shop):
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"version": 1, "decisions": [{"together": 1}]}', b'{"version": 9}'])
 def test_a_damaged_file_of_decisions_is_not_used(tmp_path, content, caplog):
-    from suspectra.failure_groups.decisions import Decisions
+    from suspectra.failure_groups.decisions import GroupDecisions
     from suspectra_server.state.decisions_file import DecisionsFile
 
     (tmp_path / ".suspectra").mkdir()
     (tmp_path / ".suspectra/groups.json").write_bytes(content)
-    assert DecisionsFile(tmp_path).load() == Decisions()
+    assert DecisionsFile(tmp_path).load() == GroupDecisions()
     assert "the decisions about failure groups in it are not used" in caplog.text
 
 
 def test_the_file_of_decisions_is_bounded_and_leads_nowhere_else(tmp_path):
-    from suspectra.failure_groups.decisions import Decisions
+    from suspectra.failure_groups.decisions import GroupDecisions
     from suspectra_server.state.decisions_file import MAX_DECISIONS, DecisionsFile, within_limits
 
-    decisions = Decisions()
+    decisions = GroupDecisions()
     for number in range(MAX_DECISIONS + 5):
         decisions = decisions.split([f"a{number}"], [f"b{number}"])
     kept = within_limits(decisions)
     assert kept.made == decisions.made[5:]
-    assert within_limits(Decisions().merge(f"t{number}" for number in range(20_000))).made == ()
+    assert within_limits(GroupDecisions().merge(f"t{number}" for number in range(20_000))).made == ()
     file = DecisionsFile(tmp_path)
     file.write(kept)
     assert file.load() == kept
-    DecisionsFile(tmp_path, writable=False).write(Decisions())
+    DecisionsFile(tmp_path, writable=False).write(GroupDecisions())
     assert file.load() == kept
     (tmp_path / "elsewhere.json").write_bytes((tmp_path / ".suspectra/groups.json").read_bytes())
     (tmp_path / ".suspectra/groups.json").unlink()
     (tmp_path / ".suspectra/groups.json").symlink_to(tmp_path / "elsewhere.json")
-    assert file.load() == Decisions()
-    file.write(Decisions())
+    assert file.load() == GroupDecisions()
+    file.write(GroupDecisions())
     assert (tmp_path / "elsewhere.json").exists()

@@ -9,15 +9,15 @@ from urllib.parse import unquote
 import pytest
 from pygls.uris import to_fs_path
 
+from suspectra.base.technique_info import Need
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.failure_slices import add_slices
-from suspectra.evidence.path_reports import add_report
-from suspectra.evidence.per_test_log import Logged
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.evidence.logs.failure_slices import add_slices
+from suspectra.evidence.logs.path_reports import add_report
+from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.log import ExperimentLog
-from suspectra.failure_slice import FailureSlice
 from suspectra.localizer import Localizer
-from suspectra.technique_info import Need
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
+from suspectra.runs.failure_slice import FailureSlice
 from suspectra.techniques import make_technique, technique_infos, technique_names
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, split_json, with_json
@@ -353,7 +353,7 @@ def test_experiments_that_are_made_meanwhile_change_the_ranking(client, shop):
     *_, last = [suspect for suspect in client.suspects(limit=100)["suspects"] if suspect["ef"]]
     path, line = Path(to_fs_path(last["uri"])), last["range"]["start"]["line"] + 1
     name = path.relative_to(shop).as_posix()
-    place = (name, line, line, 0, "if", EVERY, "true", Outcome.PASSED, 0.01)
+    place = (name, line, line, 0, "if", EVERY, "true", ExperimentOutcome.PASSED, 0.01)
     with ExperimentLog(shop) as log:
         digests = {name: sha256(path.read_bytes()).hexdigest()}
         for test in last["failingTests"]:

@@ -11,9 +11,9 @@ import pytest
 
 from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.ranking import rank_groups
-from suspectra_server.session import grouping
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.ranker import Ranker, RankingInput
+from suspectra_server.session.ranking import grouping
+from suspectra_server.session.ranking.ranker import Ranker, RankingInput
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk
 from suspectra_server.state.group import Group

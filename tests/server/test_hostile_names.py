@@ -6,11 +6,11 @@ import subprocess
 
 import pytest
 
-from suspectra.cli import main
+from suspectra.cli.main import main
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.ranker import Ranker
-from suspectra_server.session.watching import Watcher
+from suspectra_server.session.ranking.ranker import Ranker
+from suspectra_server.session.ranking.watching import Watcher
 
 EVIL = (
     "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e</script><script>alert(1)</script><img src=x onerror=alert(1)>"

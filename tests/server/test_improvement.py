@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from suspectra.cancellation import Cancelled, check
-from suspectra.errors import NothingToRank, Problem
-from suspectra.techniques.cp import CP
-from suspectra_server.session import next_steps
+from suspectra.base.cancellation import Cancelled, check
+from suspectra.base.errors import NothingToRank, Problem
+from suspectra.techniques.control_flow.cp import CP
+from suspectra_server.session.navigation import tie_steps
 
 TIMEOUT_S = 60
 FAILING = "def test_added():\n    assert False\n"
@@ -111,13 +111,13 @@ def test_the_end_of_the_server_ends_long_work(client, shop, gate):
 
 
 def test_a_newer_ranking_does_not_wait_for_what_would_tell_ties_apart(client, shop, record, monkeypatch):
-    gate, advise = Gate(), next_steps.advise
+    gate, advise = Gate(), tie_steps.advise
 
     def slow(*arguments):
         gate.wait()
         return advise(*arguments)
 
-    monkeypatch.setattr(next_steps, "advise", slow)
+    monkeypatch.setattr(tie_steps, "advise", slow)
     client.initialize(shop, options={"technique": "ochiai"})
     assert gate.begun.acquire(timeout=TIMEOUT_S)
 

@@ -9,7 +9,7 @@ import venv
 import pytest
 
 from suspectra.experiments.safety import Safety
-from suspectra_server.session.processes import investigation_of
+from suspectra_server.session.tests.processes import investigation_of
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 

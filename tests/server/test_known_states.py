@@ -4,11 +4,11 @@ import shutil
 import subprocess
 import sys
 
-from suspectra.cancellation import Token
-from suspectra_server.protocol import State
-from suspectra_server.session import ranker as module
-from suspectra_server.session.ranker import Ranker, RankingInput
-from suspectra_server.session.watching import state_of
+from suspectra.base.cancellation import Token
+from suspectra_server.protocol import FolderState
+from suspectra_server.session.ranking import ranker as module
+from suspectra_server.session.ranking.ranker import Ranker, RankingInput
+from suspectra_server.session.ranking.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk
 
@@ -39,9 +39,9 @@ class Workspace:
 
 def test_evidence_is_searched_once_while_the_recording_is_the_only_one(shop, record, monkeypatch):
     workspace = Workspace(shop, monkeypatch)
-    assert workspace.rank().ranking.state is State.READY
+    assert workspace.rank().ranking.state is FolderState.READY
     record(shop, "-k", "percent")
-    assert workspace.rank(workspace.states()).ranking.state is State.READY
+    assert workspace.rank(workspace.states()).ranking.state is FolderState.READY
     assert workspace.searched == 1
 
 
@@ -52,7 +52,7 @@ def test_other_evidence_that_appears_is_found(shop, monkeypatch):
     command = [sys.executable, "-m", "coverage", "run", "-m", "pytest", "--junitxml=junit.xml"]
     subprocess.run(command, cwd=shop, stdout=subprocess.DEVNULL)
     ranking = workspace.rank(workspace.states()).ranking
-    assert ranking.state is State.READY
+    assert ranking.state is FolderState.READY
     assert ".coverage" in ranking.evidence.source  # it is newer than the recording
 
 
@@ -60,7 +60,7 @@ def test_a_recording_that_is_gone_is_no_evidence(shop, monkeypatch):
     workspace = Workspace(shop, monkeypatch)
     workspace.rank()
     shutil.rmtree(shop / ".suspectra")
-    assert workspace.rank(workspace.states()).ranking.state is State.NO_EVIDENCE
+    assert workspace.rank(workspace.states()).ranking.state is FolderState.NO_EVIDENCE
     assert workspace.searched == 2
 
 

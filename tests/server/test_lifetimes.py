@@ -8,11 +8,11 @@ import threading
 
 import pytest
 
-from suspectra_server.features.steps import Steps
-from suspectra_server.session import learned_moves as learned_module
+from suspectra_server.features.steps import StepMessages
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.ranker import Ranker
-from suspectra_server.session.rankings import Rankings
+from suspectra_server.session.navigation import learned_moves as learned_module
+from suspectra_server.session.ranking.ranker import Ranker
+from suspectra_server.session.ranking.rankings import Rankings
 from suspectra_server.state.navigation import NavigationModels
 
 TIMEOUT_S = 30
@@ -318,14 +318,14 @@ def test_tests_that_were_repaired_while_the_user_was_asked_are_not_altered(
 @pytest.fixture
 def moves_while_read(shop, record_text, monkeypatch):
     """The faulty module gets two lines more, and is recorded anew, while texts for an answer are read."""
-    read, todo = Steps.read, ["# a new line\n# and another\n" + (shop / "shop/vouchers.py").read_text()]
+    read, todo = StepMessages.read, ["# a new line\n# and another\n" + (shop / "shop/vouchers.py").read_text()]
 
     async def read_slowly(self, paths):
         await read(self, paths)
         while todo:
             await asyncio.to_thread(record_text, todo.pop())
 
-    monkeypatch.setattr(Steps, "read", read_slowly)
+    monkeypatch.setattr(StepMessages, "read", read_slowly)
 
 
 @pytest.mark.usefixtures("moves_while_read")

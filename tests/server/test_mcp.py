@@ -11,8 +11,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import ElicitResult
 
-from suspectra.output.agent import MAX_CHARACTERS
-from suspectra.output.bounded import MAX_TEXT, NOTICE, as_json
+from suspectra.output.agents.agent import MAX_CHARACTERS
+from suspectra.output.agents.bounded import MAX_TEXT, NOTICE, as_json
 
 CHECKOUT = Path(__file__).parent.parent / "fixtures" / "checkout"
 SUSPECTRA = [sys.executable, "-m", "suspectra"]

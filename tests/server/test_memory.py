@@ -9,8 +9,9 @@ from scipy.sparse import linalg
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
-from suspectra_server.session import jobs, memory
+from suspectra_server.session import jobs
 from suspectra_server.session.jobs import Jobs, Token
+from suspectra_server.session.ranking import freed_memory
 from suspectra_server.settings import Settings
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking
@@ -47,7 +48,7 @@ def test_giving_back_collects_cycles():
     node = Node()
     node.itself, gone = node, weakref.ref(node)
     del node
-    memory.release_memory()
+    freed_memory.release_memory()
     assert gone() is None
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from suspectra_server.session import learned_moves as learned_module
+from suspectra_server.session.navigation import learned_moves as learned_module
 from suspectra_server.state.trail import Stop, Trail
 
 INVALID_PARAMS = -32602
@@ -311,7 +311,7 @@ def test_what_was_learned_changes_the_moves(connect, shop, vouchers, find_line, 
 def test_a_damaged_file_of_counts_is_nothing_learned(text, tmp_path):
     file = tmp_path / "learned-jumps.json"
     file.write_text(text)
-    known = learned_module.Learned(file)
+    known = learned_module.LearnedMoves(file)
     assert (known.habit.jumps, known.habit.returns) == (0, 0)
     known.add(True)
     assert json.loads(file.read_text()) == {"jumps": 1, "returns": 0}
@@ -319,11 +319,11 @@ def test_a_damaged_file_of_counts_is_nothing_learned(text, tmp_path):
 
 def test_counts_of_two_editors_add_up_and_a_full_disk_loses_the_move_alone(tmp_path):
     file = tmp_path / "deep" / "learned-jumps.json"
-    one, other = learned_module.Learned(file), learned_module.Learned(file)
+    one, other = learned_module.LearnedMoves(file), learned_module.LearnedMoves(file)
     one.add(True)
     other.add(False)
     assert (other.habit.jumps, other.habit.returns) == (1, 1)
-    blocked = learned_module.Learned(tmp_path / "deep" / "learned-jumps.json" / "below" / "x.json")
+    blocked = learned_module.LearnedMoves(tmp_path / "deep" / "learned-jumps.json" / "below" / "x.json")
     blocked.add(True)
     assert blocked.habit.jumps == 0
 

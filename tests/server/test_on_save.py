@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from suspectra_server.session.test_run import OFFER
+from suspectra_server.session.tests.test_run import OFFER
 
 DOUBLING = "def double(n):\n    return n * 2\n\n\ndef half(n):\n    return n / 2\n"
 WRONG = DOUBLING.replace("n * 2", "n * 3")

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from suspectra_server.session import jobs
-from suspectra_server.session.pace import MAX_SHARE, Pace
+from suspectra_server.session.ranking.ranking_pace import MAX_SHARE, Pace
 
 
 class Machine:

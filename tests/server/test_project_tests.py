@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from suspectra_server.session.project_tests import ctest_build, has_python_tests, unittest_command
+from suspectra_server.session.tests.project_tests import ctest_build, has_python_tests, unittest_command
 
 UNITTEST = "import unittest\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n"
 DJANGO = "from django.core.management import execute_from_command_line\n"

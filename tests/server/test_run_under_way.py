@@ -3,10 +3,10 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-from suspectra.cancellation import Token
+from suspectra.base.cancellation import Token
 from suspectra_recorder.log.frames import FrameKind, frame
 from suspectra_recorder.log.locks import lock
-from suspectra_server.session.ranker import Ranker, RankingInput
+from suspectra_server.session.ranking.ranker import Ranker, RankingInput
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk
 

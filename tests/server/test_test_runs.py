@@ -13,7 +13,7 @@ import threading
 import pytest
 
 from suspectra.processes.events import ProgressFile, TestProgress, Trouble
-from suspectra_server.session.run_log import MAX_LAST_LINES, MAX_STREAMED_LINES, RunLog
+from suspectra_server.session.tests.run_output import MAX_LAST_LINES, MAX_STREAMED_LINES, RunLog
 
 SLOW = "import time\n\n\ndef test_slow():\n    print('half way', flush=True)\n    time.sleep(60)\n"
 

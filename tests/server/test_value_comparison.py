@@ -2,7 +2,7 @@
 
 import pytest
 
-from suspectra.evidence.observations import OBSERVATIONS
+from suspectra.evidence.logs.observations import OBSERVATIONS
 
 CODE = """\
 def days(first, last):

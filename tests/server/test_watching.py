@@ -11,11 +11,11 @@ import pytest
 from suspectra.evidence.boundary import Boundary
 from suspectra_recorder.log.frames import FrameKind
 from suspectra_recorder.log.writer import LogWriter
-from suspectra_server.session import watching
-from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.jobs import Cancelled, Jobs
-from suspectra_server.session.ranker import Ranked
-from suspectra_server.session.watching import Debouncer, Watcher, state_of
+from suspectra_server.session.ranking import watching
+from suspectra_server.session.ranking.evidence_files import EvidenceFiles
+from suspectra_server.session.ranking.ranker import Ranked
+from suspectra_server.session.ranking.watching import Debouncer, Watcher, state_of
 from suspectra_server.timing import EVIDENCE_DEBOUNCE_S, PUBLISH_S
 
 TIMEOUT_S = 60  # seconds; never reached but by a failure

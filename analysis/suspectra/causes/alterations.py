@@ -12,18 +12,18 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Protocol, TypeAlias
 
-from suspectra.cancellation import check
-from suspectra.causes.progress import Progress
-from suspectra.causes.states import NewValue, Point, States, StatesRun
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
+from suspectra.causes.progress import FailurePlace
+from suspectra.causes.states import AlteredStates, NewValue, StatePoint, StatesRun
 from suspectra.dependences.exploration import Exploration, ExploredPath, Solver, Values
 from suspectra.dependences.narrowing import PASSES, Combination, Property
-from suspectra.experiment import Outcome
 from suspectra.experiments.alternates import Alternate, one_more, roots
-from suspectra.experiments.answers import Answer
-from suspectra.experiments.deadline import TimeIsUp
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
-from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.literals import to_text
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.values.literals import to_text
 
 TIME_BOUND_S = 10.0
 """Seconds that a run may take, or more if the failing run takes long: tBOUND of the paper."""
@@ -40,55 +40,26 @@ Parts: TypeAlias = Mapping[Part, object]
 class _Run(Protocol):
     """Runs the test once."""
 
-    def __call__(self, job: Job, *, end: float = math.inf) -> Answer:
+    def __call__(self, job: RunRequest, *, end: float = math.inf) -> AlteredRunAnswer:
         """How it ends with what the job alters; `TimeIsUp` where it was not over at `end`."""
 
 
 @dataclass(frozen=True)
 class KnownValues:
-    """What is known of the values of a failing run.
+    """What is known of the values of a failing run."""
 
-    Parameters
-    ----------
-    noted : NotedValues
-        Those of the failing run.
-    others : sequence of NotedValues
-        Those of passing runs.
-
-    Examples
-    --------
-    >>> KnownValues(NotedValues({}, {}, ("i3",))).failed
-    [{(): 3}]
-    """
-
-    noted: NotedValues
-    others: Sequence[NotedValues] = ()
+    noted: NotedValues  # those of the failing run
+    others: Sequence[NotedValues] = ()  # those of passing runs
 
     @property
     def failed(self) -> list[Parts]:
         """The sides of the comparison that made the test fail; what was expected is one of the last ones."""
         return [parts_of(text) for text in self.noted.failed]
 
-    def at(self, point: Point) -> Parts:
+    def at(self, point: StatePoint) -> Parts:
         """The value that was assigned at a time.
 
-        Parameters
-        ----------
-        point : Point
-            An assigned value.
-
-        Returns
-        -------
-        mapping of tuple of str to value
-            As `suspectra.experiments.replacing.parts_of` gives it; empty if nothing is known.
-
-        Examples
-        --------
-        >>> from suspectra.experiments.replacing import ValuePlace
-        >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
-        >>> known = KnownValues(NotedValues({place: ["i3", "i5"]}, {}, ()))
-        >>> known.at(Point("cart.py", 0, 2)), known.at(Point("cart.py", 0, 3))
-        ({(): 5}, {})
+        As `suspectra.experiments.replacing.parts_of` gives it; empty if nothing is known.
         """
         texts = self._own.get((point.file, point.number), ())
         return parts_of(texts[point.instance - 1]) if point.instance <= len(texts) else {}
@@ -97,27 +68,8 @@ class KnownValues:
     def _own(self) -> dict[tuple[str, int], Sequence[str]]:
         return self._texts(self.noted)
 
-    def seen(self, point: Point) -> list[Parts]:
-        """The values that the same statement assigned at any time, those of the failing run first.
-
-        Parameters
-        ----------
-        point : Point
-            An assigned value.
-
-        Returns
-        -------
-        list of mapping
-            Each once.
-
-        Examples
-        --------
-        >>> from suspectra.experiments.replacing import ValuePlace
-        >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
-        >>> failing, passing = (NotedValues({place: texts}, {}, ()) for texts in (["i3"], ["i3", "i7"]))
-        >>> KnownValues(failing, [passing]).seen(Point("cart.py", 0, 1))
-        [{(): 3}, {(): 7}]
-        """
+    def seen(self, point: StatePoint) -> list[Parts]:
+        """The values that the same statement assigned at any time, those of the failing run first."""
         place = point.file, point.number
         texts = dict.fromkeys(text for one in (self.noted, *self.others) for text in self._texts(one).get(place, ()))
         return [parts_of(text) for text in texts]
@@ -134,65 +86,20 @@ class StateAlterations:
     A decision comes out the other way. Of assigned values those that a solver knows become symbols (Algorithm 5); if
     that shows nothing, other values are tried: those that the statement had at other times, the other side of the
     failing comparison, empty ones, None, and numbers that would make the sides of a later comparison equal.
-
-    Parameters
-    ----------
-    run : callable
-        Runs the test once; takes a job and the end of the time, and gives the answer.
-    points : mapping of int to Point
-        Where each node is altered; nodes without one can't be.
-    decisions : set of int
-        The nodes that are decisions.
-    values : KnownValues
-        What can be put in the place of others.
-    workspace : str
-        The folder in which the test runs; an absolute path.
-    solver : Solver, optional
-        What solves constraints.
-    end : float
-        When to stop, as ``time.monotonic`` has it.
-    end_if_later : float
-        When to stop if nothing has made the test pass by then, but something has made it fail later.
-    progress : Progress, optional
-        Where the unaltered run failed. Without it, no run fails later.
-
-    Attributes
-    ----------
-    count : int
-        How many altered runs there were.
-    further : set of tuple of int
-        Nodes with which the test did not pass, but failed later than it does unaltered.
-
-    Examples
-    --------
-    A program that passes if its first decision comes out the other way:
-
-    >>> from suspectra.experiment import Outcome
-    >>> def run(job, *, end=0.0):
-    ...     switched = Point("cart.py", 0, 1) in job["switched"]
-    ...     return Answer(Outcome.PASSED if switched else Outcome.FAILED, 0.1, "" if switched else "AssertionError")
-    >>> points = {4: Point("cart.py", 0, 1), 6: Point("cart.py", 1, 1)}
-    >>> alterations = StateAlterations(run, points, frozenset(points), KnownValues(NotedValues({}, {}, ())))
-    >>> alterations.polluted((4,), PASSES), alterations.polluted((6,), PASSES)
-    (True, False)
-    >>> alterations.count, alterations.unaltered.answer.outcome.value
-    (2, 'failed')
-    >>> alterations.place_of_failure(alterations.altered(States((points[6],))))
-    ('AssertionError', None)
-    >>> alterations.is_later(alterations.unaltered)
-    False
     """
 
-    run: _Run
-    points: Mapping[int, Point]
-    decisions: frozenset[int]
-    values: KnownValues
-    workspace: str = ""
-    solver: Solver | None = None
-    end: float = float("inf")
+    run: _Run  # runs the test once; takes a job and the end of the time, and gives the answer
+    points: Mapping[int, StatePoint]  # where each node is altered; nodes without one can't be
+    decisions: frozenset[int]  # the nodes that are decisions
+    values: KnownValues  # what can be put in the place of others
+    workspace: str = ""  # the folder in which the test runs; an absolute path
+    solver: Solver | None = None  # what solves constraints
+    end: float = float("inf")  # when to stop, as `time.monotonic` has it
+    # when to stop if nothing has made the test pass by then, but something has made it fail later
     end_if_later: float = float("inf")
-    progress: Progress | None = None
-    count: int = field(default=0, init=False)
+    progress: FailurePlace | None = None  # where the unaltered run failed. Without it, no run fails later
+    count: int = field(default=0, init=False)  # how many altered runs there were
+    # nodes with which the test did not pass, but failed later than it does unaltered
     further: set[Combination] = field(default_factory=set, init=False)
     _unaltered: StatesRun | None = field(default=None, init=False)
     _known: dict[object, bool] = field(default_factory=dict, init=False)
@@ -200,22 +107,9 @@ class StateAlterations:
     def polluted(self, nodes: Combination, wanted: Property) -> bool:
         """Whether the failure can disappear if these nodes have other values.
 
-        Parameters
-        ----------
-        nodes : tuple of int
-            What is altered, all of it in one run.
-        wanted : Property
-            When the failure counts as gone, besides that the test passes.
+        False also where no other value is known.
 
-        Returns
-        -------
-        bool
-            False also where no other value is known.
-
-        Raises
-        ------
-        TimeIsUp
-            When `end` has come, or `end_if_later` for what makes the test pass.
+        Raises TimeIsUp when `end` has come, or `end_if_later` for what makes the test pass.
         """
         only_later = wanted == PASSES and self.further and not any(self._known.values())
         if only_later and time.monotonic() >= self.end_if_later:
@@ -235,26 +129,13 @@ class StateAlterations:
     def unaltered(self) -> StatesRun:
         """The failing run with nothing altered."""
         if self._unaltered is None:
-            self._unaltered = StatesRun.from_answer(self.run(States().to_json()))
+            self._unaltered = StatesRun.from_answer(self.run(AlteredStates().to_json()))
         return self._unaltered
 
-    def altered(self, states: States) -> StatesRun:
+    def altered(self, states: AlteredStates) -> StatesRun:
         """Run the test once with altered states.
 
-        Parameters
-        ----------
-        states : States
-            What is altered.
-
-        Returns
-        -------
-        StatesRun
-            How it ended.
-
-        Raises
-        ------
-        TimeIsUp
-            When `end` has come.
+        Raises TimeIsUp when `end` has come.
         """
         check()
         if time.monotonic() >= self.end:
@@ -263,35 +144,16 @@ class StateAlterations:
         return StatesRun.from_answer(self.run(states.to_json(), end=self.end))
 
     def place_of_failure(self, run: StatesRun) -> tuple[str, tuple[str, int] | None]:
-        """Say where a run failed.
-
-        Parameters
-        ----------
-        run : StatesRun
-            A failing run.
-
-        Returns
-        -------
-        tuple of str and (str, int) or None
-            The type of the exception, and the file and line of the innermost frame of the workspace.
-        """
+        """Say where a run failed."""
         inside = (frame for frame in reversed(run.frames) if frame[0].startswith(self.workspace))
         return run.answer.exception, next(inside, None)
 
     def is_later(self, run: StatesRun) -> bool:
         """Whether a run fails later in the test than it does unaltered.
 
-        Parameters
-        ----------
-        run : StatesRun
-            Any run.
-
-        Returns
-        -------
-        bool
-            False also where it does not fail.
+        False also where it does not fail.
         """
-        failed = run.answer.outcome is Outcome.FAILED
+        failed = run.answer.outcome is ExperimentOutcome.FAILED
         return failed and self.progress is not None and self.progress.is_before(run)
 
     def _can_repair(self, nodes: Combination, wanted: Property) -> bool:
@@ -306,7 +168,7 @@ class StateAlterations:
                 return True
         return self._replaces(tested, assigned)
 
-    def _replaces(self, tested: _Tested, assigned: Sequence[Point]) -> bool:
+    def _replaces(self, tested: _Tested, assigned: Sequence[StatePoint]) -> bool:
         """Whether a value from a pool repairs, or for a single number a root."""
         each = [list(_alternates(point, self.values)) for point in assigned]
         for together in islice(product(*each), None if len(each) == 1 else MAX_TOGETHER):
@@ -314,7 +176,7 @@ class StateAlterations:
                 return True
         return len(assigned) == 1 and self._moves(tested, assigned[0])
 
-    def _moves(self, tested: _Tested, point: Point) -> bool:
+    def _moves(self, tested: _Tested, point: StatePoint) -> bool:
         """Move each number by one, and then to where the comparisons that moved become equal."""
         for part, number in self.values.at(point).items():
             more = one_more(number)
@@ -341,7 +203,7 @@ class _Tested:
         points = alterations.points
         self.watched = sorted({node for one in wanted.alternatives for node in one})
         switched = tuple(points[node] for node in nodes if node in alterations.decisions)
-        self.states = States(switched, watched=tuple(points[node] for node in self.watched))
+        self.states = AlteredStates(switched, watched=tuple(points[node] for node in self.watched))
 
     def holds(self, run: StatesRun) -> bool:
         """Whether the failure is gone: the test passes, or the wanted decisions come out as they have to."""
@@ -402,7 +264,7 @@ class _SymbolicRuns:
         return found if found is not None and to_text(found) else symbol.value
 
 
-def _symbols(assigned: Sequence[Point], values: KnownValues) -> list[NewValue]:
+def _symbols(assigned: Sequence[StatePoint], values: KnownValues) -> list[NewValue]:
     """A symbol for each value, or for the numbers inside it; none if something can't be one."""
     symbols: list[NewValue] = []
     for number, point in enumerate(assigned):
@@ -418,7 +280,7 @@ def _symbols(assigned: Sequence[Point], values: KnownValues) -> list[NewValue]:
     return symbols
 
 
-def _alternates(point: Point, values: KnownValues) -> Iterator[NewValue]:
+def _alternates(point: StatePoint, values: KnownValues) -> Iterator[NewValue]:
     """Other values for one, those first that the failing comparison suggests."""
     found = [
         (part, alternate)

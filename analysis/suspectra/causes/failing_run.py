@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
-from suspectra.causes.states import Point
+from suspectra.base.arrays import Bools, Ints
+from suspectra.causes.states import StatePoint
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import FailingRun
 from suspectra.dependences.trace import DependenceTrace
@@ -25,67 +25,22 @@ At = Callable[[str, int], float]
 Read = Callable[[str], "bytes | None"]
 
 
-def points_of(trace: DependenceTrace) -> dict[int, Point]:
-    """Find out where each node is altered.
-
-    Parameters
-    ----------
-    trace : DependenceTrace
-        Of the failing test.
-
-    Returns
-    -------
-    dict of int to Point
-        Nodes of the program alone, of sites that have a number.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.trace import Site
-    >>> graph = DependenceGraph.from_edges(2, [(0, 1, 0)])
-    >>> sites = (Site("cart.py", 8, 8, 4, "value", 3), Site("test_cart.py", 3, 3, 4, "assert", -1))
-    >>> call, no = np.zeros(2, np.int32), np.full(2, -1, np.int8)
-    >>> points_of(DependenceTrace("test_cart", sites, graph, call, no, ["7", ""], 1, np.array([False, True]), ()))
-    {0: Point(file='cart.py', number=3, instance=1)}
-    """
+def points_of(trace: DependenceTrace) -> dict[int, StatePoint]:
+    """Find out where each node is altered."""
     known = np.array([site.kind in ALTERABLE and site.number >= 0 for site in trace.sites], bool)
     site, instance = trace.graph.site, trace.graph.instance
     nodes = np.flatnonzero(known[site] & (instance > 0) & ~trace.is_test) if len(known) else np.zeros(0, np.int64)
     found = {}
     for node in nodes.tolist():
         place = trace.sites[site[node]]
-        found[node] = Point(place.file, place.number, int(instance[node]))
+        found[node] = StatePoint(place.file, place.number, int(instance[node]))
     return found
 
 
 def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = None) -> FailingRun:
     """Say what can be altered in a failing run.
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        Of the failing test.
-    read : callable
-        Gives the source of a file, None if it can't be read.
-    left_out : ndarray of bool, shape (nodes,), optional
-        Nodes that must not be altered.
-
-    Returns
-    -------
-    FailingRun
-        Test code is right where it depends on nothing of the program; elsewhere it is passed through.
-
-    Examples
-    --------
-    A test passes 7 to the program, which computes 8 of it, and that is compared:
-
-    >>> from suspectra.dependences.trace import Site
-    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
-    >>> test = [Site("test_cart.py", line, line, 4, kind, -1) for line, kind in ((3, "value"), (4, "assert"))]
-    >>> sites = (test[0], Site("cart.py", 8, 8, 4, "value", 3), test[1])
-    >>> call, no, is_test = np.zeros(3, np.int32), np.full(3, -1, np.int8), np.array([True, False, True])
-    >>> run = failing_run(DependenceTrace("test", sites, graph, call, no, ["7", "8", ""], 2, is_test, ()), {}.get)
-    >>> run.is_right.tolist(), run.is_fixed.tolist()
-    ([True, False, False], [False, False, True])
+    Test code is right where it depends on nothing of the program; elsewhere it is passed through.
     """
     graph = _within_run(trace)
     trace = replace(trace, graph=graph)
@@ -159,27 +114,7 @@ def _calls_without_arguments(source: bytes | None) -> frozenset[tuple[int, int]]
 def capacities(trace: DependenceTrace, at: At) -> Ints:
     """What it costs to have each node in a cut: less, the more suspicious its statement is.
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        Of the failing test.
-    at : callable
-        How suspicious the statement in a file at a line is; only the relation to others has a meaning.
-
-    Returns
-    -------
-    ndarray of int64, shape (nodes,)
-        From 1 to `MAX_CAPACITY`.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.trace import Site
-    >>> sites = tuple(Site("cart.py", line, line, 4, "value", line) for line in (1, 2, 3))
-    >>> call, no = np.zeros(3, np.int32), np.full(3, -1, np.int8)
-    >>> graph = DependenceGraph.from_edges(3, [])
-    >>> trace = DependenceTrace("test", sites, graph, call, no, ["1", "2", "3"], 2, call > 0, ())
-    >>> capacities(trace, lambda file, line: {1: 1.0, 2: 0.5}.get(line, 0.0)).tolist()
-    [1, 5, 9]
+    Of shape (nodes,).
     """
     suspicion = np.array([at(site.file, site.line) for site in trace.sites], np.float64)
     most = float(suspicion[np.unique(trace.graph.site)].max(initial=0.0))
@@ -190,27 +125,7 @@ def capacities(trace: DependenceTrace, at: At) -> Ints:
 def constants(trace: DependenceTrace, passes: Callable[[str, int], bool]) -> Bools:
     """Find values that depend on nothing, in statements that passing tests execute too: they are probably right.
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        Of the failing test.
-    passes : callable
-        Whether a passing test executes the statement in a file at a line.
-
-    Returns
-    -------
-    ndarray of bool, shape (nodes,)
-        Decisions are none.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.trace import Site
-    >>> sites = tuple(Site("cart.py", line, line, 4, "value", line) for line in (1, 2, 3))
-    >>> call, no = np.zeros(3, np.int32), np.full(3, -1, np.int8)
-    >>> graph = DependenceGraph.from_edges(3, [(0, 2, 0)])
-    >>> trace = DependenceTrace("test", sites, graph, call, no, ["1", "2", "3"], 2, call > 0, ())
-    >>> constants(trace, passes=lambda file, line: line == 1).tolist()
-    [True, False, False]
+    Of shape (nodes,).
     """
     graph = trace.graph
     flow = (graph.kind == DependenceKind.FLOW) & (graph.instance[graph.source] > 0)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from suspectra.causes.inquiry import Inquiry
-from suspectra.causes.report import CauseReport, Narrowing, State
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.english import first_of
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.causes.inquiry import CauseInquiry
+from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.quantity import first_of
 
-Ask = Callable[[FailingTest, float, Sequence[State]], Inquiry]
+Ask = Callable[[FailingTest, float, Sequence[CauseState]], CauseInquiry]
 """Given a test, how many seconds there are, and the causes that are known, makes the inquiry."""
 
 LEAST_S = 10.0
@@ -29,57 +29,21 @@ class Failures:
     Where there are several faults, a search may find one of them and leave the others out, since they are on the other
     side of a frontier. The paper has the found ones corrected and the tests run again. Here the other failing tests say
     the same without a correction: where none of the causes known by now makes a test pass, another fault does matter.
-
-    Parameters
-    ----------
-    tests : sequence of FailingTest
-        In the order in which they are looked at.
-    seconds : float
-        For all of them.
-    ask : callable
-        Makes the inquiry into one failure.
-
-    Attributes
-    ----------
-    reports : list of CauseReport
-        Of the tests that were searched.
-    current : str
-        The test that is looked at.
-    explained : dict of str to State
-        The cause of another failure that explains a test, by its name.
-    problems : list of Problem
-        What could not be done, and what is missing.
-
-    Examples
-    --------
-    >>> failures = Failures([FailingTest("test_a.py::test_a", "test_a.py")], 0.0, lambda *asked: asked)
-    >>> list(failures.steps()), str(failures.problems[0])
-    ([], 'there was no time for test_a.py::test_a. Fix: allow more with --seconds')
-    >>> failures.reports.append(CauseReport("test_a", (), (), (), (), (), 4, True, 0.5))
-    >>> failures.to_json()["alterations"], failures.to_json()["further"]
-    (4, [])
     """
 
-    tests: Sequence[FailingTest]
-    seconds: float
-    ask: Ask
-    reports: list[CauseReport] = field(default_factory=list, init=False)
-    explained: dict[str, State] = field(default_factory=dict, init=False)
-    problems: list[Problem] = field(default_factory=list, init=False)
-    current: str = field(default="", init=False)
+    tests: Sequence[FailingTest]  # in the order in which they are looked at
+    seconds: float  # for all of them
+    ask: Ask  # makes the inquiry into one failure
+    reports: list[CauseReport] = field(default_factory=list, init=False)  # of the tests that were searched
+    # the cause of another failure that explains a test, by its name
+    explained: dict[str, CauseState] = field(default_factory=dict, init=False)
+    problems: list[Problem] = field(default_factory=list, init=False)  # what could not be done, and what is missing
+    current: str = field(default="", init=False)  # the test that is looked at
 
     def steps(self) -> Generator[Narrowing]:
         """Search for the causes of one failure after the other.
 
-        Yields
-        ------
-        Narrowing
-            As each is known. Close the generator to stop early: what is known is kept.
-
-        Raises
-        ------
-        EvidenceError
-            When the only test can't be traced or altered; of several tests, that is a problem.
+        Raises EvidenceError when the only test can't be traced or altered; of several tests, that is a problem.
         """
         end = time.monotonic() + self.seconds
         for number, test in enumerate(self.tests):
@@ -116,11 +80,8 @@ class Failures:
     def to_json(self) -> dict[str, object]:
         """What was found, for other tools.
 
-        Returns
-        -------
-        dict
-            The report of the first test, with its ``test``; ``explained``: by the names of other tests, the cause that
-            explains each; and ``further``: the reports of tests that no cause of those before explains.
+        The report of the first test, with its `test`; `explained`: by the names of other tests, the cause that explains
+        each; and `further`: the reports of tests that no cause of those before explains.
         """
         reports = [{"test": report.test, **report.to_json()} for report in self.reports or [_NOTHING]]
         explained = {test: state._asdict() for test, state in self.explained.items()}

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
-from suspectra.causes.progress import Progress
-from suspectra.causes.report import CauseReport, Narrowing, State
-from suspectra.causes.search import CauseSearch
+from suspectra.causes.progress import FailurePlace
+from suspectra.causes.report import CauseReport, CauseState, Narrowing
+from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import DEFAULT
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.errors import EvidenceError, Problem
 from suspectra.experiments.dependences import KIND, trace_dependences
-from suspectra.experiments.investigation import Suspects
+from suspectra.experiments.investigation import SuspicionSource
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
@@ -27,97 +27,37 @@ from suspectra.experiments.replacing import MAX_PASSING, PASSING_SHARE, NotedVal
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
 from suspectra.experiments.streams import most_alike
 from suspectra.experiments.system_use import system_use
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 
 _FAILS_LATER = "nothing was found with which the test passes; with what was found it fails later than before"
 _READ_AS_HINT = "take it as a hint: the fault may break more than one assertion of the test"
 
 
 @dataclass
-class Inquiry:
-    r"""Asks for the causes of one failure, within some time.
+class CauseInquiry:
+    """Asks for the causes of one failure, within some time."""
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    test : FailingTest
-        The test that fails.
-    suspects : Suspects
-        The ranking that weighted techniques use, and where passing tests and sources are known.
-    seconds : float
-        For the whole.
-    technique : str
-        A name of `suspectra.causes.techniques.TECHNIQUES`.
-    safety : Safety
-        What altered runs may do.
-    values_shown : bool
-        Whether the report has the values of the states, besides how decisions came out.
-    known : sequence of State
-        Root causes of other failures. If one of them explains this failure, nothing else is searched for.
-
-    Attributes
-    ----------
-    problems : list of Problem
-        What could not be done, and what is missing.
-    explained_by : State, optional
-        The cause of another failure that explains this one.
-
-    Examples
-    --------
-    The test passes if the decision of line 2 comes out the other way:
-
-    >>> import sys
-    >>> import numpy as np
-    >>> from types import SimpleNamespace
-    >>> from suspectra.spectrum import Elements, Spectrum
-    >>> source = "def total(prices, free):\n    if free:\n        return 0\n    return sum(prices)\n"
-    >>> _ = (folder / "cart.py").write_text(source)
-    >>> source = "from cart import total\n\ndef test_total():\n    assert total([20], True) == 20\n"
-    >>> _ = (folder / "test_cart.py").write_text(source)
-    >>> test, line = FailingTest("test_cart.py::test_total", "test_cart.py"), np.array([2, 3, 4], np.int32)
-    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0]], [True], tests=[test.name], elements=elements)
-    >>> suspects = SimpleNamespace(groups=[[test.name]], at=lambda *place: 1.0, spectrum=lambda group: spectrum)
-    >>> vars(suspects).update(group_of=lambda test: 0, most_suspicious=lambda test: [], digests={})
-    >>> suspects.read = lambda file: (folder / file).read_bytes()
-    >>> inquiry = Inquiry(folder, [sys.executable, "-m", "pytest"], test, suspects)
-    >>> for step in inquiry.steps():
-    ...     print(step)
-    the search goes on before cart.py:2
-    >>> [str(state) for state in inquiry.report.roots]
-    ['cart.py:2: true']
-    """
-
-    workspace: Path
-    command: Sequence[str]
-    test: FailingTest
-    suspects: Suspects
-    seconds: float = 60.0
-    technique: str = DEFAULT
-    safety: Safety = field(default_factory=Safety)
-    values_shown: bool = True
-    known: Sequence[State] = ()
-    problems: list[Problem] = field(default_factory=list, init=False)
-    explained_by: State | None = field(default=None, init=False)
-    _search: CauseSearch | None = field(default=None, init=False)
+    workspace: Path  # the folder
+    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    test: FailingTest  # the test that fails
+    suspects: SuspicionSource  # the ranking that weighted techniques use, and where passing tests and sources are known
+    seconds: float = 60.0  # for the whole
+    technique: str = DEFAULT  # a name of `suspectra.causes.techniques.TECHNIQUES`
+    safety: Safety = field(default_factory=Safety)  # what altered runs may do
+    values_shown: bool = True  # whether the report has the values of the states, besides how decisions came out
+    known: Sequence[CauseState] = ()  # root causes of other failures
+    problems: list[Problem] = field(default_factory=list, init=False)  # what could not be done, and what is missing
+    explained_by: CauseState | None = field(
+        default=None, init=False
+    )  # the cause of another failure that explains this one
+    _search: CauseNarrowing | None = field(default=None, init=False)
     _began: float = field(default=0.0, init=False)
     _uses: dict[str, str] = field(default_factory=dict, init=False)  # by file, what of the system it uses
 
     def steps(self) -> Generator[Narrowing]:
         """Search until the causes can't be narrowed down any further, or the time is up.
 
-        Yields
-        ------
-        Narrowing
-            As each is known. Close the generator to stop early: no process is left.
-
-        Raises
-        ------
-        EvidenceError
-            When the test can't be traced or altered.
+        Raises EvidenceError when the test can't be traced or altered.
         """
         self._began = time.monotonic()
         end = self._began + self.seconds
@@ -178,7 +118,7 @@ class Inquiry:
         self.problems += [Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out]
         return trace if self.values_shown else trace.without_values()
 
-    def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseSearch:
+    def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseNarrowing:
         """The search, with all that it needs."""
         values = self._values(test, end)
         if not solver.is_available():
@@ -194,14 +134,14 @@ class Inquiry:
         )
         source = self.suspects.read(self.test.file) or b""
         path = str(folder / self.test.file)
-        alterations.progress = Progress.from_run(alterations.unaltered, path, self.test.file, source)
+        alterations.progress = FailurePlace.from_run(alterations.unaltered, path, self.test.file, source)
         spectrum, group = self.suspects.spectrum(self._group), self._group
 
         def passes(file: str, line: int) -> bool:
             element = spectrum.elements.at(file, line)
             return element is not None and bool(spectrum.counts.ep[element] > 0)
 
-        return CauseSearch(
+        return CauseNarrowing(
             trace,
             alterations,
             self.technique,

@@ -10,64 +10,21 @@ from suspectra.causes.states import StatesRun
 from suspectra_recorder.instrumentation.source import parse
 
 
-class Progress(NamedTuple):
-    r"""Where in its function a test failed.
+class FailurePlace(NamedTuple):
+    """Where in its function a test failed."""
 
-    Parameters
-    ----------
-    path : str
-        The module of the test, as frames have it.
-    name : str
-        The same as loops have it: relative to the workspace.
-    function : range
-        The lines of the function, from 1. Empty where nothing is known.
-    rest : range
-        Those that come after the statement which failed.
-    loops : tuple of (int, int)
-        The line of each loop around the statement, the outermost first, and how many rounds had begun.
-
-    Examples
-    --------
-    A test that fails in the second round of a loop:
-
-    >>> from suspectra.experiment import Outcome
-    >>> from suspectra.experiments.answers import Answer
-    >>> def run(line, begun):
-    ...     noted = {"frames": [("/w/test_a.py", line), ("/w/a.py", 8)], "rounds": [("test_a.py", 2, begun)]}
-    ...     return StatesRun.from_answer(Answer(Outcome.FAILED, 0.1, "AssertionError", "", noted))
-    >>> source = "def test_a():\n    for n in range(3):\n        assert f(n)\n        assert g(n)\n    assert f(9)\n"
-    >>> progress = Progress.from_run(run(3, 2), "/w/test_a.py", "test_a.py", source)
-    >>> progress.function, progress.rest, progress.loops
-    (range(1, 6), range(4, 6), ((2, 2),))
-    >>> [progress.is_before(run(line, begun)) for line, begun in [(3, 2), (4, 2), (4, 1), (3, 3), (5, 3)]]
-    [False, True, False, True, True]
-    """
-
-    path: str
-    name: str
-    function: range = range(0)
-    rest: range = range(0)
+    path: str  # the module of the test, as frames have it
+    name: str  # the same as loops have it: relative to the workspace
+    function: range = range(0)  # the lines of the function, from 1. Empty where nothing is known
+    rest: range = range(0)  # those that come after the statement which failed
+    # the line of each loop around the statement, the outermost first, and how many rounds had begun
     loops: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def from_run(cls, run: StatesRun, path: str, name: str, source: bytes | str) -> Progress:
+    def from_run(cls, run: StatesRun, path: str, name: str, source: bytes | str) -> FailurePlace:
         """Find out where a test failed.
 
-        Parameters
-        ----------
-        run : StatesRun
-            Of the test.
-        path : str
-            Its module, as frames have it.
-        name : str
-            Its module, relative to the workspace.
-        source : bytes or str
-            Of that module.
-
-        Returns
-        -------
-        Progress
-            With an empty function where that can't be told.
+        With an empty function where that can't be told.
         """
         line = _line_in(run, path)
         try:
@@ -88,15 +45,7 @@ class Progress(NamedTuple):
     def is_before(self, run: StatesRun) -> bool:
         """Whether another run failed later in the test.
 
-        Parameters
-        ----------
-        run : StatesRun
-            Of the same test.
-
-        Returns
-        -------
-        bool
-            False also where that can't be told.
+        False also where that can't be told.
         """
         line = _line_in(run, self.path)
         if line not in self.function:

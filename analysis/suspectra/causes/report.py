@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.dependences.narrowing import Causes
+from suspectra.base.arrays import Ints
+from suspectra.base.english import ordinal
+from suspectra.dependences.narrowing import FoundCauses
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.quantity import ordinal
 
 MAX_AROUND = 20
 """Statements around the root causes that are listed."""
@@ -19,39 +19,17 @@ MAX_AROUND = 20
 _OUTCOMES = {0: "false", 1: "true"}
 
 
-class State(NamedTuple):
-    """A state of the failing run.
+class CauseState(NamedTuple):
+    """A state of the failing run."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace.
-    line, end_line : int
-        From 1, both included.
-    instance : int
-        Which time the statement was executed, from 1.
-    value : str
-        The value that it had, in short; how it came out, of a decision.
-    column : int, optional
-        Where a decision begins that is only a part of its line, or goes over several, in bytes from 0; 0 otherwise.
-    operand : str, optional
-        The text of such a decision; empty otherwise.
-
-    Examples
-    --------
-    >>> print(State("cart.py", 8, 8, 2, "false"))
-    cart.py:8 (the 2nd time): false
-    >>> State("cart.py", 8, 8, 2, "false", 7, "member").place
-    ('cart.py', 8, 7, 'member')
-    """
-
-    file: str
-    line: int
-    end_line: int
-    instance: int
-    value: str
+    file: str  # relative to the workspace
+    line: int  # from 1, both included
+    end_line: int  # from 1, both included
+    instance: int  # which time the statement was executed, from 1
+    value: str  # the value that it had, in short; how it came out, of a decision
+    # where a decision begins that is only a part of its line, or goes over several, in bytes from 0; 0 otherwise
     column: int = 0
-    operand: str = ""
+    operand: str = ""  # the text of such a decision; empty otherwise
 
     @property
     def place(self) -> tuple[str, int, int, str]:
@@ -64,29 +42,12 @@ class State(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A state that was altered.
+    """A state that was altered."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace.
-    line : int
-        From 1.
-    instance : int
-        Which time the statement was executed, from 1.
-    polluted : bool
-        Whether the failure can disappear if it is another, alone or with others.
-
-    Examples
-    --------
-    >>> Member("cart.py", 8, 1, True).polluted
-    True
-    """
-
-    file: str
-    line: int
-    instance: int
-    polluted: bool
+    file: str  # relative to the workspace
+    line: int  # from 1
+    instance: int  # which time the statement was executed, from 1
+    polluted: bool  # whether the failure can disappear if it is another, alone or with others
 
 
 class Narrowing(NamedTuple):
@@ -94,36 +55,14 @@ class Narrowing(NamedTuple):
 
     As text it says where the search goes on, and not where the fault is: what was altered in vain counts as right,
     though the right value may not have been tried, or an earlier assertion may have refused it.
-
-    Parameters
-    ----------
-    cut : tuple of Member
-        What was altered.
-    after : tuple of State
-        What counts as right; none at first, when that is what the test gives.
-    before : tuple of State
-        What counts as wrong; at first the failure.
-    nodes, left : int
-        How many nodes there were between these before the step, and how many are left.
-    fails_later : bool
-        Whether it is searched for what makes the test fail later, since nothing makes it pass.
-
-    Examples
-    --------
-    >>> line = State("cart.py", 40, 40, 1, "3")
-    >>> step = Narrowing((), (), (line,), 100, 40)
-    >>> print(step)
-    the search goes on before cart.py:40
-    >>> step.share
-    0.6
     """
 
-    cut: tuple[Member, ...]
-    after: tuple[State, ...]
-    before: tuple[State, ...]
-    nodes: int
-    left: int
-    fails_later: bool = False
+    cut: tuple[Member, ...]  # what was altered
+    after: tuple[CauseState, ...]  # what counts as right; none at first, when that is what the test gives
+    before: tuple[CauseState, ...]  # what counts as wrong; at first the failure
+    nodes: int  # how many nodes there were between these before the step, and how many are left
+    left: int  # how many nodes there were between these before the step, and how many are left
+    fails_later: bool = False  # whether it is searched for what makes the test fail later, since nothing makes it pass
 
     @property
     def share(self) -> float:
@@ -143,78 +82,28 @@ class Narrowing(NamedTuple):
 
 @dataclass(frozen=True)
 class CauseReport:
-    """The causes of the failure of one test.
+    """The causes of the failure of one test."""
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    roots : tuple of State
-        The suspected causes.
-    transitive : tuple of State
-        How the fault got from there to the failure, the state next to the roots first.
-    around : tuple of State
-        The first states of statements near the roots, by the number of dependences between them.
-    chain : tuple of State
-        From the first root to the failure, one after the other.
-    steps : tuple of Narrowing
-        All steps.
-    alterations : int
-        How many altered runs there were.
-    complete : bool
-        Whether the search came to its end.
-    seconds : float
-        How long it took.
-    fails_later : bool
-        Whether the test fails later if the causes are altered, since nothing makes it pass.
-
-    Examples
-    --------
-    >>> root = State("cart.py", 8, 8, 1, "false")
-    >>> report = CauseReport("test_a", (root,), (), (), (), (), 5, True, 0.1)
-    >>> report.roots[0].line, report.to_json()["roots"]
-    (8, [{'file': 'cart.py', 'line': 8, 'end_line': 8, 'instance': 1, 'value': 'false', 'column': 0, 'operand': ''}])
-    """
-
-    test: str
-    roots: tuple[State, ...]
-    transitive: tuple[State, ...]
-    around: tuple[State, ...]
-    chain: tuple[State, ...]
-    steps: tuple[Narrowing, ...]
-    alterations: int
-    complete: bool
-    seconds: float
-    fails_later: bool = False
+    test: str  # its name
+    roots: tuple[CauseState, ...]  # the suspected causes
+    transitive: tuple[CauseState, ...]  # how the fault got from there to the failure, the state next to the roots first
+    # the first states of statements near the roots, by the number of dependences between them
+    around: tuple[CauseState, ...]
+    chain: tuple[CauseState, ...]  # from the first root to the failure, one after the other
+    steps: tuple[Narrowing, ...]  # all steps
+    alterations: int  # how many altered runs there were
+    complete: bool  # whether the search came to its end
+    seconds: float  # how long it took
+    fails_later: bool = False  # whether the test fails later if the causes are altered, since nothing makes it pass
 
     def after(self, seconds: float) -> CauseReport:
-        """The same with another time.
-
-        Parameters
-        ----------
-        seconds : float
-            How long everything took.
-
-        Returns
-        -------
-        CauseReport
-            A copy.
-
-        Examples
-        --------
-        >>> CauseReport("test_a", (), (), (), (), (), 0, True, 0.1).after(2.0).seconds
-        2.0
-        """
+        """The same with another time."""
         return replace(self, seconds=seconds)
 
     def to_json(self) -> dict[str, object]:
         """The report for other tools.
 
-        Returns
-        -------
-        dict
-            With ``roots``, ``transitive``, ``around``, ``cuts``, ``alterations``, ``complete``, ``seconds`` and
-            ``fails_later``.
+        With `roots`, `transitive`, `around`, `cuts`, `alterations`, `complete`, `seconds` and `fails_later`.
         """
         listed = {"roots": self.roots, "transitive": self.transitive, "around": self.around}
         return {
@@ -227,104 +116,38 @@ class CauseReport:
         }
 
 
-class States:
-    """The nodes of a trace as states of the program.
-
-    Parameters
-    ----------
-    trace : DependenceTrace
-        Of the failing test.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.trace import Site
-    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
-    >>> sites = tuple(Site("cart.py", line, line, 4, "value", line) for line in (1, 5, 9))
-    >>> call, no = np.zeros(3, np.int32), np.full(3, -1, np.int8)
-    >>> trace = DependenceTrace("test_cart", sites, graph, call, no, ["7", "8", "9"], 2, call > 0, ())
-    >>> states = States(trace)
-    >>> print(states.for_node(1))
-    cart.py:5: 8
-    >>> [state.line for state in states.all([0, 0, 2])]
-    [1, 9]
-    >>> [(member.line, member.polluted) for member in states.members([0, 1], polluted=[1])]
-    [(1, False), (5, True)]
-    >>> [state.line for state in states.around([1])]
-    [1, 9]
-    >>> [state.value for state in states.chain(Causes(roots=(0,), transitive=(), steps=()))]
-    ['7', '8', '9']
-    """
+class CauseStates:
+    """The nodes of a trace as states of the program."""
 
     def __init__(self, trace: DependenceTrace):
         self._trace = trace
 
-    def for_node(self, node: int) -> State:
-        """The state that a node is.
-
-        Parameters
-        ----------
-        node : int
-            Its number.
-
-        Returns
-        -------
-        State
-            With its value, as far as that is known.
-        """
+    def for_node(self, node: int) -> CauseState:
+        """The state that a node is."""
         trace = self._trace
         site = trace.sites[trace.graph.site[node]]
         value = _OUTCOMES.get(int(trace.outcome[node])) or trace.value[node]
         file, line, column, operand = site.place
-        return State(file, line, site.end_line, int(trace.graph.instance[node]), value, column, operand)
+        return CauseState(file, line, site.end_line, int(trace.graph.instance[node]), value, column, operand)
 
-    def all(self, nodes: Iterable[int]) -> tuple[State, ...]:
+    def all(self, nodes: Iterable[int]) -> tuple[CauseState, ...]:
         """The states that some nodes are.
 
-        Parameters
-        ----------
-        nodes : iterable of int
-            Their numbers.
-
-        Returns
-        -------
-        tuple of State
-            In the same order, each once.
+        In the same order, each once.
         """
         return tuple(dict.fromkeys(map(self.for_node, nodes)))
 
     def members(self, cut: Iterable[int], polluted: Iterable[int]) -> tuple[Member, ...]:
         """The states that were altered in a step.
 
-        Parameters
-        ----------
-        cut : iterable of int
-            The nodes.
-        polluted : iterable of int
-            Those with which the failure can disappear.
-
-        Returns
-        -------
-        tuple of Member
-            In the order of the cut.
+        In the order of the cut.
         """
         wrong = set(polluted)
         states = ((node, self.for_node(node)) for node in cut)
         return tuple(Member(one.file, one.line, one.instance, node in wrong) for node, one in states)
 
-    def around(self, roots: Sequence[int]) -> tuple[State, ...]:
-        """The statements near the roots, by the number of dependences between.
-
-        Parameters
-        ----------
-        roots : sequence of int
-            The suspected causes.
-
-        Returns
-        -------
-        tuple of State
-            The nearest state of each statement of the program; those of the roots themselves are left out.
-        """
+    def around(self, roots: Sequence[int]) -> tuple[CauseState, ...]:
+        """The statements near the roots, by the number of dependences between."""
         if not roots:
             return ()
         trace = self._trace
@@ -332,7 +155,7 @@ class States:
         near = np.flatnonzero((hops > 0) & ~trace.is_test)
         near = near[np.lexsort((near, hops[near]))]
         known = {self.for_node(root).place for root in roots}
-        found: list[State] = []
+        found: list[CauseState] = []
         for node in near.tolist():
             state = self.for_node(node)
             if state.place not in known:
@@ -342,19 +165,8 @@ class States:
                     break
         return tuple(found)
 
-    def chain(self, causes: Causes) -> tuple[State, ...]:
-        """How the first root leads to the failure, through transitive causes where one is on the way.
-
-        Parameters
-        ----------
-        causes : Causes
-            What was found.
-
-        Returns
-        -------
-        tuple of State
-            From the root to the failure, one state for each line in a row.
-        """
+    def chain(self, causes: FoundCauses) -> tuple[CauseState, ...]:
+        """How the first root leads to the failure, through transitive causes where one is on the way."""
         if not causes.roots:
             return ()
         trace = self._trace
@@ -365,7 +177,7 @@ class States:
                 continue  # another way leads there
             nodes += self._leg(at, distance)
             at = stop
-        states: list[State] = []
+        states: list[CauseState] = []
         for state in map(self.for_node, nodes):
             if states and states[-1].place == state.place:
                 states[-1] = state  # the last state of a line is what goes on
@@ -385,7 +197,7 @@ class States:
         return found
 
 
-def _lines(states: Sequence[State]) -> str:
+def _lines(states: Sequence[CauseState]) -> str:
     by_file: dict[str, list[int]] = {}
     for state in states:
         lines = by_file.setdefault(state.file, [])

@@ -8,86 +8,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from suspectra.arrays import Bools
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.alterations import StateAlterations
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
-from suspectra.causes.report import CauseReport, Narrowing, State, States
+from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrowing
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiments.deadline import TimeIsUp
 from suspectra.experiments.unusable import CURE_OF_A_PASS
 
 MAX_INSTANCES = 10
 """Times of a statement that are altered to find out whether it explains another failure, the last ones."""
 
 
-class CauseSearch:
+class CauseNarrowing:
     """Searches for the causes of one failure.
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        Of the failing test.
-    alterations : StateAlterations
-        Runs it with other states.
-    technique : str
-        A name of `suspectra.causes.techniques.TECHNIQUES`.
-    read : callable
-        Gives the source of a file, None if it can't be read.
-    at : callable
-        How suspicious the statement in a file at a line is; for weighted techniques.
-    passes : callable
-        Whether a passing test executes the statement in a file at a line; for weighted techniques.
-    harmful : callable
-        Whether no other values may be put into the states of a file.
-
-    Attributes
-    ----------
-    fails_later : bool
-        Whether the test is not made to pass, but to fail later.
-    left_alone : frozenset of str
-        Files that led to the failure, and in which no other values may be put.
-
-    Raises
-    ------
-    EvidenceError
-        When there is nothing that could be altered.
-
-    Examples
-    --------
-    The test passes with another value of line 5:
-
-    >>> from suspectra.causes.alterations import KnownValues
-    >>> from suspectra.causes.states import Point
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.trace import Site
-    >>> from suspectra.experiment import Outcome
-    >>> from suspectra.experiments.replacing import NotedValues, ValuePlace
-    >>> from suspectra.experiments.answers import Answer
-    >>> def run(job, *, end=0.0):
-    ...     repaired = any(value["number"] == 1 and value["text"] == "i4" for value in job["replaced"])
-    ...     return Answer(Outcome.PASSED if repaired else Outcome.FAILED, 0.1, "" if repaired else "AssertionError")
-    >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])
-    >>> sites = tuple(Site("cart.py", line, line, 4, "value", n) for n, line in enumerate((2, 5, 9)))
-    >>> sites += (Site("test_cart.py", 3, 3, 4, "assert", -1),)
-    >>> call, no = np.zeros(4, np.int32), np.full(4, -1, np.int8)
-    >>> trace = DependenceTrace("test_cart", sites, graph, call, no, ["7", "8", "9", ""], 3, np.arange(4) == 3, ())
-    >>> places = [ValuePlace("cart.py", n, "assignment", "x", line, 4, line) for n, line in enumerate((2, 5, 9))]
-    >>> noted = NotedValues({place: [f"i{7 + n}"] for n, place in enumerate(places)}, {}, ("i9", "i4"))
-    >>> points = {n: Point("cart.py", n, 1) for n in range(3)}
-    >>> search = CauseSearch(trace, StateAlterations(run, points, frozenset(), KnownValues(noted)), "single-step")
-    >>> for step in search.steps():
-    ...     print(step)
-    the search goes on before cart.py:9
-    the search goes on before cart.py:5
-    the search goes on between cart.py:2 and cart.py:5
-    >>> [str(state) for state in search.report.roots], search.report.complete
-    (['cart.py:5: 8'], True)
-    >>> str(search.explained_by([State("cart.py", 2, 2, 1, "7"), State("cart.py", 5, 5, 1, "8")]))
-    'cart.py:5: 8'
+    Raises EvidenceError when there is nothing that could be altered.
     """
 
     def __init__(
@@ -96,7 +36,7 @@ class CauseSearch:
         alterations: StateAlterations,
         technique: str = DEFAULT,
         *,
-        read: Read = lambda file: None,
+        read: Read = lambda file: None,  # gives the source of a file, None if it can't be read
         at: At = lambda file, line: 1.0,
         passes: Callable[[str, int], bool] = lambda file, line: False,
         harmful: Callable[[str], bool] = lambda file: False,
@@ -104,7 +44,7 @@ class CauseSearch:
         self._began = time.monotonic()
         self._half = self._began + (alterations.end - self._began) / 2
         self._trace, self._alterations = trace, alterations
-        self._states = States(trace)
+        self._states = CauseStates(trace)
         self._steps: list[Narrowing] = []
         self._complete = False
         chosen = TECHNIQUES[technique]
@@ -116,6 +56,7 @@ class CauseSearch:
         check()
         run = replace(failing_run(trace, read, left_out=left_out), is_partial=partial)
         check()
+        # files that led to the failure, and in which no other values may be put
         self.left_alone = _files(trace, run, harm)
         _require_something_to_alter(trace, run, harm)
         if chosen.weighted:
@@ -123,23 +64,15 @@ class CauseSearch:
         self._can_alter = ~run.is_fixed & ~run.is_right & ~trace.is_test
         self._search: NarrowingSearch = chosen.load()(run, alterations)
         self._search_later: NarrowingSearch = chosen.load()(run, alterations, wanted=GETS_FURTHER)
-        self.fails_later = False
+        self.fails_later = False  # whether the test is not made to pass, but to fail later
 
-    def explained_by(self, known: Iterable[State]) -> State | None:
+    def explained_by(self, known: Iterable[CauseState]) -> CauseState | None:
         """Find out whether what caused another failure causes this one, too.
 
         That is so if this failure can disappear as well when the same statement does something else: once, at one of
         the last times that matter, or at several of them.
 
-        Parameters
-        ----------
-        known : iterable of State
-            Root causes of other failures.
-
-        Returns
-        -------
-        State or None
-            The first one that explains this failure.
+        The first one that explains this failure.
         """
         for state in known:
             nodes = self._instances(state)
@@ -151,7 +84,7 @@ class CauseSearch:
                 return None
         return None
 
-    def _instances(self, state: State) -> list[int]:
+    def _instances(self, state: CauseState) -> list[int]:
         """The last times that a statement did something on which the failure depends."""
         trace = self._trace
         here = [site.place == state.place for site in trace.sites]
@@ -165,11 +98,6 @@ class CauseSearch:
         Where nothing makes the test pass, but something makes it fail later, there is a second search for what does
         that: a fault often breaks several assertions of a test, and one state repairs one of them. The first search
         gets half of the time then.
-
-        Yields
-        ------
-        Narrowing
-            As each is known; `report` is then up to date. Close the generator to stop early.
         """
         alterations = self._alterations
         alterations.end_if_later = self._half

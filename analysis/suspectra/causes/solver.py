@@ -7,8 +7,8 @@ from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any
 
+from suspectra.base.errors import Problem
 from suspectra.dependences.exploration import Constraint, Term, Values
-from suspectra.errors import Problem
 
 TIMEOUT_MS = 1_000
 """How long the solver may take for the constraints of one path."""
@@ -20,15 +20,7 @@ _CONSTANT = "constant"  # the sign of a term that is one
 def is_available() -> bool:
     """Whether Z3 is installed; it is not imported for that.
 
-    Returns
-    -------
-    bool
-        True if `SmtSolver` can be used.
-
-    Examples
-    --------
-    >>> is_available()
-    True
+    True if `SmtSolver` can be used.
     """
     return find_spec("z3") is not None
 
@@ -36,31 +28,14 @@ def is_available() -> bool:
 def missing_solver() -> Problem:
     """Say that Z3 is missing.
 
-    Returns
-    -------
-    Problem
-        With what is done instead, and the cure.
-
-    Examples
-    --------
-    >>> missing_solver().cure
-    'install suspectra[smt]'
+    With what is done instead, and the cure.
     """
     cause = "Z3 is not installed, so only values seen before, those of comparisons, and roots of lines are tried"
     return Problem("", "", cause, "install suspectra[smt]")
 
 
 class SmtSolver:
-    """Finds values for the symbols of a path.
-
-    Examples
-    --------
-    >>> a = ("symbol", "a", "int")
-    >>> SmtSolver().solve([(("<", a, 3), False), (("==", ("%", a, 5), 2), True), (("<", a, 10), True)])
-    {'a': 7}
-    >>> print(SmtSolver().solve([(("<", a, a), True)]))
-    None
-    """
+    """Finds values for the symbols of a path."""
 
     def __init__(self) -> None:
         import z3
@@ -71,15 +46,7 @@ class SmtSolver:
     def solve(self, constraints: Sequence[Constraint]) -> Values | None:
         """Find values with which all constraints come out as given.
 
-        Parameters
-        ----------
-        constraints : sequence of (term, bool)
-            Terms as `suspectra_recorder.experiments.symbols` has them; lists may stand for tuples.
-
-        Returns
-        -------
-        dict of str to int, float or str, or None
-            None where there are none, or none are found in time, or Z3 does not know an operator.
+        None where there are none, or none are found in time, or Z3 does not know an operator.
         """
         z3 = self._z3
         solver = z3.Solver()
@@ -100,30 +67,7 @@ class SmtSolver:
     ) -> Iterator[tuple[int, Values | None]]:
         """Let one constraint after the other come out the other way, with those before it as they are.
 
-        Parameters
-        ----------
-        constraints : sequence of (term, bool)
-            In the order in which they were met.
-        places : sequence of int
-            Which of them come out the other way, ascending.
-        near : mapping of str to value
-            Values of the symbols. As many as can be stay, and integers that change do so by as little as can be, one
-            symbol after the other.
-        domain : sequence of (term, bool)
-            Always holds.
-
-        Yields
-        ------
-        place : int
-            One of `places`.
-        values : mapping of str to value, or None
-            Those that change; None where there are none, or none are found in time.
-
-        Examples
-        --------
-        >>> n = ("symbol", "n", "int")
-        >>> list(SmtSolver().alternatives([((">", n, 9), True), (("<", n, 1000), True)], [0, 1], {"n": 154}))
-        [(0, {'n': 9}), (1, {'n': 1000})]
+        Those that change; None where there are none, or none are found in time.
         """
         z3 = self._z3
         solver = z3.Solver()

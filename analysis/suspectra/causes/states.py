@@ -7,68 +7,31 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suspectra.dependences.exploration import Constraint
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra_recorder.experiments import exchange
-from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.literals import to_text
+from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.values.literals import to_text
 
 
-class Point(NamedTuple):
-    """A time that a decision is made, or a value assigned.
+class StatePoint(NamedTuple):
+    """A time that a decision is made, or a value assigned."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace.
-    number : int
-        Which decision, or which assigned value, of the file.
-    instance : int
-        Its how many-th time, from 1.
-
-    Examples
-    --------
-    >>> Point("cart.py", 0, 3).instance
-    3
-    """
-
-    file: str
-    number: int
-    instance: int
+    file: str  # relative to the workspace
+    number: int  # which decision, or which assigned value, of the file
+    instance: int  # its how many-th time, from 1
 
 
 class NewValue(NamedTuple):
-    """A value that is put in the place of another one.
+    """A value that is put in the place of another one."""
 
-    Parameters
-    ----------
-    point : Point
-        Where.
-    part : tuple of str
-        Which number inside the value, as :mod:`suspectra_recorder.experiments.parts` has it; empty for the whole.
-    value : object
-        What `suspectra_recorder.experiments.literals` can write down.
-    symbol : str
-        The name of the symbol that stands for it; empty for none.
-
-    Examples
-    --------
-    >>> NewValue(Point("cart.py", 0, 1), (), 3).to_json()["text"]
-    'i3'
-    """
-
-    point: Point
+    point: StatePoint  # where
+    # which number inside the value, as suspectra_recorder.experiments.values.inner_numbers has it; empty for the whole
     part: tuple[str, ...]
-    value: object
-    symbol: str = ""
+    value: object  # what `suspectra_recorder.experiments.values.literals` can write down
+    symbol: str = ""  # the name of the symbol that stands for it; empty for none
 
-    def to_json(self) -> exchange.NewValue:
-        """How a machine is asked for it.
-
-        Returns
-        -------
-        exchange.NewValue
-            As it is written.
-        """
+    def to_json(self) -> exchange.NewValueRequest:
+        """How a machine is asked for it."""
         file, number, instance = self.point
         text = to_text(self.value)
         return {
@@ -82,39 +45,16 @@ class NewValue(NamedTuple):
 
 
 @dataclass(frozen=True)
-class States:
-    """What is altered in a run, and what is asked about it.
+class AlteredStates:
+    """What is altered in a run, and what is asked about it."""
 
-    Parameters
-    ----------
-    switched : tuple of Point
-        Decisions that come out the other way.
-    replaced : tuple of NewValue
-        Values that are others.
-    watched : tuple of Point
-        Decisions whose outcome is asked for.
-    compare : bool
-        Whether the comparisons after a replaced value are noted.
+    switched: tuple[StatePoint, ...] = ()  # decisions that come out the other way
+    replaced: tuple[NewValue, ...] = ()  # values that are others
+    watched: tuple[StatePoint, ...] = ()  # decisions whose outcome is asked for
+    compare: bool = False  # whether the comparisons after a replaced value are noted
 
-    Examples
-    --------
-    >>> States((Point("cart.py", 0, 1),)).to_json()["switched"]
-    [Point(file='cart.py', number=0, instance=1)]
-    """
-
-    switched: tuple[Point, ...] = ()
-    replaced: tuple[NewValue, ...] = ()
-    watched: tuple[Point, ...] = ()
-    compare: bool = False
-
-    def to_json(self) -> Job:
-        """How a machine is asked for it.
-
-        Returns
-        -------
-        Job
-            Of the kind ``states``.
-        """
+    def to_json(self) -> RunRequest:
+        """How a machine is asked for it."""
         return {
             "kind": "states",
             "switched": list(self.switched),
@@ -123,92 +63,28 @@ class States:
             "compare": self.compare,
         }
 
-    def with_values(self, values: Sequence[NewValue], *, compare: bool = False) -> States:
-        """The same with other values.
-
-        Parameters
-        ----------
-        values : sequence of NewValue
-            All values that are replaced.
-        compare : bool
-            Whether the comparisons that follow are noted.
-
-        Returns
-        -------
-        States
-            A copy.
-
-        Examples
-        --------
-        >>> States().with_values([NewValue(Point("cart.py", 0, 1), (), 3)]).replaced[0].value
-        3
-        """
+    def with_values(self, values: Sequence[NewValue], *, compare: bool = False) -> AlteredStates:
+        """The same with other values."""
         return replace(self, replaced=tuple(values), compare=compare)
 
 
 class StatesRun(NamedTuple):
-    """How a run with altered states ended.
+    """How a run with altered states ended."""
 
-    Parameters
-    ----------
-    answer : Answer
-        Its end.
-    outcomes : tuple of int
-        How each watched decision came out: 0 for false, 1 for true, -1 if it was not made.
-    marks : tuple of int
-        For each watched decision the index of the constraint before it; -1 for none.
-    constraints : tuple of (term, bool)
-        Those that the run met.
-    last : int
-        The index of the constraint before the failure; -1 for none.
-    decisions : int
-        How many decisions it made.
-    frames : tuple of (str, int)
-        File and line of the calls that led to the failure, the outermost first.
-    distances : dict of str to float
-        How far apart the sides of comparisons were, if that was asked for.
-    rounds : dict of (str, int) to int
-        For file and line of each loop in test code how many rounds had begun when the test failed.
-
-    Examples
-    --------
-    >>> from suspectra.experiment import Outcome
-    >>> noted = {"outcomes": [1], "marks": [-1], "decided": 12}
-    >>> run = StatesRun.from_answer(Answer(Outcome.FAILED, 0.1, "KeyError", "", noted))
-    >>> run.answer.exception, run.outcomes, run.decisions
-    ('KeyError', (1,), 12)
-    """
-
-    answer: Answer
-    outcomes: tuple[int, ...]
-    marks: tuple[int, ...]
-    constraints: tuple[Constraint, ...]
-    last: int
-    decisions: int
-    frames: tuple[tuple[str, int], ...]
-    distances: dict[str, float]
+    answer: AlteredRunAnswer  # its end
+    outcomes: tuple[int, ...]  # how each watched decision came out: 0 for false, 1 for true, -1 if it was not made
+    marks: tuple[int, ...]  # for each watched decision the index of the constraint before it; -1 for none
+    constraints: tuple[Constraint, ...]  # those that the run met
+    last: int  # the index of the constraint before the failure; -1 for none
+    decisions: int  # how many decisions it made
+    frames: tuple[tuple[str, int], ...]  # file and line of the calls that led to the failure, the outermost first
+    distances: dict[str, float]  # how far apart the sides of comparisons were, if that was asked for
+    # for file and line of each loop in test code how many rounds had begun when the test failed
     rounds: dict[tuple[str, int], int]
 
     @classmethod
-    def from_answer(cls, answer: Answer) -> StatesRun:
-        """What a machine answered; of a run that did not end there is only that.
-
-        Parameters
-        ----------
-        answer : Answer
-            To a job of the kind ``states``.
-
-        Returns
-        -------
-        StatesRun
-            With constraints as lists.
-
-        Examples
-        --------
-        >>> from suspectra.experiment import Outcome
-        >>> StatesRun.from_answer(Answer(Outcome.TIMEOUT, 10.0, "")).last
-        -1
-        """
+    def from_answer(cls, answer: AlteredRunAnswer) -> StatesRun:
+        """What a machine answered; of a run that did not end there is only that."""
         noted = answer.noted
         return cls(
             answer,

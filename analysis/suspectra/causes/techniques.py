@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from suspectra.technique_info import Need, TechniqueInfo
+from suspectra.base.technique_info import Need, TechniqueInfo
 
 if TYPE_CHECKING:
     from suspectra.dependences.narrowing import NarrowingSearch
@@ -25,35 +25,14 @@ _DATA_FLOW = (
 
 @dataclass(frozen=True)
 class CauseTechnique:
-    """A search for causes that is not loaded yet.
+    """A search for causes that is not loaded yet."""
 
-    Parameters
-    ----------
-    info : TechniqueInfo
-        Its description; the formula says what is altered next.
-    place : str
-        Module and class, as ``module:Class``.
-    weighted : bool
-        Whether suspicious states are preferred.
-
-    Examples
-    --------
-    >>> TECHNIQUES["mdfs"].load().__name__, TECHNIQUES["weighted-mdfs"].weighted
-    ('FrontierSearch', True)
-    """
-
-    info: TechniqueInfo
-    place: str
-    weighted: bool = False
+    info: TechniqueInfo  # its description; the formula says what is altered next
+    place: str  # module and class, as `module:Class`
+    weighted: bool = False  # whether suspicious states are preferred
 
     def load(self) -> type[NarrowingSearch]:
-        """Import the class.
-
-        Returns
-        -------
-        type
-            A subclass of :class:`~suspectra.dependences.narrowing.NarrowingSearch`.
-        """
+        """Import the class."""
         module, _, name = self.place.partition(":")
         search: type[NarrowingSearch] = getattr(import_module(module), name)
         return search

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
-from suspectra.cancellation import check, checked
-from suspectra.dependences.instances import Edges, Instances, all_edges, distinct_edges, edge_keys, paired
-from suspectra.program.point_dependences import PointDependences
-from suspectra.program.points import PointKind
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.cancellation import check, checked
+from suspectra.dependences.instances import InstanceEdges, Instances, all_edges, distinct_edges, edge_keys, paired
+from suspectra.program.python.point_dependences import PointDependences
+from suspectra.program.python.points import PointKind
 
 MAX_SUMMARY = 4
 """Summary control dependences that a run may have, for each of its nodes."""
@@ -20,39 +20,15 @@ _AT_ONCE = 1 << 18  # nodes that are looked up together
 
 
 @dataclass(frozen=True, eq=False)
-class Calls:
-    """Which nodes belong to which call of a function, and where that was called.
+class NodeCalls:
+    """Which nodes belong to which call of a function, and where that was called."""
 
-    Parameters
-    ----------
-    point : ndarray of int32, shape (nodes,)
-        The point of each node, in the order in which nodes were made; -1 for nodes outside known sources.
-    call : ndarray of int32, shape (nodes,)
-        The call that each node belongs to.
-    entry : ndarray of int32, shape (calls,)
-        The node of each call that stands for its beginning; -1 for none.
-    caller : ndarray of int32, shape (calls,)
-        The call that each call was made by; -1 for none.
-    calling : ndarray of int32, shape (calls,)
-        The point at which each call was made; -1 for an unknown one.
-
-    Examples
-    --------
-    A call of a function, of which node 0 is the beginning, is made at point 5:
-
-    >>> point, call = np.array([2, 2, 3]), np.array([1, 1, 1])
-    >>> calls = Calls(point, call, np.array([-1, 0]), np.array([-1, 0]), np.array([-1, 5]))
-    >>> len(calls), calls.is_entry.tolist()
-    (3, [True, False, False])
-    >>> calls.asking_call.tolist(), calls.asking_point.tolist()
-    ([0, 1, 1], [5, 2, 3])
-    """
-
+    # the point of each node, in the order in which nodes were made; -1 for nodes outside known sources; shape (nodes,)
     point: Ints
-    call: Ints
-    entry: Ints
-    caller: Ints
-    calling: Ints
+    call: Ints  # the call that each node belongs to; shape (nodes,)
+    entry: Ints  # the node of each call that stands for its beginning; -1 for none; shape (calls,)
+    caller: Ints  # the call that each call was made by; -1 for none; shape (calls,)
+    calling: Ints  # the point at which each call was made; -1 for an unknown one; shape (calls,)
 
     def __len__(self) -> int:
         return len(self.point)
@@ -76,97 +52,45 @@ class Calls:
 
 
 class ControlDependences:
-    r"""Finds out which decisions are the reason for which nodes.
+    """Finds out which decisions are the reason for which nodes."""
 
-    Parameters
-    ----------
-    table : PointDependences
-        What the sources tell.
-    calls : Calls
-        The nodes.
-
-    Examples
-    --------
-    >>> source = b"def f(a, m):\n    if a:\n        m = 1\n    return m\n"
-    >>> table = PointDependences.from_source(source)
-    >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
-    >>> none = np.full(1, -1)
-    >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
-    >>> [edges.tolist() for edges in found.direct()]
-    [[0], [1]]
-    >>> found.summary().source.tolist()  # what was written hides the decision before
-    []
-    """
-
-    def __init__(self, table: PointDependences, calls: Calls):
+    def __init__(self, table: PointDependences, calls: NodeCalls):
         self._table, self._calls = table, calls
         known = np.flatnonzero((calls.point >= 0) & ~calls.is_entry)
         self._instances = Instances(calls.call[known], calls.point[known], known, len(calls), len(table))
         self._is_decision = np.array([kind is PointKind.DECISION for kind in table.kind], bool)
 
-    def direct(self) -> Edges:
+    def direct(self) -> InstanceEdges:
         """Find the live decisions of each node: those that can keep it from being executed, of all levels.
 
-        Returns
-        -------
-        Edges
-            The last instance of each decision on which a node is control dependent. The first node of a call depends
-            on what decided that it was called; nodes that depend on no decision of their call depend on that one.
+        The last instance of each decision on which a node is control dependent. The first node of a call depends on
+        what decided that it was called; nodes that depend on no decision of their call depend on that one.
         """
         return self._direct
 
     @cached_property
-    def _direct(self) -> Edges:
+    def _direct(self) -> InstanceEdges:
         target, source = self._above
         live = (source == self.parent[target]) | (self._is_live(source, target) & self._decided(source))
         asking = self._calls.asking_call
         entry = np.where(asking >= 0, np.append(self._calls.entry, -1)[asking], -1)
         rest = np.flatnonzero((self.parent < 0) & (entry >= 0) & (entry < np.arange(len(entry))))
-        return Edges(np.concatenate([source[live], entry[rest]]), np.concatenate([target[live], rest]))
+        return InstanceEdges(np.concatenate([source[live], entry[rest]]), np.concatenate([target[live], rest]))
 
-    def inside(self) -> Edges:
-        r"""Find the decisions within the expressions of each node, which say what its value is.
-
-        Returns
-        -------
-        Edges
-            To the decisions that were made since the same place had a node before.
-
-        Examples
-        --------
-        >>> table = PointDependences.from_source(b"def f(a):\n    b = 1 if a else 2\n")
-        >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(2, 4)])
-        >>> none = np.full(1, -1)
-        >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
-        >>> [edges.tolist() for edges in found.inside()]
-        [[0], [1]]
-        """
+    def inside(self) -> InstanceEdges:
+        """Find the decisions within the expressions of each node, which say what its value is."""
         return all_edges([self._inside(nodes) for nodes in checked(self._parts)])
 
-    def _inside(self, nodes: Ints) -> Edges:
+    def _inside(self, nodes: Ints) -> InstanceEdges:
         calls = self._calls
         target, decision = paired(nodes, calls.point[nodes], self._table.inside)
         since = self._instances.last(calls.call[target], calls.point[target], target)
         return self._instances.between(calls.call[target], decision, since, target)
 
-    def summary(self, flow: Edges | None = None, limit: int | None = None, elsewhere: Edges | None = None) -> Edges:
-        """Find the decisions that could have changed what a node reads, but are no part of how that was written.
-
-        Parameters
-        ----------
-        flow : Edges, optional
-            The flow dependences. A summary control dependence that a chain of others replaces is left out.
-        limit : int, optional
-            How many to find at most; `MAX_SUMMARY` for each node unless given. If there are more, each node keeps those
-            on the latest instances of a decision.
-        elsewhere : Edges, optional
-            Those on decisions of other functions.
-
-        Returns
-        -------
-        Edges
-            To all instances of a decision since what is read was certainly written.
-        """
+    def summary(
+        self, flow: InstanceEdges | None = None, limit: int | None = None, elsewhere: InstanceEdges | None = None
+    ) -> InstanceEdges:
+        """Find the decisions that could have changed what a node reads, but are no part of how that was written."""
         most = MAX_SUMMARY * len(self._calls) + _AT_ONCE if limit is None else limit
         found = all_edges([self._summary(nodes, most // len(self._parts)) for nodes in checked(self._parts)])
         check()
@@ -174,7 +98,7 @@ class ControlDependences:
             found = distinct_edges(all_edges([found, elsewhere]), len(self._calls))
         return self._without_replaced(found, flow)
 
-    def _summary(self, nodes: Ints, limit: int) -> Edges:
+    def _summary(self, nodes: Ints, limit: int) -> InstanceEdges:
         calls = self._calls
         target, group = paired(nodes, calls.point[nodes], self._table.reading)
         written = np.full(len(target), -1, np.int64)
@@ -185,38 +109,17 @@ class ControlDependences:
         found = self._instances.between(calls.call[at], decision, written[pair], at, limit)
         return distinct_edges(found, len(calls))
 
-    def changed(self, summary: Edges) -> Bools:
-        r"""Say which of these decisions led to what may have changed what is read: no other outcome was needed.
+    def changed(self, summary: InstanceEdges) -> Bools:
+        """Say which of these decisions led to what may have changed what is read: no other outcome was needed.
 
-        Parameters
-        ----------
-        summary : Edges
-            As `summary` finds them.
-
-        Returns
-        -------
-        ndarray of bool, shape (dependences,)
-            False where something that is read was left as it was.
-
-        Examples
-        --------
-        >>> source = b"def f(a):\n    m = []\n    if a:\n        m.append(1)\n    return m\n"
-        >>> table = PointDependences.from_source(source)
-        >>> decision = table.kind.index(PointKind.DECISION)
-        >>> points = np.array([table.at(2, 4), decision, table.at(4, 8), table.at(5, 4)])
-        >>> none = np.full(1, -1)
-        >>> for made in (points, points[[0, 1, 3]]):
-        ...     found = ControlDependences(table, Calls(made, made * 0, none, none, none))
-        ...     found.changed(found.summary()).tolist()
-        [True]
-        [False]
+        Of shape (dependences,). False where something that is read was left as it was.
         """
         most = int(np.diff(self._table.changing.start).max(initial=1))
         parts = np.array_split(np.arange(len(summary.source)), len(summary.source) * most // _AT_ONCE + 1)
-        found = [self._changed(Edges(summary.source[some], summary.target[some])) for some in checked(parts)]
+        found = [self._changed(InstanceEdges(summary.source[some], summary.target[some])) for some in checked(parts)]
         return np.concatenate(found)
 
-    def _changed(self, summary: Edges) -> Bools:
+    def _changed(self, summary: InstanceEdges) -> Bools:
         calls, table = self._calls, self._table
         edge, group = paired(np.arange(len(summary.source)), calls.point[summary.target], table.reading)
         size = len(table) + 1
@@ -237,33 +140,15 @@ class ControlDependences:
         return found
 
     def first_led_to(self, decision: Ints, point: Ints) -> Ints:
-        r"""Find what shows that decisions led to the evaluation of points of their functions.
+        """Find what shows that decisions led to the evaluation of points of their functions.
 
-        Parameters
-        ----------
-        decision : ndarray of int, shape (k,)
-            Nodes.
-        point : ndarray of int, shape (k,)
-            A point for each.
-
-        Returns
-        -------
-        ndarray of int, shape (k,)
-            The first node of the point, or of a call that it made, while the decision was in force; -1 for none.
-
-        Examples
-        --------
-        >>> table = PointDependences.from_source(b"def f(a, m):\n    if a:\n        m = 1\n    return m\n")
-        >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
-        >>> none = np.full(1, -1)
-        >>> found = ControlDependences(table, Calls(points, points * 0, none, none, none))
-        >>> found.first_led_to(np.zeros(2, int), points[1:]).tolist()
-        [1, -1]
+        Of shape (k,). The first node of the point, or of a call that it made, while the decision was in force; -1 for
+        none.
         """
         first = self._evaluations.following(self._calls.call[decision], point, decision)
         return np.where((first >= 0) & self._is_live(decision, first), first, -1)
 
-    def _without_replaced(self, found: Edges, flow: Edges | None) -> Edges:
+    def _without_replaced(self, found: InstanceEdges, flow: InstanceEdges | None) -> InstanceEdges:
         """Leave out where another source of the same node depends on the decision."""
         known = [found, self._direct, *([] if flow is None else [flow])]
         size = len(self._calls)
@@ -275,7 +160,7 @@ class ControlDependences:
         direct, keys = np.sort(edge_keys(self._direct, size)), edge_keys(found, size)
         known_already = np.append(direct, -1)[np.searchsorted(direct, keys)] == keys
         kept = ~replaced & ~known_already
-        return Edges(found.source[kept], found.target[kept])
+        return InstanceEdges(found.source[kept], found.target[kept])
 
     @cached_property
     def _evaluations(self) -> Instances:
@@ -294,16 +179,7 @@ class ControlDependences:
 
     @cached_property
     def parent(self) -> Ints:
-        r"""The most recent of the decisions that a node is control dependent on, -1 for none; int32, shape (nodes,).
-
-        Examples
-        --------
-        >>> table = PointDependences.from_source(b"def f(a, m):\n    if a:\n        m = 1\n    return m\n")
-        >>> points = np.array([table.kind.index(PointKind.DECISION), table.at(3, 8), table.at(4, 4)])
-        >>> none = np.full(1, -1)
-        >>> ControlDependences(table, Calls(points, points * 0, none, none, none)).parent.tolist()
-        [-1, 0, -1]
-        """
+        """The most recent of the decisions that a node is control dependent on, -1 for none; int32, shape (nodes,)."""
         target, source = self._above
         found = np.full(len(self._calls), -1, np.int32)
         np.maximum.at(found, target, source)

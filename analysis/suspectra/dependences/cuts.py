@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from suspectra.arrays import Bools, FloatMatrix, Ints, Row
+from suspectra.base.arrays import Bools, FloatMatrix, Ints, Row
 
 _Matrix: TypeAlias = "csr_array[np.int32, tuple[int, int]]"
 
@@ -19,13 +19,7 @@ MAX_CAPACITY = 1_000
 
 
 class Nearest(Enum):
-    """Which one to take of several minimum cuts.
-
-    Examples
-    --------
-    >>> Nearest("begin").name
-    'BEGIN'
-    """
+    """Which one to take of several minimum cuts."""
 
     BEGIN = "begin"
     """The one next to where paths start."""
@@ -37,8 +31,8 @@ def minimum_cut(
     source: Ints,
     target: Ints,
     capacity: Ints,
-    begins: Iterable[int],
-    ends: Iterable[int],
+    begins: Iterable[int],  # where paths start and end. These nodes themselves are never part of a cut
+    ends: Iterable[int],  # where paths start and end. These nodes themselves are never part of a cut
     nearest: Nearest = Nearest.BEGIN,
 ) -> Ints | None:
     """Find the cheapest nodes without which no path is left (paper 002, Definition 3.2).
@@ -46,32 +40,8 @@ def minimum_cut(
     Each node becomes an edge with its capacity, and each edge one without limit; a maximum flow (Dinic's algorithm)
     then says which nodes are full.
 
-    Parameters
-    ----------
-    source, target : ndarray of int, shape (edges,)
-        The nodes at the ends of each edge.
-    capacity : ndarray of int, shape (nodes,)
-        What it costs to cut each node, from 1 to `MAX_CAPACITY`; 0 for one that can't be cut.
-    begins, ends : iterable of int
-        Where paths start and end. These nodes themselves are never part of a cut.
-    nearest : Nearest, optional
-        Which one to take of several minimum cuts.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,), or None
-        The nodes of the cut, ascending; none where no path joins the sets. None where a path leads through no node
-        that can be cut.
-
-    Examples
-    --------
-    >>> edges = np.array([(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]).T
-    >>> minimum_cut(*edges, np.ones(5, int), begins=[0], ends=[4]).tolist()
-    [3]
-    >>> minimum_cut(*edges, np.array([1, 1, 1, 0, 1]), begins=[0], ends=[4]).tolist()
-    [1, 2]
-    >>> print(minimum_cut(*edges, np.zeros(5, int), begins=[0], ends=[4]))
-    None
+    Of shape (k,). The nodes of the cut, ascending; none where no path joins the sets. None where a path leads through
+    no node that can be cut.
     """
     nodes = len(capacity)
     first, last = (np.unique(np.fromiter(some, np.int64)) for some in (begins, ends))

@@ -29,140 +29,39 @@ PATH_FACTOR = 10
 
 
 class ExploredPath(NamedTuple):
-    """What came of a run with symbols.
+    """What came of a run with symbols."""
 
-    Parameters
-    ----------
-    constraints : sequence of (term, bool)
-        In order.
-    holds : bool
-        Whether the property holds.
-    reached : bool
-        Whether it got to where the property is checked.
-    property : sequence of sequence of int
-        Indices of constraints; if all constraints of one sequence came out the other way, the property would hold.
-    decisions : int
-        How many decisions it made.
-    ended : bool
-        Whether it ended by itself.
-
-    Examples
-    --------
-    >>> ExploredPath(((("<", ("symbol", "a", "int"), 3), True),), False, True, ((0,),)).ended
-    True
-    """
-
-    constraints: Sequence[Constraint]
-    holds: bool
-    reached: bool
+    constraints: Sequence[Constraint]  # in order
+    holds: bool  # whether the property holds
+    reached: bool  # whether it got to where the property is checked
+    # indices of constraints; if all constraints of one sequence came out the other way, the property would hold
     property: Sequence[Sequence[int]] = ()
-    decisions: int = 0
-    ended: bool = True
+    decisions: int = 0  # how many decisions it made
+    ended: bool = True  # whether it ended by itself
 
 
 class SymbolicRuns(Protocol):
-    """Runs the program with symbols in the place of some values.
-
-    Examples
-    --------
-    A program that fails unless ``a`` is 7:
-
-    >>> class Seven:
-    ...     def along(self, values):
-    ...         a = values["a"] if values else 1
-    ...         return ExploredPath([(("==", ("symbol", "a", "int"), 7), a == 7)], a == 7, True, [[0]])
-    ...     def repairs(self, values):
-    ...         return values["a"] == 7
-    >>> runs: SymbolicRuns = Seven()
-    >>> runs.along({"a": 3}).constraints, runs.repairs({"a": 7})
-    ([(('==', ('symbol', 'a', 'int'), 7), False)], True)
-    """
+    """Runs the program with symbols in the place of some values."""
 
     def along(self, values: Values | None) -> ExploredPath:
-        """Run it.
-
-        Parameters
-        ----------
-        values : mapping of str to value, optional
-            Of the symbols; those of the failing run unless given.
-
-        Returns
-        -------
-        ExploredPath
-            What came of it.
-        """
+        """Run it."""
 
     def repairs(self, values: Values) -> bool:
-        """Whether the property holds in a run with plain values in the place of symbols.
-
-        Parameters
-        ----------
-        values : mapping of str to value
-            Of the symbols.
-
-        Returns
-        -------
-        bool
-            Nothing is assumed of the path.
-        """
+        """Whether the property holds in a run with plain values in the place of symbols."""
 
 
 class Solver(Protocol):
-    """Solves constraints.
-
-    Examples
-    --------
-    >>> class Equal:
-    ...     def solve(self, constraints):
-    ...         return {name: number for ((_, (_, name, _), number), truth) in constraints if truth}
-    >>> solver: Solver = Equal()
-    >>> solver.solve([(("==", ("symbol", "a", "int"), 7), True)])
-    {'a': 7}
-    """
+    """Solves constraints."""
 
     def solve(self, constraints: Sequence[Constraint]) -> Values | None:
         """Find values with which all constraints come out as given.
 
-        Parameters
-        ----------
-        constraints : sequence of (term, bool)
-            About some symbols.
-
-        Returns
-        -------
-        mapping of str to value, or None
-            None where there are none, or none could be found.
+        None where there are none, or none could be found.
         """
 
 
 class Exploration:
-    """Explores the paths that some values can take.
-
-    Parameters
-    ----------
-    runs : SymbolicRuns
-        The program.
-    solver : Solver
-        What finds values.
-    decisions : int
-        How many decisions the failing run makes.
-
-    Examples
-    --------
-    >>> class Absolute:  # fails unless a is 7, behind a decision
-    ...     def along(self, values):
-    ...         a = values["a"] if values else 1
-    ...         symbol = ("symbol", "a", "int")
-    ...         return ExploredPath([(("==", symbol, 7), a == 7)], a == 7, True, [[0]])
-    ...     def repairs(self, values):
-    ...         return values["a"] == 7
-    >>> class Reader:
-    ...     def solve(self, constraints):
-    ...         ((_, _, number), wanted), = constraints
-    ...         return {"a": number if wanted else number + 1}
-    >>> Exploration(Absolute(), Reader(), 1).succeeds()
-    True
-    """
+    """Explores the paths that some values can take."""
 
     def __init__(self, runs: SymbolicRuns, solver: Solver, decisions: int):
         self._runs, self._solver = runs, solver
@@ -172,13 +71,7 @@ class Exploration:
         self._tested: set[_Key] = set()
 
     def succeeds(self) -> bool:
-        """Explore until the property holds, or nothing is left.
-
-        Returns
-        -------
-        bool
-            Whether it can hold.
-        """
+        """Explore until the property holds, or nothing is left."""
         first = self._runs.along(None)
         if not first.constraints:
             return first.holds  # nothing depends on the values

@@ -10,37 +10,14 @@ import numpy as np
 
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.program.points import Span
+from suspectra.program.python.points import Span
 from suspectra_recorder.instrumentation.source import parse
 
 
 def without_message(trace: DependenceTrace, source_of: Callable[[str], bytes | None]) -> DependenceTrace:
-    r"""Leave out that a failure depends on the message that an assertion of unittest is given.
+    """Leave out that a failure depends on the message that an assertion of unittest is given.
 
     The ``assert`` of Python computes its message after it has failed, so only these need it.
-
-    Parameters
-    ----------
-    trace : DependenceTrace
-        The run of a failing test.
-    source_of : callable
-        Given the path of a site, returns the source as it was run, or None.
-
-    Returns
-    -------
-    DependenceTrace
-        The same nodes. The message has its dependences, and nothing depends on it.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.trace import Site
-    >>> source = b"self.assertEqual(a, b, c)\n"
-    >>> places = (("value", 17), ("value", 20), ("value", 23), ("native", 0))
-    >>> sites = tuple(Site("test_a.py", 1, 1, column, kind, -1) for kind, column in places)
-    >>> graph, four = DependenceGraph.from_edges(4, [(0, 3, 0), (1, 3, 0), (2, 3, 0)]), np.zeros(4, np.int32)
-    >>> trace = DependenceTrace("test_a", sites, graph, four, four - 1, [""] * 4, 3, four == 0, ())
-    >>> without_message(trace, {"test_a.py": source}.get).graph.sources_of(3).tolist()
-    [0, 1]
     """
     if trace.failure < 0 or not trace.is_test[trace.failure]:
         return trace

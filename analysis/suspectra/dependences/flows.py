@@ -13,70 +13,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import checked
 
 _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """What the sites of a run read and bind by name.
+    """What the sites of a run read and bind by name."""
 
-    Parameters
-    ----------
-    frame : ndarray of int, shape (sites,)
-        The function, or module, in whose calls each site is executed.
-    uses, defines : sequence of sequence of int
-        The variables of each site.
-    scope : ndarray of int, shape (variables,)
-        The function or module that each variable belongs to.
-    is_global : ndarray of bool, shape (variables,)
-        Whether it belongs to a module.
-
-    Examples
-    --------
-    >>> Names(np.array([0]), [[0]], [[]], np.array([0]), np.array([True])).frame.tolist()
-    [0]
-    """
-
-    frame: Ints
-    uses: Sequence[Sequence[int]]
-    defines: Sequence[Sequence[int]]
-    scope: Ints
-    is_global: Ints
+    frame: Ints  # the function, or module, in whose calls each site is executed; shape (sites,)
+    uses: Sequence[Sequence[int]]  # the variables of each site
+    defines: Sequence[Sequence[int]]  # the variables of each site
+    scope: Ints  # the function or module that each variable belongs to; shape (variables,)
+    is_global: Ints  # whether it belongs to a module; shape (variables,)
 
 
 def variable_flows(names: Names, site: Ints, call: Ints, shared: Ints, owners: Ints, bound: Ints) -> tuple[Ints, Ints]:
     """Find the flow dependences through variables.
 
-    Parameters
-    ----------
-    names : Names
-        What sites read and bind.
-    site, call : ndarray of int32, shape (nodes,)
-        Of each node.
-    shared : ndarray of int32, shape (k, 3)
-        Nodes that read also what a site of a call reads: node, site, call.
-    owners : ndarray of int32, shape (k, 3)
-        Calls whose function is inside of others: call, the function around it, the call of that.
-    bound : ndarray of int32, shape (k, 4)
-        Parameters that are bound to nodes of the caller: the first node of the call, the site of the parameter, the
-        call, and the node.
-
-    Returns
-    -------
-    source, target : ndarray of int32, shape (dependences,)
-        A node that binds, and one that reads what it bound.
-
-    Examples
-    --------
-    >>> names = Names(np.array([0, 0]), [[], [0]], [[0], []], np.array([0]), np.array([False]))
-    >>> empty = np.zeros((0, 3), np.int32)
-    >>> nodes = np.array([0, 1, 1], np.int32), np.array([7, 7, 8], np.int32)
-    >>> source, target = variable_flows(names, *nodes, empty, empty, np.zeros((0, 4), np.int32))
-    >>> source.tolist(), target.tolist()
-    ([0], [1])
+    Of shape (dependences,).
     """
     if not len(site):
         return np.zeros(0, np.int32), np.zeros(0, np.int32)

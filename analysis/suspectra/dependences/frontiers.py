@@ -6,40 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.dependences.cuts import Nearest, minimum_cut
 from suspectra.dependences.narrowing import PASSES, Alterations, FailingRun, NarrowingSearch, Property
 
 
 class FrontierSearch(NarrowingSearch):
-    """Alters a minimum cut of the domain in each step.
-
-    Parameters
-    ----------
-    run : FailingRun
-        What failed.
-    alterations : Alterations
-        Says what is polluted.
-    nearest : Nearest, optional
-        Which one to take of several minimum cuts.
-    wanted : Property, optional
-        When the failure counts as gone at first.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> class Only:
-    ...     def __init__(self, cause):
-    ...         self.cause = cause
-    ...     def polluted(self, nodes, wanted):
-    ...         return set(self.cause) <= set(nodes)
-    >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])
-    >>> no = np.zeros(4, bool)
-    >>> run = FailingRun(graph, 3, no, no, np.array([True, False, False, False]), no, no)
-    >>> search = FrontierSearch(run, Only([2]))
-    >>> [step.cut for step in search.steps()], search.causes.roots
-    ([(1,), (2,)], (2,))
-    """
+    """Alters a minimum cut of the domain in each step."""
 
     combines = True
 
@@ -49,7 +22,7 @@ class FrontierSearch(NarrowingSearch):
         alterations: Alterations,
         nearest: Nearest = Nearest.BEGIN,
         *,
-        wanted: Property = PASSES,
+        wanted: Property = PASSES,  # when the failure counts as gone at first
     ):
         super().__init__(run, alterations, wanted=wanted)
         self._nearest = nearest

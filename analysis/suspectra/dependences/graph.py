@@ -11,17 +11,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, dijkstra
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 
 
 class DependenceKind(IntEnum):
-    """Why a node depends on another one (paper 002, Section 3.1).
-
-    Examples
-    --------
-    >>> DependenceKind.FLOW.name
-    'FLOW'
-    """
+    """Why a node depends on another one (paper 002, Section 3.1)."""
 
     FLOW = 0
     """It reads what the other one wrote."""
@@ -38,55 +32,23 @@ class DependenceGraph:
     """Instances of statements, and what each of them depends on.
 
     Nodes are numbered in the order in which they end, so that each depends on lower numbers only.
-
-    Parameters
-    ----------
-    site : ndarray of int32, shape (nodes,)
-        The statement of each node, as an index into a table of the run.
-    instance : ndarray of int32, shape (nodes,)
-        Which time it was executed in the run, from 1; 0 if it was executed before, while its module was imported.
-    start : ndarray of int64, shape (nodes + 1,)
-        The first index of each node's dependences in `source`, then their number.
-    source : ndarray of int32, shape (dependences,)
-        The nodes that it depends on.
-    kind : ndarray of int8, shape (dependences,)
-        The `DependenceKind` of each dependence.
-
-    Examples
-    --------
-    >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)])
-    >>> graph.sources_of(3).tolist(), np.flatnonzero(graph.backward([3])).tolist()
-    ([1], [0, 1, 3])
-    >>> np.flatnonzero(graph.forward([0])).tolist(), np.flatnonzero(graph.chop([0], [3])).tolist()
-    ([0, 1, 2, 3], [0, 1, 3])
     """
 
-    site: Ints
+    site: Ints  # the statement of each node, as an index into a table of the run; shape (nodes,)
+    # which time it was executed in the run, from 1; 0 if it was executed before, while its module was imported; shape
+    # (nodes,)
     instance: Ints
-    start: Ints
-    source: Ints
-    kind: Ints
+    start: Ints  # the first index of each node's dependences in `source`, then their number; shape (nodes + 1,)
+    source: Ints  # the nodes that it depends on; shape (dependences,)
+    kind: Ints  # the `DependenceKind` of each dependence; shape (dependences,)
 
     @classmethod
     def from_edges(cls, nodes: int, edges: Iterable[tuple[int, int, int]]) -> DependenceGraph:
         """Make a graph, each node of which is the only instance of its statement.
 
-        Parameters
-        ----------
-        nodes : int
-            How many there are.
-        edges : iterable of (int, int, int)
-            A node, the one that depends on it, and the kind of the dependence.
+        With the edges sorted by the node that depends.
 
-        Returns
-        -------
-        DependenceGraph
-            With the edges sorted by the node that depends.
-
-        Raises
-        ------
-        ValueError
-            When a node depends on itself or on a later one.
+        Raises ValueError when a node depends on itself or on a later one.
         """
         table = np.array(list(edges), np.int32).reshape(-1, 3)
         if np.any(table[:, 0] >= table[:, 1]):
@@ -101,48 +63,20 @@ class DependenceGraph:
 
     @cached_property
     def target(self) -> Ints:
-        """The node that has each dependence; int32, shape (dependences,).
-
-        Examples
-        --------
-        >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)])
-        >>> graph.source.tolist(), graph.target.tolist()
-        ([0, 0, 1], [1, 2, 3])
-        """
+        """The node that has each dependence; int32, shape (dependences,)."""
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.start))
 
     def sources_of(self, node: int) -> Ints:
         """Return the nodes that a node depends on.
 
-        Parameters
-        ----------
-        node : int
-            Its number.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            In the order of the table.
+        Of shape (k,). In the order of the table.
         """
         return self.source[self.start[node] : self.start[node + 1]]
 
     def users_of(self, node: int) -> Ints:
         """Return the nodes that depend on a node.
 
-        Parameters
-        ----------
-        node : int
-            Its number.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Ascending.
-
-        Examples
-        --------
-        >>> DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)]).users_of(0).tolist()
-        [1, 2]
+        Of shape (k,).
         """
         target, start = self._turned
         return target[start[node] : start[node + 1]]
@@ -150,30 +84,14 @@ class DependenceGraph:
     def backward(self, ends: Iterable[int]) -> Bools:
         """Compute the backward slice: what some nodes depend on, directly or not.
 
-        Parameters
-        ----------
-        ends : iterable of int
-            Where to start.
-
-        Returns
-        -------
-        ndarray of bool, shape (nodes,)
-            True also for the ends themselves.
+        Of shape (nodes,). True also for the ends themselves.
         """
         return _reached(self.source, self.start, len(self), ends)
 
     def forward(self, begins: Iterable[int]) -> Bools:
         """Compute the forward slice: what depends on some nodes, directly or not.
 
-        Parameters
-        ----------
-        begins : iterable of int
-            Where to start.
-
-        Returns
-        -------
-        ndarray of bool, shape (nodes,)
-            True also for the begins themselves.
+        Of shape (nodes,). True also for the begins themselves.
         """
         target, start = self._turned
         return _reached(target, start, len(self), begins)
@@ -181,35 +99,14 @@ class DependenceGraph:
     def chop(self, begins: Iterable[int], ends: Iterable[int]) -> Bools:
         """Compute what lies on paths from some nodes to others: DDG⟨begins, ends⟩ of paper 002.
 
-        Parameters
-        ----------
-        begins, ends : iterable of int
-            Where paths start and end.
-
-        Returns
-        -------
-        ndarray of bool, shape (nodes,)
-            True also for the begins and ends that a path joins.
+        Of shape (nodes,). True also for the begins and ends that a path joins.
         """
         return np.asarray(self.forward(begins) & self.backward(ends))
 
     def distance(self, ends: Iterable[int]) -> Ints:
         """Count the dependences between nodes and what depends on them.
 
-        Parameters
-        ----------
-        ends : iterable of int
-            Where the distance is 0.
-
-        Returns
-        -------
-        ndarray of int64, shape (nodes,)
-            The length of the shortest chain from each node to an end; -1 where there is none.
-
-        Examples
-        --------
-        >>> DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)]).distance([3]).tolist()
-        [2, 1, -1, 0]
+        Of shape (nodes,). The length of the shortest chain from each node to an end; -1 where there is none.
         """
         edges = _with_begin(self.source, self.start, ends)
         steps = dijkstra(edges, indices=np.array([len(self)]), unweighted=True)[0, :-1]
@@ -218,20 +115,7 @@ class DependenceGraph:
     def hops(self, begins: Iterable[int]) -> Ints:
         """Count the dependences between nodes in any direction.
 
-        Parameters
-        ----------
-        begins : iterable of int
-            Where the number is 0.
-
-        Returns
-        -------
-        ndarray of int64, shape (nodes,)
-            For each node that of the nearest begin; -1 where nothing joins them.
-
-        Examples
-        --------
-        >>> DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0)]).hops([1]).tolist()
-        [1, 0, 2, -1]
+        Of shape (nodes,). For each node that of the nearest begin; -1 where nothing joins them.
         """
         target, start = self._turned
         both = _with_begin(self.source, self.start, begins)
@@ -240,25 +124,7 @@ class DependenceGraph:
         return np.where(np.isfinite(steps), steps - 1, -1).astype(np.int64)
 
     def restricted_to(self, nodes: Bools) -> DependenceGraph:
-        """Leave nodes out.
-
-        Parameters
-        ----------
-        nodes : ndarray of bool, shape (nodes,)
-            Those that stay, and get new numbers in the same order.
-
-        Returns
-        -------
-        DependenceGraph
-            With the dependences between them.
-
-        Examples
-        --------
-        >>> graph = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)])
-        >>> smaller = graph.restricted_to(np.array([True, True, False, True]))
-        >>> smaller.site.tolist(), smaller.source.tolist(), smaller.target.tolist()
-        ([0, 1, 3], [0, 1], [1, 2])
-        """
+        """Leave nodes out."""
         number = np.cumsum(nodes, dtype=np.int32) - 1
         kept = nodes[self.source] & nodes[self.target]
         start = np.searchsorted(number[self.target[kept]], np.arange(np.count_nonzero(nodes) + 1))
@@ -268,14 +134,7 @@ class DependenceGraph:
 
     @cached_property
     def by_source(self) -> tuple[Ints, Ints]:
-        """The dependences in the order of what they depend on, and where those on each node begin.
-
-        Examples
-        --------
-        >>> order, start = DependenceGraph.from_edges(4, [(0, 1, 0), (0, 2, 0), (1, 3, 1)]).by_source
-        >>> order.tolist(), start.tolist()
-        ([0, 1, 2], [0, 2, 3, 3, 3])
-        """
+        """The dependences in the order of what they depend on, and where those on each node begin."""
         order = np.argsort(self.source, kind="stable")
         return order, np.searchsorted(self.source[order], np.arange(len(self) + 1))
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.dependences.graph import DependenceGraph
 
 Combination = tuple[int, ...]
@@ -24,24 +24,11 @@ MAX_COMBINED = 8
 
 
 class Property(NamedTuple):
-    """What makes a run count as repaired, short of the end of the test.
+    """What makes a run count as repaired, short of the end of the test."""
 
-    Parameters
-    ----------
-    alternatives : tuple of mapping of int to bool
-        Decisions, and how they must come out; one of the mappings has to hold as a whole. Without any, the test has to
-        pass.
-    or_later : bool
-        Whether it is enough that the test fails later than it did.
-
-    Examples
-    --------
-    >>> Property(()).alternatives
-    ()
-    """
-
+    # decisions, and how they must come out; one of the mappings has to hold as a whole
     alternatives: tuple[Mapping[int, bool], ...]
-    or_later: bool = False
+    or_later: bool = False  # whether it is enough that the test fails later than it did
 
 
 PASSES = Property(())
@@ -52,92 +39,33 @@ GETS_FURTHER = Property((), or_later=True)
 
 
 class Alterations(Protocol):
-    """Runs the failing test with altered states.
-
-    Examples
-    --------
-    >>> class OnlyFour:
-    ...     def polluted(self, nodes, wanted):
-    ...         return 4 in nodes
-    >>> alterations: Alterations = OnlyFour()
-    >>> alterations.polluted((2,), PASSES), alterations.polluted((2, 4), PASSES)
-    (False, True)
-    """
+    """Runs the failing test with altered states."""
 
     def polluted(self, nodes: Combination, wanted: Property) -> bool:
         """Whether the failure can disappear if these nodes have other values.
 
-        Parameters
-        ----------
-        nodes : tuple of int
-            A decision comes out the other way; any other node gets other values, one after the other.
-        wanted : Property
-            When the failure counts as gone.
-
-        Returns
-        -------
-        bool
-            False also where no other value is known.
+        False also where no other value is known.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class FailingRun:
-    """The dependences of a failing run, and what can be altered in it.
+    """The dependences of a failing run, and what can be altered in it."""
 
-    Parameters
-    ----------
-    graph : DependenceGraph
-        Up to the failure.
-    failure : int
-        The node at which the run fails.
-    is_decision : ndarray of bool, shape (nodes,)
-        Whether a node is a decision.
-    outcome : ndarray of bool, shape (nodes,)
-        How each decision came out.
-    is_right : ndarray of bool, shape (nodes,)
-        Whether a node counts as right, since it belongs to the test.
-    is_input : ndarray of bool, shape (nodes,)
-        Whether a node of the program holds an input as the test gave it. It counts as right, too: where another value
-        would help, its first use is suspected.
-    is_fixed : ndarray of bool, shape (nodes,)
-        Whether there is nothing in a node that could be altered.
-    capacity : ndarray of int, shape (nodes,), optional
-        What it costs to have each node in a cut, from 1 to 999: less for suspicious ones. All are equal unless given.
-    is_partial : ndarray of bool, shape (nodes,), optional
-        Nodes of which only a part can be altered. If that is in vain, they do not count as right. None unless given.
-
-    Examples
-    --------
-    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
-    >>> no = np.zeros(3, bool)
-    >>> run = FailingRun(graph, 2, no, no, np.array([True, False, False]), no, no)
-    >>> run.begins_at_right(np.array([False, True, True])).tolist()
-    [False, True, False]
-    """
-
-    graph: DependenceGraph
-    failure: int
-    is_decision: Bools
-    outcome: Bools
-    is_right: Bools
-    is_input: Bools
-    is_fixed: Bools
-    capacity: Ints | None = None
-    is_partial: Bools | None = None
+    graph: DependenceGraph  # up to the failure
+    failure: int  # the node at which the run fails
+    is_decision: Bools  # whether a node is a decision; shape (nodes,)
+    outcome: Bools  # how each decision came out; shape (nodes,)
+    is_right: Bools  # whether a node counts as right, since it belongs to the test; shape (nodes,)
+    is_input: Bools  # whether a node of the program holds an input as the test gave it
+    is_fixed: Bools  # whether there is nothing in a node that could be altered; shape (nodes,)
+    capacity: Ints | None = None  # what it costs to have each node in a cut, from 1 to 999: less for suspicious ones
+    is_partial: Bools | None = None  # nodes of which only a part can be altered
 
     def begins_at_right(self, domain: Bools) -> Bools:
         """Find where dependences enter a domain.
 
-        Parameters
-        ----------
-        domain : ndarray of bool, shape (nodes,)
-            The nodes of the domain.
-
-        Returns
-        -------
-        ndarray of bool, shape (nodes,)
-            Nodes of the domain that depend on nothing, or on something outside.
+        Of shape (nodes,).
         """
         graph = self.graph
         from_outside = np.zeros(len(graph), bool)
@@ -146,27 +74,13 @@ class FailingRun:
         return np.asarray(domain & (from_outside | depends_on_nothing) & ~self.is_right)
 
 
-class Step(NamedTuple):
-    """One step of the search.
+class NarrowingStep(NamedTuple):
+    """One step of the search."""
 
-    Parameters
-    ----------
-    cut : tuple of int
-        The nodes that were altered: in the search of the paper the minimum debugging frontier set.
-    polluted : tuple of tuple of int
-        Its members, and combinations of them, whose alteration can make the failure disappear.
-    nodes : int
-        How many nodes were left before the step.
-
-    Examples
-    --------
-    >>> Step((4, 7), ((4,),), 9).entities
-    (4,)
-    """
-
-    cut: Combination
+    cut: Combination  # the nodes that were altered: in the search of the paper the minimum debugging frontier set
+    # its members, and combinations of them, whose alteration can make the failure disappear
     polluted: tuple[Combination, ...]
-    nodes: int
+    nodes: int  # how many nodes were left before the step
 
     @property
     def entities(self) -> Combination:
@@ -175,63 +89,18 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Causes:
-    """What the search has found.
+class FoundCauses:
+    """What the search has found."""
 
-    Parameters
-    ----------
-    roots : tuple of int
-        The polluted nodes of the last step that has any, and first uses of inputs: the suspected causes.
-    transitive : tuple of int
-        The polluted nodes of earlier steps, the latest step first: how the fault got to the failure.
-    steps : tuple of Step
-        All steps.
-
-    Examples
-    --------
-    >>> Causes((), (), ()).roots
-    ()
-    """
-
+    # the polluted nodes of the last step that has any, and first uses of inputs: the suspected causes
     roots: tuple[int, ...]
+    # the polluted nodes of earlier steps, the latest step first: how the fault got to the failure
     transitive: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[NarrowingStep, ...]  # all steps
 
 
 class NarrowingSearch(ABC):
-    """Narrows the domain in which the causes are, by altering some of its nodes in each step (Algorithm 4).
-
-    Parameters
-    ----------
-    run : FailingRun
-        What failed.
-    alterations : Alterations
-        Says what is polluted.
-    wanted : Property, optional
-        When the failure counts as gone at first.
-
-    Examples
-    --------
-    A search that alters the last node that is left, of a chain in which node 2 is at fault:
-
-    >>> class LastOne(NarrowingSearch):
-    ...     def _choose(self, domain):
-    ...         nodes = np.flatnonzero(domain)
-    ...         return nodes[~np.isin(nodes, [*self.between[0], *self.between[1]])][-1:]
-    >>> class From:
-    ...     def polluted(self, nodes, wanted):
-    ...         return nodes[0] >= 2
-    >>> graph = DependenceGraph.from_edges(5, [(n, n + 1, 0) for n in range(4)])
-    >>> no = np.zeros(5, bool)
-    >>> search = LastOne(FailingRun(graph, 4, no, no, np.arange(5) == 0, no, no), From())
-    >>> for step in search.steps():
-    ...     print(step.cut, search.between, search.left())
-    (3,) ((), (3,)) 3
-    (2,) ((), (2,)) 2
-    (1,) ((1,), (2,)) 2
-    >>> search.causes.roots
-    (2,)
-    """
+    """Narrows the domain in which the causes are, by altering some of its nodes in each step (Algorithm 4)."""
 
     combines = False
     """Whether combinations of nodes are altered, too."""
@@ -245,37 +114,31 @@ class NarrowingSearch(ABC):
         self._roots: tuple[int, ...] = ()
         self._first_uses: list[int] = []
         self._transitive: list[int] = []
-        self._steps: list[Step] = []
+        self._steps: list[NarrowingStep] = []
         self._found: list[Combination] = []
 
     @property
-    def causes(self) -> Causes:
+    def causes(self) -> FoundCauses:
         """What is known so far, also where the search was stopped in the middle of a step."""
         found = sorted({node for combination in self._found for node in combination})
         known = [*self._roots, *self._first_uses]
         roots = found or sorted(set(known))
         later = known if found else []
         transitive = tuple(node for node in (*later, *reversed(self._transitive)) if node not in roots)
-        return Causes(tuple(roots), transitive, tuple(self._steps))
+        return FoundCauses(tuple(roots), transitive, tuple(self._steps))
 
     @property
     def between(self) -> tuple[Combination, Combination]:
         """The nodes between which the causes are: those that are right, none for the inputs, and the wrong ones."""
         return self._begins, self._ends
 
-    def steps(self) -> Generator[Step]:
-        """Search until the domain can't be narrowed any further.
-
-        Yields
-        ------
-        Step
-            As each is done; `causes` is then up to date. Close the generator to stop early.
-        """
+    def steps(self) -> Generator[NarrowingStep]:
+        """Search until the domain can't be narrowed any further."""
         while len(chosen := self._choose(domain := self._domain())):
             self._found = []
             for combination in self._polluted(chosen):
                 self._found.append(combination)
-            step = Step(tuple(chosen.tolist()), tuple(self._found), int(domain.sum()))
+            step = NarrowingStep(tuple(chosen.tolist()), tuple(self._found), int(domain.sum()))
             self._found = []
             self._steps.append(step)
             self._narrow(step)
@@ -284,13 +147,7 @@ class NarrowingSearch(ABC):
                 return
 
     def left(self) -> int:
-        """Count the nodes in which the causes may still be.
-
-        Returns
-        -------
-        int
-            Of all steps, the present domain.
-        """
+        """Count the nodes in which the causes may still be."""
         return int(self._domain().sum())
 
     @abstractmethod
@@ -319,7 +176,7 @@ class NarrowingSearch(ABC):
                     found.append(combination)
                     yield combination
 
-    def _narrow(self, step: Step) -> None:
+    def _narrow(self, step: NarrowingStep) -> None:
         """Keep the part of the domain in which the causes are (Claims 3.2 and 3.3)."""
         run = self._run
         if not step.polluted:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools
+from suspectra.base.arrays import Bools
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.trace import DependenceTrace
 
@@ -19,13 +19,7 @@ _OF_ALL_ON_THE_WAY = frozenset({DependenceKind.SUMMARY, DependenceKind.CHANGE})
 
 
 class Direction(Enum):
-    """Which way a tree goes.
-
-    Examples
-    --------
-    >>> Direction("backward").name
-    'BACKWARD'
-    """
+    """Which way a tree goes."""
 
     BACKWARD = "backward"
     """From a node to what it depends on."""
@@ -34,29 +28,7 @@ class Direction(Enum):
 
 
 class ShownLinks:
-    """Finds what follows a node in the tree of a slice.
-
-    Parameters
-    ----------
-    trace : DependenceTrace
-        The run.
-    direction : Direction
-        Which way the tree goes.
-    members : ndarray of bool, shape (nodes,)
-        The nodes of the slice.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.trace import Site
-    >>> graph = DependenceGraph.from_edges(3, [(0, 1, 0), (1, 2, 0)])
-    >>> kinds = ("value", "argument", "value")
-    >>> sites = tuple(Site("a.py", line, line, 0, kind, line) for line, kind in enumerate(kinds, 1))
-    >>> one = np.zeros(3, np.int32)
-    >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "1", "2"], 2, one > 0, ())
-    >>> [(node, kind.name) for node, kind in ShownLinks(trace, Direction.BACKWARD, one == 0).after(2)]
-    [(0, 'FLOW')]
-    """
+    """Finds what follows a node in the tree of a slice."""
 
     def __init__(self, trace: DependenceTrace, direction: Direction, members: Bools):
         self._trace, self._direction, self._members = trace, direction, members
@@ -64,16 +36,8 @@ class ShownLinks:
     def after(self, node: int) -> list[tuple[int, DependenceKind]]:
         """Return what follows a node: what it depends on, or what depends on it.
 
-        Parameters
-        ----------
-        node : int
-            Its number.
-
-        Returns
-        -------
-        list of (int, DependenceKind)
-            Nodes that are shown and why, the latest first when going backward, the first when going forward; last those
-            because of which another function changed nothing.
+        Nodes that are shown and why, the latest first when going backward, the first when going forward; last those
+        because of which another function changed nothing.
         """
         found: dict[int, DependenceKind] = {}
         waiting = list(self._next(node))

@@ -9,56 +9,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import HIDDEN, Direction, ShownLinks
 from suspectra.dependences.trace import DependenceTrace
 
 
-class Step(NamedTuple):
-    """A node of a slice, as it is shown.
+class SliceStep(NamedTuple):
+    """A node of a slice, as it is shown."""
 
-    Parameters
-    ----------
-    node : int
-        Its number in the trace.
-    file : str
-        Relative to the workspace.
-    line, end_line : int
-        From 1, both included.
-    column : int
-        In bytes, from 0.
-    kind : str
-        As :class:`~suspectra.dependences.trace.Site` has it.
-    instance : int
-        How often its place had been executed, from 1; 0 while its module was imported.
-    value : str
-        A short literal, or the name of a type; empty for none.
-    outcome : bool or None
-        How a decision came out; None for anything else.
-    is_test : bool
-        Whether it is in test code.
-    operand : str, optional
-        The text of a decision that is only a part of its line, or goes over several; empty for anything else.
-
-    Examples
-    --------
-    >>> Step(4, "cart.py", 8, 8, 4, "value", 1, "30", None, False).place
-    'cart.py:8'
-    >>> Step(5, "cart.py", 9, 9, 4, "decision", 1, "", True, False).result
-    'true'
-    """
-
-    node: int
-    file: str
-    line: int
-    end_line: int
-    column: int
-    kind: str
-    instance: int
-    value: str
-    outcome: bool | None
-    is_test: bool
+    node: int  # its number in the trace
+    file: str  # relative to the workspace
+    line: int  # from 1, both included
+    end_line: int  # from 1, both included
+    column: int  # in bytes, from 0
+    kind: str  # as suspectra.dependences.trace.Site has it
+    instance: int  # how often its place had been executed, from 1; 0 while its module was imported
+    value: str  # a short literal, or the name of a type; empty for none
+    outcome: bool | None  # how a decision came out; None for anything else
+    is_test: bool  # whether it is in test code
+    # the text of a decision that is only a part of its line, or goes over several; empty for anything else
     operand: str = ""
 
     @property
@@ -72,40 +42,17 @@ class Step(NamedTuple):
         return self.value if self.outcome is None else str(self.outcome).lower()
 
 
-class Branch(NamedTuple):
-    """A step of a tree, and what follows it.
+class SliceBranch(NamedTuple):
+    """A step of a tree, and what follows it."""
 
-    Parameters
-    ----------
-    step : Step
-        What is shown.
-    why : DependenceKind or None
-        How it is related to the step above; None for a root.
-    branches : tuple of Branch
-        Below it.
-    more : int
-        How many steps below it are not in the tree, since they are nearer to another step or there are too many.
-
-    Examples
-    --------
-    >>> branch = Branch(Step(4, "cart.py", 8, 8, 4, "value", 1, "30", None, False), DependenceKind.FLOW, (), 2)
-    >>> branch.more, branch.to_json()["why"]
-    (2, 'flow')
-    """
-
-    step: Step
-    why: DependenceKind | None
-    branches: tuple[Branch, ...]
+    step: SliceStep  # what is shown
+    why: DependenceKind | None  # how it is related to the step above; None for a root
+    branches: tuple[SliceBranch, ...]  # below it
+    # how many steps below it are not in the tree, since they are nearer to another step or there are too many
     more: int
 
     def to_json(self) -> dict[str, object]:
-        """Return what JSON can contain.
-
-        Returns
-        -------
-        dict
-            The fields of the step, ``why`` in lower case, ``branches`` and ``more``.
-        """
+        """Return what JSON can contain."""
         step: dict[str, object] = dict(self.step._asdict())
         why = None if self.why is None else self.why.name.lower()
         return {**step, "why": why, "branches": [branch.to_json() for branch in self.branches], "more": self.more}
@@ -113,60 +60,23 @@ class Branch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """A part of a run: some nodes, and what they depend on, or what depends on them.
+    """A part of a run: some nodes, and what they depend on, or what depends on them."""
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        The run.
-    direction : Direction
-        Which way its tree goes.
-    roots : tuple of int
-        The nodes where the tree begins.
-    members : ndarray of bool, shape (nodes,)
-        Whether each node is in the slice.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.trace import Site
-    >>> graph = DependenceGraph.from_edges(3, [(0, 2, 0)])
-    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2, 3))
-    >>> one = np.zeros(3, np.int32)
-    >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1", "2", "3"], 2, one > 0, ())
-    >>> found = backward(trace)
-    >>> found.lines(), [branch.step.value for branch in found.tree()[0].branches]
-    ({'a.py': [1, 3]}, ['1'])
-    >>> [step.line for step in found.chain(0)], found.to_json()["nodes"]
-    ([1, 3], 2)
-    """
-
-    trace: DependenceTrace
-    direction: Direction
-    roots: tuple[int, ...]
-    members: Bools
+    trace: DependenceTrace  # the run
+    direction: Direction  # which way its tree goes
+    roots: tuple[int, ...]  # the nodes where the tree begins
+    members: Bools  # whether each node is in the slice; shape (nodes,)
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.members))
 
-    def step(self, node: int) -> Step:
-        """Return a node as it is shown.
-
-        Parameters
-        ----------
-        node : int
-            Its number.
-
-        Returns
-        -------
-        Step
-            With its place and value.
-        """
+    def step(self, node: int) -> SliceStep:
+        """Return a node as it is shown."""
         trace = self.trace
         site = trace.sites[trace.graph.site[node]]
         line, column, operand = site.own or (site.line, site.column, "")
         outcome = int(trace.outcome[node])
-        return Step(
+        return SliceStep(
             node,
             site.file,
             line,
@@ -182,31 +92,11 @@ class Slice:
 
     @cached_property
     def links(self) -> ShownLinks:
-        """What follows each node in the tree.
-
-        Examples
-        --------
-        >>> from suspectra.dependences.graph import DependenceGraph
-        >>> one = np.zeros(1, np.int32)
-        >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(1, []), one, one - 1, ["1"], 0, one > 0, ())
-        >>> Slice(trace, Direction.BACKWARD, one == 0, (0,)).links.after(0)
-        []
-        """
+        """What follows each node in the tree."""
         return ShownLinks(self.trace, self.direction, self.members)
 
-    def tree(self, limit: int = 200) -> tuple[Branch, ...]:
-        """Compute the tree: each node once, as near to a root as it is.
-
-        Parameters
-        ----------
-        limit : int, optional
-            How many steps it has at most.
-
-        Returns
-        -------
-        tuple of Branch
-            One for each root.
-        """
+    def tree(self, limit: int = 200) -> tuple[SliceBranch, ...]:
+        """Compute the tree: each node once, as near to a root as it is."""
         below: dict[int, list[tuple[int, DependenceKind]]] = {}
         left: dict[int, int] = {}
         known = set(self.roots)
@@ -222,28 +112,22 @@ class Slice:
             level = following
         return tuple(self._branches(below, left))
 
-    def _branches(self, below: dict[int, list[tuple[int, DependenceKind]]], left: dict[int, int]) -> Iterator[Branch]:
+    def _branches(
+        self, below: dict[int, list[tuple[int, DependenceKind]]], left: dict[int, int]
+    ) -> Iterator[SliceBranch]:
         """Build the tree from its leaves up, since it may be deep."""
-        made: dict[int, tuple[Branch, ...]] = {}
+        made: dict[int, tuple[SliceBranch, ...]] = {}
         for node in reversed(below):
             made[node] = tuple(
-                Branch(self.step(other), why, made.pop(other), left[other]) for other, why in below[node]
+                SliceBranch(self.step(other), why, made.pop(other), left[other]) for other, why in below[node]
             )
         for root in self.roots:
-            yield Branch(self.step(root), None, made[root], left[root])
+            yield SliceBranch(self.step(root), None, made[root], left[root])
 
-    def chain(self, node: int) -> list[Step]:
+    def chain(self, node: int) -> list[SliceStep]:
         """Return the shortest chain of dependences from a node to a root, or from a root to it.
 
-        Parameters
-        ----------
-        node : int
-            A member of the slice.
-
-        Returns
-        -------
-        list of Step
-            From what came first to what came last.
+        From what came first to what came last.
         """
         came: dict[int, int] = {root: root for root in self.roots}
         level = list(self.roots)
@@ -265,15 +149,7 @@ class Slice:
     def lines(self, *, tests: bool = True) -> dict[str, list[int]]:
         """Return the lines of the slice.
 
-        Parameters
-        ----------
-        tests : bool, optional
-            Whether to include those of test code.
-
-        Returns
-        -------
-        dict of str to list of int
-            By file, ascending.
+        By file, ascending.
         """
         wanted = self.members if tests else self.members & ~self.trace.is_test
         found: dict[str, set[int]] = {}
@@ -284,18 +160,7 @@ class Slice:
         return {file: sorted(lines) for file, lines in sorted(found.items())}
 
     def to_json(self, limit: int = 200) -> dict[str, object]:
-        """Return what JSON can contain.
-
-        Parameters
-        ----------
-        limit : int, optional
-            How many steps the tree has at most.
-
-        Returns
-        -------
-        dict
-            ``test``, ``direction``, ``nodes``: how many there are, ``lines``, ``tree`` and ``left_out``.
-        """
+        """Return what JSON can contain."""
         return {
             "test": self.trace.test,
             "direction": self.direction.value,
@@ -309,29 +174,7 @@ class Slice:
 def nodes_at(trace: DependenceTrace, file: str, line: int) -> Ints:
     """Find the nodes of a line.
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        A run.
-    file : str
-        Relative to the workspace.
-    line : int
-        From 1.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        In the order in which they were made, without those that only pass something on.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.trace import Site
-    >>> one = np.zeros(1, np.int32)
-    >>> graph, sites = DependenceGraph.from_edges(1, []), (Site("a.py", 1, 2, 0, "value", 0),)
-    >>> trace = DependenceTrace("t", sites, graph, one, one - 1, ["1"], 0, one > 0, ())
-    >>> nodes_at(trace, "a.py", 2).tolist(), nodes_at(trace, "a.py", 3).tolist()
-    ([0], [])
+    Of shape (k,). In the order in which they were made, without those that only pass something on.
     """
     here = [site.file == file and site.line <= line <= site.end_line for site in trace.sites]
     shown = [site.kind not in HIDDEN for site in trace.sites]
@@ -341,25 +184,7 @@ def nodes_at(trace: DependenceTrace, file: str, line: int) -> Ints:
 def backward(trace: DependenceTrace, ends: Sequence[int] | None = None) -> Slice:
     """Find what led to some nodes.
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        A run.
-    ends : sequence of int, optional
-        The nodes; the failure unless given.
-
-    Returns
-    -------
-    Slice
-        Everything that they depend on, directly or not.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> one = np.zeros(1, np.int32)
-    >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(1, []), one, one, [""], 0, one > 0, ())
-    >>> len(backward(trace))
-    1
+    Everything that they depend on, directly or not.
     """
     chosen = [trace.failure] if ends is None else list(ends)
     chosen = [node for node in chosen if node >= 0]
@@ -369,52 +194,13 @@ def backward(trace: DependenceTrace, ends: Sequence[int] | None = None) -> Slice
 def forward(trace: DependenceTrace, begins: Sequence[int]) -> Slice:
     """Find what some nodes influenced.
 
-    Parameters
-    ----------
-    trace : DependenceTrace
-        A run.
-    begins : sequence of int
-        The nodes.
-
-    Returns
-    -------
-    Slice
-        Everything that depends on them, directly or not.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> two = np.zeros(2, np.int32)
-    >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(2, [(0, 1, 0)]), two, two, ["", ""], 1, two > 0, ())
-    >>> len(forward(trace, [0]))
-    2
+    Everything that depends on them, directly or not.
     """
     return Slice(trace, Direction.FORWARD, tuple(sorted(begins)), trace.graph.forward(begins))
 
 
 def chop(trace: DependenceTrace, begins: Sequence[int], ends: Sequence[int]) -> Slice:
-    """Find how some nodes influenced others.
-
-    Parameters
-    ----------
-    trace : DependenceTrace
-        A run.
-    begins, ends : sequence of int
-        The nodes where paths start and end.
-
-    Returns
-    -------
-    Slice
-        Everything on paths between them; its tree goes backward from the ends that a path leads to.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> two = np.zeros(2, np.int32)
-    >>> trace = DependenceTrace("t", (), DependenceGraph.from_edges(2, [(0, 1, 0)]), two, two, ["", ""], 1, two > 0, ())
-    >>> chop(trace, [0], [1]).roots, chop(trace, [1], [0]).roots
-    ((1,), ())
-    """
+    """Find how some nodes influenced others."""
     members = trace.graph.chop(begins, ends)
     roots = sorted({node for node in ends if members[node]}, reverse=True)
     return Slice(trace, Direction.BACKWARD, tuple(roots), members)

@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
-from suspectra.dependences.narrowing import NarrowingSearch, Step
+from suspectra.base.arrays import Bools, Ints
+from suspectra.dependences.narrowing import NarrowingSearch, NarrowingStep
 
 
 class SingleStepSearch(NarrowingSearch):
-    """Alters what is one dependence further from the failure in each step, until nothing is polluted any more.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.narrowing import FailingRun
-    >>> class From:
-    ...     def __init__(self, cause):
-    ...         self.cause = cause
-    ...     def polluted(self, nodes, wanted):
-    ...         return nodes[0] >= self.cause
-    >>> graph = DependenceGraph.from_edges(6, [(n, n + 1, 0) for n in range(5)])
-    >>> no = np.zeros(6, bool)
-    >>> run = FailingRun(graph, 5, no, no, np.arange(6) == 0, no, no)
-    >>> search = SingleStepSearch(run, From(2))
-    >>> [step.cut for step in search.steps()], search.causes.roots
-    ([(4,), (3,), (2,), (1,)], (2,))
-    """
+    """Alters what is one dependence further from the failure in each step, until nothing is polluted any more."""
 
     def _choose(self, domain: Bools) -> Ints:
         """The nodes that the ends depend on."""
@@ -37,7 +20,7 @@ class SingleStepSearch(NarrowingSearch):
         chosen[[*self._ends, *self._begins]] = False
         return np.flatnonzero(chosen & domain)
 
-    def _narrow(self, step: Step) -> None:
+    def _narrow(self, step: NarrowingStep) -> None:
         """As by the claims, but before anything was found polluted, the search goes on one step further."""
         if step.polluted or self._roots:
             super()._narrow(step)
@@ -46,24 +29,7 @@ class SingleStepSearch(NarrowingSearch):
 
 
 class BisectionSearch(NarrowingSearch):
-    """Alters what is halfway between the begin and the end of the domain in each step.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.narrowing import FailingRun
-    >>> class From:
-    ...     def __init__(self, cause):
-    ...         self.cause = cause
-    ...     def polluted(self, nodes, wanted):
-    ...         return nodes[0] >= self.cause
-    >>> graph = DependenceGraph.from_edges(9, [(n, n + 1, 0) for n in range(8)])
-    >>> no = np.zeros(9, bool)
-    >>> run = FailingRun(graph, 8, no, no, np.arange(9) == 0, no, no)
-    >>> search = BisectionSearch(run, From(2))
-    >>> [step.cut for step in search.steps()], search.causes.roots
-    ([(4,), (2,), (1,)], (2,))
-    """
+    """Alters what is halfway between the begin and the end of the domain in each step."""
 
     def _choose(self, domain: Bools) -> Ints:
         """The nodes whose distance from the ends is half of the longest one."""

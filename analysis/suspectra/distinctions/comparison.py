@@ -7,12 +7,12 @@ from enum import Enum
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.english import many
 from suspectra.distinctions.executions import Executions, Pair
 from suspectra.distinctions.function_flow import FunctionFlows
 from suspectra.distinctions.tie import Tie
 from suspectra.program import Program
-from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum, without_uses
 
@@ -20,13 +20,7 @@ _SHOWN = 2  # witnesses of each kind
 
 
 class Standing(str, Enum):
-    """How a statement compares with the first suspect.
-
-    Examples
-    --------
-    >>> Standing("tied") is Standing.TIED
-    True
-    """
+    """How a statement compares with the first suspect."""
 
     FIRST = "first"  # it is the first suspect
     TIED = "tied"  # its score is that of the first suspect
@@ -36,62 +30,24 @@ class Standing(str, Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """A statement against the first suspect; the first suspect itself against the one behind it.
+class SuspectComparison:
+    """A statement against the first suspect; the first suspect itself against the one behind it."""
 
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking.
-    element, rival : int
-        The statement, and what it is compared with; -1 where there is nothing else.
-    standing : Standing
-        The comparison.
-    reason : str
-        The first key that differs, in one sentence; empty without a rival.
-    passing, apart : int
-        Passing tests that execute the statement, and those of them that do not execute the rival.
-    passing_witnesses : tuple of Pair
-        Some of the latter: those most like a failing test that executes the rival.
-    failing_apart : int
-        Failing tests that execute the rival and not the statement.
-    failing_witnesses : tuple of int
-        Some of these, those that execute least: row numbers.
-    turn : tuple of (int, int or None), optional
-        Where a failing test that comes nearest goes another way: the statement there, and the line it does not go to.
-    entered : bool
-        Whether a failing test executes any statement of the function.
-    imported : bool
-        Whether the statement ran while its module was imported, which belongs to no test.
-    elsewhere : int
-        Failing tests of other failure groups that execute the statement.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], [0, 0, 1]], failed=[True, False, False])
-    >>> report = make_technique("ochiai").localize(spectrum)
-    >>> comparison = Comparison.from_report(report, 0)
-    >>> comparison.standing.value, [spectrum.tests[pair.passing] for pair in comparison.passing_witnesses]
-    ('behind', ['t2'])
-    >>> comparison.tie is None, comparison.sentences[0]
-    (True, 'program:1 is at rank 2; the first suspect is program:2.')
-    """
-
-    report: RankedReport
-    element: int
-    rival: int
-    standing: Standing
-    reason: str
-    passing: int
-    apart: int
-    passing_witnesses: tuple[Pair, ...]
-    failing_apart: int
-    failing_witnesses: tuple[int, ...]
+    report: RankedReport  # the ranking
+    element: int  # the statement, and what it is compared with; -1 where there is nothing else
+    rival: int  # the statement, and what it is compared with; -1 where there is nothing else
+    standing: Standing  # the comparison
+    reason: str  # the first key that differs, in one sentence; empty without a rival
+    passing: int  # passing tests that execute the statement, and those of them that do not execute the rival
+    apart: int  # passing tests that execute the statement, and those of them that do not execute the rival
+    passing_witnesses: tuple[Pair, ...]  # some of the latter: those most like a failing test that executes the rival
+    failing_apart: int  # failing tests that execute the rival and not the statement
+    failing_witnesses: tuple[int, ...]  # some of these, those that execute least: row numbers
+    # where a failing test that comes nearest goes another way: the statement there, and the line it does not go to
     turn: tuple[int, int | None] | None = None
-    entered: bool = True
-    imported: bool = False
-    elsewhere: int = 0
+    entered: bool = True  # whether a failing test executes any statement of the function
+    imported: bool = False  # whether the statement ran while its module was imported, which belongs to no test
+    elsewhere: int = 0  # failing tests of other failure groups that execute the statement
 
     @classmethod
     def from_report(
@@ -100,32 +56,11 @@ class Comparison:
         element: int,
         program: Program | None = None,
         at_import: Ints | None = None,
-        elsewhere: int = 0,
-    ) -> Comparison:
+        elsewhere: int = 0,  # failing tests of other failure groups, not in this ranking, that execute the statement
+    ) -> SuspectComparison:
         """Compare a statement with the first suspect.
 
-        Parameters
-        ----------
-        report : RankedReport
-            A ranking with a suspect.
-        element : int
-            A candidate.
-        program : Program, optional
-            Flow graphs and sources, as far as the evidence has them.
-        at_import : ndarray of int, shape (k,), optional
-            Elements that ran while their modules were imported, which belongs to no test.
-        elsewhere : int, optional
-            Failing tests of other failure groups, not in this ranking, that execute the statement.
-
-        Returns
-        -------
-        Comparison
-            With tests that tell the two apart.
-
-        Raises
-        ------
-        ValueError
-            When the element is not a candidate.
+        Raises ValueError when the element is not a candidate.
         """
         spectrum, level = report.spectrum, report.level
         if level[element] < 0:

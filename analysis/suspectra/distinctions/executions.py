@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cancellation import checked
 from suspectra.spectrum import Spectrum
 
 _FEW = 64  # runs of columns up to which they are searched for; beyond, whole rows are looked at
@@ -22,63 +22,23 @@ _MAX_LOOKED_AT = 4_000_000  # entries of rows that one question about similar te
 
 @dataclass(frozen=True)
 class Pair:
-    """A failing and a passing test.
+    """A failing and a passing test."""
 
-    Parameters
-    ----------
-    failing, passing : int
-        Row numbers.
-    similarity : float
-        Statements that both execute, divided by those that either executes (Jaccard): from 0 to 1.
-
-    Examples
-    --------
-    >>> Pair(0, 3, 0.9).similarity
-    0.9
-    """
-
-    failing: int
-    passing: int
-    similarity: float
+    failing: int  # row numbers
+    passing: int  # row numbers
+    similarity: float  # statements that both execute, divided by those that either executes (Jaccard): from 0 to 1
 
 
 @dataclass(frozen=True, eq=False)
 class Executions:
-    """What the tests of a spectrum execute, for questions about a few statements. Only candidates count.
+    """What the tests of a spectrum execute, for questions about a few statements. Only candidates count."""
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of the tests.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0], [0, 1, 0]], failed=[True, False, False])
-    >>> executions = Executions(spectrum)
-    >>> executions.count(np.array([0, 1])).tolist(), executions.size.tolist()
-    ([2, 2, 1], [3, 2, 1])
-    >>> executions.row(1).tolist()
-    [0, 1]
-    >>> [pair.passing for pair in executions.most_alike(np.array([0]), np.array([1, 2]), 1)]
-    [1]
-    >>> executions.twins(np.array([0]), np.array([1, 2]), 1)
-    []
-    """
-
-    spectrum: Spectrum
+    spectrum: Spectrum  # of the tests
 
     def count(self, columns: Ints) -> Ints:
         """How many of some statements each test executes.
 
-        Parameters
-        ----------
-        columns : ndarray of int, shape (k,)
-            Ascending, each once.
-
-        Returns
-        -------
-        ndarray of int64, shape (tests,)
-            From 0 to k.
+        Of shape (tests,).
         """
         return _count(self.spectrum.rows, columns, len(self.spectrum.elements))
 
@@ -93,15 +53,7 @@ class Executions:
     def row(self, test: int) -> Row:
         """The candidates that a test executes.
 
-        Parameters
-        ----------
-        test : int
-            Its row number.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Ascending.
+        Of shape (k,).
         """
         row = self.spectrum.rows[test]
         return row[self.spectrum.candidates[row]]
@@ -109,19 +61,9 @@ class Executions:
     def most_alike(self, failing: Ints, passing: Ints, limit: int) -> list[Pair]:
         """The passing tests that execute most nearly what some failing test does.
 
-        Parameters
-        ----------
-        failing, passing : ndarray of int, shape (k,)
-            Row numbers.
-        limit : int
-            How many passing tests at most.
-
-        Returns
-        -------
-        list of Pair
-            Each passing test once, with the failing one that it is most like. The most similar first, then by name.
-            Of many failing tests those that execute least are compared, and in very large suites only with passing
-            tests of the most similar size.
+        Each passing test once, with the failing one that it is most like. The most similar first, then by name. Of many
+        failing tests those that execute least are compared, and in very large suites only with passing tests of the
+        most similar size.
         """
         if not len(failing) or not len(passing):
             return []
@@ -154,20 +96,7 @@ class Executions:
         return sorted(best.values(), key=lambda pair: (-pair.similarity, names[pair.passing]))
 
     def twins(self, failing: Ints, passing: Ints, limit: int) -> list[Pair]:
-        """Passing tests that execute the same statements and take the same branches as a failing one.
-
-        Parameters
-        ----------
-        failing, passing : ndarray of int, shape (k,)
-            Row numbers.
-        limit : int
-            How many pairs at most.
-
-        Returns
-        -------
-        list of Pair
-            Each passing test once, by name.
-        """
+        """Passing tests that execute the same statements and take the same branches as a failing one."""
         names, size = self.spectrum.tests, self.size
         of_size: dict[int, list[tuple[int, int]]] = {}
         sizes = set(size[passing].tolist())

@@ -11,7 +11,7 @@ import numpy as np
 from suspectra.program import Program
 from suspectra.program.dominance import DominatorTree
 from suspectra.program.flow_graph import EXIT, FlowGraph
-from suspectra.program.python_flow import PythonFlow, inside_expression
+from suspectra.program.python.flow import PythonFlow, inside_expression
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Spectrum
 
@@ -20,72 +20,25 @@ _Arc = tuple[int, int]
 
 @dataclass(frozen=True)
 class Way:
-    """One way on from a node.
+    """One way on from a node."""
 
-    Parameters
-    ----------
-    source, target : int
-        Nodes.
-    column : int
-        Of the edge in the spectrum; -1 where it has none.
-    recorded : bool
-        Whether a test that goes this way would be known to.
-    line : int or None
-        Where it leads; None out of the function.
-
-    Examples
-    --------
-    >>> Way(1, 2, 7, True, 12).line
-    12
-    """
-
-    source: int
-    target: int
-    column: int
-    recorded: bool
-    line: int | None
+    source: int  # nodes
+    target: int  # nodes
+    column: int  # of the edge in the spectrum; -1 where it has none
+    recorded: bool  # whether a test that goes this way would be known to
+    line: int | None  # where it leads; None out of the function
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionFlow:
-    """The flow graph of one function.
+    """The flow graph of one function."""
 
-    Parameters
-    ----------
-    elements : tuple of tuple of int
-        The elements of each node, in the order in which they are executed.
-    ways : tuple of Way
-        Between the nodes.
-    rare : tuple of Way
-        Ways that only exceptions take and that no test took.
-
-    Examples
-    --------
-    >>> ways = [(0, 1), (1, 2), (1, 3), (2, 3)]
-    >>> flow = FunctionFlow(((), (10,), (11,), (12,)), tuple(Way(a, b, -1, True, b) for a, b in ways))
-    >>> sorted(flow.certain(flow.ways[2])), sorted(flow.certain(flow.ways[1]))
-    ([10, 12], [10, 11, 12])
-    >>> [(way.source, way.target) for way in flow.before(12)]
-    [(1, 3), (2, 3), (0, 1), (1, 2)]
-    """
-
-    elements: tuple[tuple[int, ...], ...]
-    ways: tuple[Way, ...]
-    rare: tuple[Way, ...] = ()
+    elements: tuple[tuple[int, ...], ...]  # the elements of each node, in the order in which they are executed
+    ways: tuple[Way, ...]  # between the nodes
+    rare: tuple[Way, ...] = ()  # ways that only exceptions take and that no test took
 
     def certain(self, way: Way) -> frozenset[int]:
-        """The elements that a run which goes a way is sure to execute, if it ends without an exception.
-
-        Parameters
-        ----------
-        way : Way
-            One of this function.
-
-        Returns
-        -------
-        frozenset of int
-            Of the nodes that dominate its source or post-dominate its target.
-        """
+        """The elements that a run which goes a way is sure to execute, if it ends without an exception."""
         nodes = {*self._dominators.dominators(way.source), *self._post_dominators.dominators(way.target)}
         return frozenset(element for node in nodes for element in self.elements[node])
 
@@ -100,15 +53,7 @@ class FunctionFlow:
     def before(self, element: int) -> list[Way]:
         """The ways that lead to an element, those next to it first, rare ones at each node last.
 
-        Parameters
-        ----------
-        element : int
-            An element of some node.
-
-        Returns
-        -------
-        list of Way
-            Empty where it is in no node.
+        Empty where it is in no node.
         """
         into: dict[int, list[Way]] = {}
         for way in (*self.ways, *self.rare):
@@ -125,20 +70,7 @@ class FunctionFlow:
 
 
 class FunctionFlows:
-    """The flow of the functions that some questions are about, read as they are asked for.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        With edges, or there is no flow.
-    program : Program, optional
-        Its flow graphs and sources.
-
-    Examples
-    --------
-    >>> FunctionFlows(Spectrum.from_matrix([[1]], failed=[True]), None).for_element(0) is None
-    True
-    """
+    """The flow of the functions that some questions are about, read as they are asked for."""
 
     def __init__(self, spectrum: Spectrum, program: Program | None):
         self._spectrum = spectrum
@@ -149,15 +81,7 @@ class FunctionFlows:
     def for_element(self, element: int) -> FunctionFlow | None:
         """The flow of the function that an element is in.
 
-        Parameters
-        ----------
-        element : int
-            Its column.
-
-        Returns
-        -------
-        FunctionFlow or None
-            None if the evidence does not contain it.
+        None if the evidence does not contain it.
         """
         for elements, flow in self._known:
             if element in elements:

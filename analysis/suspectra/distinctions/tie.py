@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 from suspectra.distinctions.executions import Executions, Pair
 from suspectra.distinctions.function_flow import FunctionFlows
 from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Step, Twin, gain
@@ -27,32 +27,12 @@ _FUNCTIONS = 30  # of a tie, whose decisions are looked at
 
 @dataclass(frozen=True, eq=False)
 class Tie:
-    """Suspects with the same score: more may be known of them, but the tests leave them equal.
+    """Suspects with the same score: more may be known of them, but the tests leave them equal."""
 
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking.
-    members : ndarray of int64, shape (k,)
-        Their elements, ascending; a failing test executes each, or reads what it defines.
-    rank_best, rank_worst : int
-        The ranks that they take.
-
-    Examples
-    --------
-    >>> from suspectra import make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0], [0, 0, 1]], failed=[True, False]))
-    >>> tie = Tie.first(report)
-    >>> tie.members.tolist(), tie.rank_best, tie.rank_worst, tie.bits
-    ([0, 1], 1, 2, 1.0)
-    >>> Tie.from_report(report, 1).members.tolist(), tie.executed.tolist()
-    ([0, 1], [0, 1])
-    """
-
-    report: RankedReport
-    members: Ints
-    rank_best: int
-    rank_worst: int
+    report: RankedReport  # the ranking
+    members: Ints  # their elements, ascending; a failing test executes each, or reads what it defines; shape (k,)
+    rank_best: int  # the ranks that they take
+    rank_worst: int  # the ranks that they take
 
     @cached_property
     def executed(self) -> Ints:
@@ -62,18 +42,7 @@ class Tie:
 
     @classmethod
     def first(cls, report: RankedReport) -> Tie:
-        """The first tie of several suspects; the first suspect alone where there is none.
-
-        Parameters
-        ----------
-        report : RankedReport
-            A ranking with a suspect.
-
-        Returns
-        -------
-        Tie
-            That of the best score.
-        """
+        """The first tie of several suspects; the first suspect alone where there is none."""
         suspected = np.flatnonzero((report.level >= 0) & (report.spectrum.counts.ef > 0))
         number = report.ties_of(suspected)
         size = np.bincount(number)
@@ -85,22 +54,7 @@ class Tie:
     def from_report(cls, report: RankedReport, element: int) -> Tie:
         """The tie that a suspect is in, which may be of one.
 
-        Parameters
-        ----------
-        report : RankedReport
-            A ranking.
-        element : int
-            A candidate that a failing test executes.
-
-        Returns
-        -------
-        Tie
-            With that element among its members.
-
-        Raises
-        ------
-        ValueError
-            When the element is not a suspect.
+        Raises ValueError when the element is not a suspect.
         """
         level, suspected = report.level, report.spectrum.counts.ef > 0
         if level[element] < 0 or not suspected[element]:
@@ -120,49 +74,18 @@ class Tie:
 
 @dataclass(frozen=True, eq=False)
 class TieAdvice:
-    """What would tell the members of a tie apart.
-
-    Parameters
-    ----------
-    tie : Tie
-        The tie.
-    agreeing : bool
-        Whether every test executes all of the members or none.
-    partial : tuple of int
-        Some tests that execute some members and not others: row numbers.
-    steps : tuple of Step
-        Twins first, then what tells most; the most similar test comes last.
-
-    Examples
-    --------
-    >>> from suspectra import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 1, 0], [1, 0, 1]], failed=[True, False, False])
-    >>> report = make_technique("ochiai").localize(spectrum)
-    >>> advice = TieAdvice.for_tie(Tie.from_report(report, 1))
-    >>> advice.best.sentence(spectrum)
-    't2 passes and executes the same as the failing t1: compare the values in these two tests.'
-    """
+    """What would tell the members of a tie apart."""
 
     tie: Tie
-    agreeing: bool
-    partial: tuple[int, ...]
-    steps: tuple[Step, ...]
+    agreeing: bool  # whether every test executes all of the members or none
+    partial: tuple[int, ...]  # some tests that execute some members and not others: row numbers
+    steps: tuple[Step, ...]  # twins first, then what tells most; the most similar test comes last
 
     @classmethod
     def for_tie(cls, tie: Tie, program: Program | None = None) -> TieAdvice:
         """Look for what would tell the members apart.
 
-        Parameters
-        ----------
-        tie : Tie
-            Any.
-        program : Program, optional
-            Flow graphs and sources, as far as the evidence has them.
-
-        Returns
-        -------
-        TieAdvice
-            Without steps where nothing was found.
+        Without steps where nothing was found.
         """
         spectrum, members = tie.report.spectrum, tie.members
         executions = Executions(without_uses(spectrum))
@@ -309,27 +232,5 @@ def _parting(pair: Pair, tie: Tie) -> NearestTest:
 
 
 def advise(report: RankedReport, program: Program | None = None, element: int | None = None) -> TieAdvice:
-    """What would tell the suspects of a tie apart.
-
-    Parameters
-    ----------
-    report : RankedReport
-        A ranking with a suspect.
-    program : Program, optional
-        Flow graphs and sources, as far as the evidence has them.
-    element : int, optional
-        A suspect whose tie is meant; the first tie unless given.
-
-    Returns
-    -------
-    TieAdvice
-        With its tie.
-
-    Examples
-    --------
-    >>> from suspectra import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> advise(make_technique("ochiai").localize(spectrum)).tie.members.tolist()
-    [1]
-    """
+    """What would tell the suspects of a tie apart."""
     return TieAdvice.for_tie(Tie.first(report) if element is None else Tie.from_report(report, element), program)

@@ -10,26 +10,7 @@ _MAX_RANGES = 6  # ranges of lines that a sentence names
 
 
 def listed(elements: Elements, members: Iterable[int]) -> str:
-    """Several statements by their files and lines; those that follow each other as a range.
-
-    Parameters
-    ----------
-    elements : Elements
-        Of the spectrum.
-    members : iterable of int
-        Their columns, ascending.
-
-    Returns
-    -------
-    str
-        Such as ``tax.py:55, 59–66``.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum
-    >>> listed(Spectrum.from_matrix([[1] * 6], failed=[True]).elements, [0, 2, 3, 4])
-    'program:1, 3–5'
-    """
+    """Several statements by their files and lines; those that follow each other as a range."""
     runs: list[list[int]] = []
     for member in members:
         if runs and member == runs[-1][-1] + 1 and elements.file[member] == elements.file[runs[-1][-1]]:

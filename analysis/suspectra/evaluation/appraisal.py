@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.arrays import Ints
+from suspectra.base.errors import NothingToRank, Problem
 from suspectra.evaluation import scores
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.report import RankedReport
@@ -18,84 +18,35 @@ TOP = (1, 3, 5, 10)
 
 @dataclass(frozen=True)
 class FaultRank:
-    """The ranks of one fault. Of several statements of a fault, the best-ranked one counts.
+    """The ranks of one fault. Of several statements of a fault, the best-ranked one counts."""
 
-    Parameters
-    ----------
-    location : str
-        File and lines of that statement.
-    score : float
-        Its suspiciousness.
-    rank_best, rank_average, rank_worst : float
-        First, average and last rank of its tie, counted from 1.
-    standard_rank : float
-        Paper 003, Definition 17.
-    steimann_rank : float
-        Paper 003, Definition 18.
-    ht_rank : float or None
-        HT_Rank of the statement of the fault that a reader gets to soonest (paper 003, Definition 25); None where the
-        debugging model was not asked.
-    expected_steps : float or None
-        Expected steps until a reader reaches it; infinite if no reader does, None without the debugging model.
-
-    Examples
-    --------
-    >>> rank = FaultRank("cart.py:12", 0.71, 2, 2.5, 3, 2.0, 2.5, expected_steps=float("inf"))
-    >>> rank.as_dict()["expected_steps"] is None, "ht_rank" in rank.as_dict()
-    (True, False)
-    """
-
-    location: str
-    score: float
-    rank_best: int
-    rank_average: float
-    rank_worst: int
-    standard_rank: float
-    steimann_rank: float
+    location: str  # file and lines of that statement
+    score: float  # its suspiciousness
+    rank_best: int  # first, average and last rank of its tie, counted from 1
+    rank_average: float  # first, average and last rank of its tie, counted from 1
+    rank_worst: int  # first, average and last rank of its tie, counted from 1
+    standard_rank: float  # paper 003, Definition 17
+    steimann_rank: float  # paper 003, Definition 18
+    # HT_Rank of the statement of the fault that a reader gets to soonest (paper 003, Definition 25); None where the
+    # debugging model was not asked
     ht_rank: float | None = None
+    # expected steps until a reader reaches it; infinite if no reader does, None without the debugging model
     expected_steps: float | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """The fields for JSON: without those that are None, and with None for infinite values.
-
-        Returns
-        -------
-        dict of str to object
-            By the names of the fields.
-        """
+        """The fields for JSON: without those that are None, and with None for infinite values."""
         known = {name: value for name, value in vars(self).items() if value is not None}
         return {name: None if value == float("inf") else value for name, value in known.items()}
 
 
 @dataclass(frozen=True)
 class Appraisal:
-    """The scores of a ranking.
+    """The scores of a ranking."""
 
-    Parameters
-    ----------
-    n : int
-        The number of ranked statements.
-    faults : tuple of FaultRank
-        In ascending order of their average rank.
-    lil : float
-        Locality Information Loss of the whole ranking, in nats.
-    steimann_of_steps : tuple of float
-        Steimann's form of HT_Rank, which takes into account that a tie may contain several faults; empty without a
-        model.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> report = make_technique("ochiai").localize(spectrum)
-    >>> appraisal = Appraisal.from_report(report, [np.array([0])])
-    >>> appraisal.faults[0].rank_best, round(appraisal.figures()["EXAM"]["first"], 3), appraisal.top()[1]
-    (2, 0.667, (0, 0, 0))
-    """
-
-    n: int
-    faults: tuple[FaultRank, ...]
-    lil: float
+    n: int  # the number of ranked statements
+    faults: tuple[FaultRank, ...]  # in ascending order of their average rank
+    lil: float  # locality Information Loss of the whole ranking, in nats
+    # steimann's form of HT_Rank, which takes into account that a tie may contain several faults; empty without a model
     steimann_of_steps: tuple[float, ...] = ()
 
     @classmethod
@@ -104,24 +55,7 @@ class Appraisal:
     ) -> Appraisal:
         """Score a report.
 
-        Parameters
-        ----------
-        report : RankedReport
-            Any ranking.
-        faults : sequence of ndarray of int, each of shape (k,)
-            The elements of each fault.
-        model : DebuggingModel, optional
-            The debugging model of this report, to compute HT_Rank, too.
-
-        Returns
-        -------
-        Appraisal
-            With a rank for each fault that is in the ranking.
-
-        Raises
-        ------
-        NothingToRank
-            When no fault is in the ranking.
+        Raises NothingToRank when no fault is in the ranking.
         """
         level = report.level
         ranked = np.flatnonzero(level >= 0)
@@ -164,10 +98,7 @@ class Appraisal:
     def figures(self) -> dict[str, dict[str, float]]:
         """The scores: until the first fault is found, the mean over the faults, and until the last is found.
 
-        Returns
-        -------
-        dict of str to dict of str to float
-            By the name of the score: ``first``, ``mean`` and ``last``.
+        By the name of the score: `first`, `mean` and `last`.
         """
         ranks: dict[str, Sequence[float]] = {
             "best rank": [fault.rank_best for fault in self.faults],
@@ -192,13 +123,7 @@ class Appraisal:
         return table
 
     def top(self) -> dict[int, tuple[int, int, int]]:
-        """The number of faults among the first N suspects, by the best, the average and the worst rank of ties.
-
-        Returns
-        -------
-        dict of int to (int, int, int)
-            By N.
-        """
+        """The number of faults among the first N suspects, by the best, the average and the worst rank of ties."""
         ranks = np.array([[fault.rank_best, fault.rank_average, fault.rank_worst] for fault in self.faults])
         found = {}
         for n in TOP:
@@ -207,19 +132,7 @@ class Appraisal:
         return found
 
     def as_dict(self) -> dict[str, object]:
-        """Everything, for JSON.
-
-        Returns
-        -------
-        dict of str to object
-            Only of types that JSON has.
-
-        Examples
-        --------
-        >>> rank = FaultRank("cart.py:12", 0.71, 1, 1.0, 1, 0.5, 1.0)
-        >>> sorted(Appraisal(10, (rank,), 0.2).as_dict())
-        ['elements', 'faults', 'lil', 'scores', 'top']
-        """
+        """Everything, for JSON."""
         ways = ("best", "average", "worst")
         return {
             "elements": self.n,

@@ -29,10 +29,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from suspectra.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_index, read_subject
 from suspectra.evaluation.faults import FaultList
-from suspectra.evaluation.study import Choice, Plan
+from suspectra.evaluation.study import StudiedTechnique, StudyPlan
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,70 +48,27 @@ _SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "fa
 
 @dataclass(frozen=True)
 class EvidenceSubject:
-    """A subject that consists of the evidence of a workspace and a list of faults.
+    """A subject that consists of the evidence of a workspace and a list of faults."""
 
-    Parameters
-    ----------
-    family : str
-        The group of the subject in tables.
-    name : str
-        The name of the subject.
-    workspace : Path
-        The folder that paths of the evidence are relative to.
-    recording : Path or None
-        The folder of a recording.
-    coverage, junit : Path or None
-        A coverage.py data file and a JUnit XML file of the same run.
-    faults : Path
-        The list of faults.
-    include_tests : bool
-        Whether test code may be suspected.
-
-    Examples
-    --------
-    >>> coverage, faults = folder / ".coverage", folder / "faults.txt"
-    >>> subject = EvidenceSubject("shop", "shop 17", folder, None, coverage, None, faults)
-    >>> subject.files() == [coverage, faults]
-    True
-    >>> subject.read()
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: .coverage: there is no such file. Fix: name a coverage.py data file; …
-    """
-
-    family: str
-    name: str
-    workspace: Path
-    recording: Path | None
-    coverage: Path | None
-    junit: Path | None
-    faults: Path
-    include_tests: bool = False
+    family: str  # the group of the subject in tables
+    name: str  # the name of the subject
+    workspace: Path  # the folder that paths of the evidence are relative to
+    recording: Path | None  # the folder of a recording
+    coverage: Path | None  # a coverage.py data file and a JUnit XML file of the same run
+    junit: Path | None  # a coverage.py data file and a JUnit XML file of the same run
+    faults: Path  # the list of faults
+    include_tests: bool = False  # whether test code may be suspected
 
     def files(self) -> list[Path]:
-        """The files that its results depend on.
-
-        Returns
-        -------
-        list of Path
-            When one of them changes, the subject is ranked again.
-        """
+        """The files that its results depend on."""
         recorded = sorted(self.recording.iterdir()) if self.recording and self.recording.is_dir() else []
         return [*recorded, *(path for path in (self.coverage, self.junit, self.faults) if path)]
 
     def read(self) -> Subject:
         """Read the evidence and the faults.
 
-        Returns
-        -------
-        Subject
-            With the spectrum and the elements of its faults.
-
-        Raises
-        ------
-        EvidenceError
-            When the evidence or the list of faults can't be read.
-        NothingToRank
-            When no fault is a measured statement that may be a suspect.
+        Raises EvidenceError when the evidence or the list of faults can't be read. Raises NothingToRank when no fault
+        is a measured statement that may be a suspect.
         """
         from suspectra.evidence.discovery import find_source
 
@@ -132,77 +89,27 @@ AnySubject = SubjectFile | EvidenceSubject
 
 
 def read_any(subject: AnySubject) -> Subject:
-    """Read a subject of either kind.
-
-    Parameters
-    ----------
-    subject : AnySubject
-        A subject of a corpus or of a workspace.
-
-    Returns
-    -------
-    Subject
-        With the spectrum and the elements of its faults.
-
-    Examples
-    --------
-    >>> _ = (folder / "shop-17.npz").write_bytes(b"not an archive")
-    >>> read_any(SubjectFile("shop", "shop-17", folder / "shop-17.npz"))
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: shop-17.npz (shop-17): it is damaged: File is not a zip file. Fix: …
-    """
+    """Read a subject of either kind."""
     return subject.read() if isinstance(subject, EvidenceSubject) else read_subject(subject)
 
 
 @dataclass(frozen=True)
 class StudyConfig:
-    r"""The content of a study file.
+    """The content of a study file."""
 
-    Parameters
-    ----------
-    plan : Plan
-        What to do with each subject.
-    subjects : tuple of SubjectFile or EvidenceSubject
-        The subjects of corpora and workspaces.
-    problems : tuple of Problem
-        Invalid rows of the indices of corpora.
-    results : Path, optional
-        The folder that stores the results of each subject.
-
-    Examples
-    --------
-    >>> _ = (folder / "index.csv").write_text("family,subject,path\nshop,shop-17,shop-17.npz\n")
-    >>> _ = (folder / "study.toml").write_text('[study]\ntechniques = ["ochiai"]\ncorpus = ["."]\n')
-    >>> config = StudyConfig.read(folder / "study.toml")
-    >>> [choice.name for choice in config.plan.choices], [subject.name for subject in config.subjects]
-    (['ochiai'], ['shop-17'])
-    """
-
-    plan: Plan
-    subjects: tuple[AnySubject, ...]
-    problems: tuple[Problem, ...]
-    results: Path | None = None
+    plan: StudyPlan  # what to do with each subject
+    subjects: tuple[AnySubject, ...]  # the subjects of corpora and workspaces
+    problems: tuple[Problem, ...]  # invalid rows of the indices of corpora
+    results: Path | None = None  # the folder that stores the results of each subject
 
     @classmethod
     def read(cls, path: Path) -> StudyConfig:
         """Read a study file.
 
-        Parameters
-        ----------
-        path : Path
-            A TOML file; paths in it are relative to its folder.
+        Its subjects are not read yet.
 
-        Returns
-        -------
-        StudyConfig
-            Its subjects are not read yet.
-
-        Raises
-        ------
-        UsageError
-            When it is not TOML, or contains an unknown key or an invalid value.
-        EvidenceError
-            When a corpus has no index.
+        Raises UsageError when it is not TOML, or contains an unknown key or an invalid value. Raises EvidenceError when
+        a corpus has no index.
         """
         try:
             with open(path, "rb") as file:
@@ -213,34 +120,11 @@ class StudyConfig:
 
 
 def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
-    r"""Read the indices of several corpora.
+    """Read the indices of several corpora.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Corpora; each has an index.
-    sources : Path, optional
-        A folder with the source distributions that subjects were recorded from.
+    In the order of the indices.
 
-    Returns
-    -------
-    subjects : list of SubjectFile
-        In the order of the indices.
-    problems : list of Problem
-        Invalid rows.
-
-    Raises
-    ------
-    EvidenceError
-        When there is no subject at all.
-
-    Examples
-    --------
-    >>> rows = ["family,subject,path", "shop,shop-17,shop-17.npz", "shop,shop-18,../shop-18.npz"]
-    >>> _ = (folder / "index.csv").write_text("\n".join(rows))
-    >>> subjects, problems = read_corpora([folder])
-    >>> [subject.name for subject in subjects], [problem.place for problem in problems]
-    (['shop-17'], ['line 3'])
+    Raises EvidenceError when there is no subject at all.
     """
     subjects, problems = [], []
     for folder in folders:
@@ -265,7 +149,7 @@ class _Parser:
         if not isinstance(clone, (bool, str)) or clone not in _CLONE:
             raise _wrong(self.path, "clone", f"it is {clone!r}", 'give true, false or "both"')
         choices = tuple(self.choice(entry) for entry in self.value(study, "techniques", list, []))
-        plan = Plan(
+        plan = StudyPlan(
             choices,
             _CLONE[clone],
             self.value(study, "unexecuted_last", bool, False),
@@ -282,13 +166,13 @@ class _Parser:
         results = self.value(study, "results", str, f"{self.path.stem}.results")
         return StudyConfig(plan, (*subjects, *own), tuple(problems), self.folder / results)
 
-    def choice(self, entry: object) -> Choice:
+    def choice(self, entry: object) -> StudiedTechnique:
         if isinstance(entry, str):
-            return Choice(entry)
+            return StudiedTechnique(entry)
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             raise _wrong(self.path, "techniques", f"{entry!r} names no technique", 'give a name, or { name = "…", … }')
         rest = {key: value for key, value in entry.items() if key not in ("name", "label")}
-        return Choice(entry["name"], tuple(sorted(rest.items())), str(entry.get("label", "")))
+        return StudiedTechnique(entry["name"], tuple(sorted(rest.items())), str(entry.get("label", "")))
 
     def subject(self, entry: object, number: int) -> EvidenceSubject:
         place = f"subject {number}"

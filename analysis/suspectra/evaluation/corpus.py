@@ -38,8 +38,8 @@ from typing import Any
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.arrays import Ints, Row
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
@@ -54,41 +54,15 @@ _CURE = "write the archive again, or take its row out of the index"
 
 @dataclass(frozen=True)
 class SubjectFile:
-    """The files of a stored subject.
+    """The files of a stored subject."""
 
-    Parameters
-    ----------
-    family : str
-        What tables group subjects by.
-    name : str
-        Of the subject.
-    path : Path
-        Its archive.
-    sources : Path, optional
-        A folder with the source distributions that subjects were recorded from.
-
-    Examples
-    --------
-    >>> subject = SubjectFile("shop", "shop-17", Path("corpus/shop-17.npz"))
-    >>> [path.name for path in subject.files()]
-    ['shop-17.npz', 'shop-17.tb.json.gz', 'shop-17.src.json.gz']
-    >>> subject.tracebacks.name, subject.changed_source.name
-    ('shop-17.tb.json.gz', 'shop-17.src.json.gz')
-    """
-
-    family: str
-    name: str
-    path: Path
-    sources: Path | None = None
+    family: str  # what tables group subjects by
+    name: str  # of the subject
+    path: Path  # its archive
+    sources: Path | None = None  # a folder with the source distributions that subjects were recorded from
 
     def files(self) -> list[Path]:
-        """The files that its results depend on.
-
-        Returns
-        -------
-        list of Path
-            When one of them changes, the subject is ranked again.
-        """
+        """The files that its results depend on."""
         return [self.path, self.tracebacks, self.changed_source]
 
     @property
@@ -104,62 +78,21 @@ class SubjectFile:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A program with known faults and the spectrum of its tests.
+    """A program with known faults and the spectrum of its tests."""
 
-    Parameters
-    ----------
-    family, name : str
-        What tables group subjects by, and its own name.
-    spectrum : Spectrum
-        The spectrum of its tests.
-    program : Program
-        Its flow graphs and sources, as far as they are known.
-    faulty : ndarray of int64, shape (k,)
-        Elements that contain a fault.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> subject = Subject("shop", "shop-17", spectrum, Program(()), np.array([1]))
-    >>> print(subject.spectrum.elements.location(subject.faulty[0]))
-    program:2
-    """
-
-    family: str
-    name: str
-    spectrum: Spectrum
-    program: Program
-    faulty: Ints
+    family: str  # what tables group subjects by, and its own name
+    name: str  # what tables group subjects by, and its own name
+    spectrum: Spectrum  # the spectrum of its tests
+    program: Program  # its flow graphs and sources, as far as they are known
+    faulty: Ints  # elements that contain a fault; shape (k,)
 
 
 def read_index(folder: Path, sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
-    r"""Read the index of a corpus.
+    """Read the index of a corpus.
 
-    Parameters
-    ----------
-    folder : Path
-        The corpus.
-    sources : Path, optional
-        A folder with the source distributions that subjects were recorded from.
+    In the order of the index.
 
-    Returns
-    -------
-    subjects : list of SubjectFile
-        In the order of the index.
-    problems : list of Problem
-        Rows that name no subject.
-
-    Raises
-    ------
-    EvidenceError
-        When there is no index, or it is not one.
-
-    Examples
-    --------
-    >>> _ = (folder / "index.csv").write_text("family,subject,path\nshop,shop-17,shop-17.npz\n")
-    >>> subjects, problems = read_index(folder)
-    >>> [subject.name for subject in subjects]
-    ['shop-17']
+    Raises EvidenceError when there is no index, or it is not one.
     """
     path = folder / INDEX
     try:
@@ -196,30 +129,9 @@ def _within(folder: Path, path: str) -> bool:
 def read_subject(file: SubjectFile) -> Subject:
     """Read one archive.
 
-    Parameters
-    ----------
-    file : SubjectFile
-        From the index.
+    With flow graphs where the archive contains them.
 
-    Returns
-    -------
-    Subject
-        With flow graphs where the archive contains them.
-
-    Raises
-    ------
-    EvidenceError
-        When it is damaged, or does not contain what a subject needs.
-
-    Examples
-    --------
-    >>> np.savez(
-    ...     folder / "shop-17.npz", outcomes=[1, 0], elements=["cart.py:3", "cart.py:4"], faulty=[1],
-    ...     cov_row=[0, 1], cov_indptr=[0, 2, 3], cov_indices=[0, 1, 0],
-    ... )
-    >>> subject = read_subject(SubjectFile("shop", "shop-17", folder / "shop-17.npz"))
-    >>> subject.spectrum.counts.ef.tolist(), subject.faulty.tolist()
-    ([1, 1], [1])
+    Raises EvidenceError when it is damaged, or does not contain what a subject needs.
     """
     try:
         return _Reader(file).subject()

@@ -18,23 +18,7 @@ _STEPS = 200
 
 
 def exam_curves(results: Sequence[Result]) -> str:
-    """Draw the curves of all techniques: over all the code, and over the first 20 % of it.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one study.
-
-    Returns
-    -------
-    str
-        One ``svg`` element.
-
-    Examples
-    --------
-    >>> exam_curves([Result("a", "b", "ochiai", 0, 10, 1, 2.0, 3)])[:4]
-    '<svg'
-    """
+    """Draw the curves of all techniques: over all the code, and over the first 20 % of it."""
     groups = by_run(results)
     rows = -(-len(groups) // 3)
     width = _LEFT + 2 * _SIZE + _GAP + 24
@@ -93,22 +77,6 @@ def _style(number: int) -> str:
 
 
 def title(run: Run) -> str:
-    """The name of a technique in tables and figures.
-
-    Parameters
-    ----------
-    run : Run
-        The name, and whether failed tests are cloned.
-
-    Returns
-    -------
-    str
-        Such as ``ochiai, cloned``.
-
-    Examples
-    --------
-    >>> title(("ochiai", 1))
-    'ochiai, cloned'
-    """
+    """The name of a technique in tables and figures."""
     technique, clone = run
     return f"{technique}, cloned" if clone else technique

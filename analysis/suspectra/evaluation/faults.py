@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.arrays import Ints
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.spectrum import Elements
 
 _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?")
@@ -22,74 +22,26 @@ _HOW = "write FILE:LINE or FILE:FIRST-LAST, one fault a line"
 
 @dataclass(frozen=True)
 class FaultLocation:
-    """A range of lines of one file that belongs to a fault.
+    """A range of lines of one file that belongs to a fault."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace, with forward slashes.
-    first, last : int
-        Counted from 1, both included.
-    named_on : int
-        The line number in the fault file.
-
-    Examples
-    --------
-    >>> FaultLocation("cart.py", 12, 14, named_on=1).last
-    14
-    """
-
-    file: str
-    first: int
-    last: int
-    named_on: int
+    file: str  # relative to the workspace, with forward slashes
+    first: int  # counted from 1, both included
+    last: int  # counted from 1, both included
+    named_on: int  # the line number in the fault file
 
 
 @dataclass(frozen=True)
 class FaultList:
-    r"""The faults that a fault file names.
+    """The faults that a fault file names."""
 
-    Parameters
-    ----------
-    source : str
-        The file, as the user would name it.
-    faults : tuple of tuple of FaultLocation
-        The locations of each fault.
-
-    Examples
-    --------
-    >>> faults = FaultList.parse("faults.txt", "# two faults\nshop.py:3\nshop.py:7-8 tax.py:2\n")
-    >>> [len(places) for places in faults.faults]
-    [1, 2]
-    """
-
-    source: str
+    source: str  # the file, as the user would name it
     faults: tuple[tuple[FaultLocation, ...], ...]
 
     @classmethod
     def read(cls, path: Path) -> FaultList:
         """Read a fault file.
 
-        Parameters
-        ----------
-        path : Path
-            A text file with one fault per line, its locations separated by spaces.
-
-        Returns
-        -------
-        FaultList
-            At least one fault.
-
-        Raises
-        ------
-        EvidenceError
-            When it can't be read, a line is not a location, or there is no fault.
-
-        Examples
-        --------
-        >>> _ = (folder / "faults.txt").write_text("shop.py:3")
-        >>> FaultList.read(folder / "faults.txt").faults[0][0].first
-        3
+        Raises EvidenceError when it can't be read, a line is not a location, or there is no fault.
         """
         try:
             return cls.parse(str(path), path.read_text(encoding="utf-8-sig"))
@@ -101,22 +53,7 @@ class FaultList:
     def parse(cls, source: str, text: str) -> FaultList:
         """Parse the text of a fault file.
 
-        Parameters
-        ----------
-        source : str
-            The name of the text in problems.
-        text : str
-            One fault per line; ``#`` starts a comment.
-
-        Returns
-        -------
-        FaultList
-            At least one fault.
-
-        Raises
-        ------
-        EvidenceError
-            When a line is not a location, or there is no fault.
+        Raises EvidenceError when a line is not a location, or there is no fault.
         """
         faults = []
         for number, line in enumerate(text.splitlines(), 1):
@@ -133,25 +70,7 @@ class FaultList:
         A fault without any executable line is left out and reported: the user has to name a statement where it takes
         effect.
 
-        Parameters
-        ----------
-        elements : Elements
-            The elements of the spectrum that is ranked.
-
-        Returns
-        -------
-        faults : list of ndarray of int, shape (k,)
-            The columns of each fault that has a statement.
-        problems : list of Problem
-            The locations without a statement.
-
-        Examples
-        --------
-        >>> from suspectra.spectrum import Spectrum
-        >>> elements = Spectrum.from_matrix([[1, 1, 0]], failed=[True]).elements
-        >>> faults, problems = FaultList.parse("faults.txt", "program:2").elements(elements)
-        >>> [columns.tolist() for columns in faults], problems
-        ([[1]], [])
+        Of shape (k,).
         """
         found, problems = [], []
         for places in self.faults:

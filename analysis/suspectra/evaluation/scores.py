@@ -18,8 +18,8 @@ from typing import TypeVar
 import numpy as np
 from scipy import sparse, stats
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import Problem, UsageError
 
 Scores = Sequence[float] | Floats | Ints
 Indices = Sequence[int] | Ints
@@ -29,20 +29,7 @@ NumberT = TypeVar("NumberT", float, Floats)
 def tarantula_rank(scores: Scores) -> Ints:
     """#{s(x) ≥ s(l)}: the last place of the tie (Jones & Harrold 2005; paper 003, Definition 14).
 
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-        Suspiciousness; higher is more suspicious.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Counted from 1.
-
-    Examples
-    --------
-    >>> tarantula_rank([0.9, 0.5, 0.5, 0.1]).tolist()
-    [1, 3, 3, 4]
+    Of shape (n,).
     """
     higher, equal = _ties(scores)
     return higher + equal
@@ -51,20 +38,7 @@ def tarantula_rank(scores: Scores) -> Ints:
 def best_rank(scores: Scores) -> Ints:
     """#{s(x) > s(l)} + 1: the first place of the tie (paper 004's Min, §3.2.2).
 
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-        Suspiciousness; higher is more suspicious.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Counted from 1.
-
-    Examples
-    --------
-    >>> best_rank([0.9, 0.5, 0.5, 0.1]).tolist()
-    [1, 2, 2, 4]
+    Of shape (n,).
     """
     return _ties(scores)[0] + 1
 
@@ -72,20 +46,7 @@ def best_rank(scores: Scores) -> Ints:
 def standard_rank(scores: Scores) -> Floats:
     """#{s(x) > s(l)} + #{s(x) = s(l)}/2 (Ali et al. 2009; paper 003, Definition 17).
 
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-        Suspiciousness; higher is more suspicious.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        0.5 for a lone best element.
-
-    Examples
-    --------
-    >>> standard_rank([0.98, 0.98, 0.98, 0.97, 0.97, 0.95, 0.94, 0.94, 0.94]).tolist()
-    [1.5, 1.5, 1.5, 4.0, 4.0, 5.5, 7.5, 7.5, 7.5]
+    Of shape (n,).
     """
     higher, equal = _ties(scores)
     return higher + equal / 2
@@ -94,20 +55,7 @@ def standard_rank(scores: Scores) -> Floats:
 def middle_rank(scores: Scores) -> Ints:
     """⌊#{s(x) > s(l)} + ½ + #{s(x) = s(l)}/2⌋: the middle one of the tie (paper 004, Definition 2.2).
 
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-        Suspiciousness; higher is more suspicious.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Counted from 1.
-
-    Examples
-    --------
-    >>> middle_rank([0.9, 0.5, 0.5, 0.1]).tolist()
-    [1, 2, 2, 4]
+    Of shape (n,).
     """
     higher, equal = _ties(scores)
     return higher + (1 + equal) // 2
@@ -118,22 +66,7 @@ def steimann_rank(scores: Scores, faulty: Indices) -> Floats:
 
     Steimann, Frenkel & Abreu 2013; paper 003, Definition 18.
 
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-        Suspiciousness; higher is more suspicious.
-    faulty : array of int
-        The faulty elements.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        The rank score of each fault. For another element, the score of the faults in its tie.
-
-    Examples
-    --------
-    >>> steimann_rank([0.9, 0.5, 0.5, 0.5, 0.1], faulty=[1, 3])[[1, 3]].round(3).tolist()
-    [2.333, 2.333]
+    Of shape (n,).
     """
     higher, equal = _ties(scores)
     marked = np.zeros(len(higher), bool)
@@ -149,22 +82,7 @@ def expense(rank: NumberT, n: int) -> NumberT:
 
     Jones & Harrold 2005 call it the effectiveness of a technique.
 
-    Parameters
-    ----------
-    rank : float or ndarray of float64, shape (k,)
-        The number of statements that were examined.
-    n : int
-        The number of statements of the program.
-
-    Returns
-    -------
-    float or ndarray of float64, shape (k,)
-        Below 1; more is better.
-
-    Examples
-    --------
-    >>> expense(25, 100)
-    0.75
+    Of shape (k,).
     """
     return (_some(n) - rank) / n
 
@@ -175,74 +93,24 @@ def exam(rank: NumberT, n: int) -> NumberT:
     With :func:`middle_rank` it is paper 004's Avg expense (Definition 2.2); with :func:`best_rank` and
     :func:`tarantula_rank` its Min and Max (§3.2.2).
 
-    Parameters
-    ----------
-    rank : float or ndarray of float64, shape (k,)
-        The number of statements that were examined.
-    n : int
-        The number of statements of the program.
-
-    Returns
-    -------
-    float or ndarray of float64, shape (k,)
-        Up to 1; less is better.
-
-    Examples
-    --------
-    >>> float(exam(middle_rank([0.9, 0.5, 0.5, 0.1])[2], 4))
-    0.5
+    Of shape (k,).
     """
     return rank / _some(n)
 
 
 @dataclass(frozen=True)
 class OverFaults:
-    """The summary of a score over several faults.
+    """The summary of a score over several faults."""
 
-    Parameters
-    ----------
-    first : float
-        Until the first fault is found.
-    mean : float
-        The mean over the faults.
-    last : float
-        Until the last fault is found.
-
-    Examples
-    --------
-    >>> OverFaults(first=1.0, mean=2.5, last=4.0).mean
-    2.5
-    """
-
-    first: float
-    mean: float
-    last: float
+    first: float  # until the first fault is found
+    mean: float  # the mean over the faults
+    last: float  # until the last fault is found
 
 
 def over_faults(ranks: Scores, faulty: Indices) -> OverFaults:
     """Summarize a score per element over the faults. Less must be better.
 
-    Parameters
-    ----------
-    ranks : array of float, shape (n,)
-        A score for each element.
-    faulty : array of int, shape (k,)
-        The faulty elements.
-
-    Returns
-    -------
-    OverFaults
-        In the unit of `ranks`.
-
-    Raises
-    ------
-    UsageError
-        When no fault is named, or one is not an element.
-
-    Examples
-    --------
-    >>> over_faults(standard_rank([0.9, 0.5, 0.5, 0.1]), faulty=[0, 3])
-    OverFaults(first=0.5, mean=2.0, last=3.5)
+    Raises UsageError when no fault is named, or one is not an element.
     """
     own = np.asarray(ranks)[_faults(faulty, len(ranks))]
     return OverFaults(float(own.min()), float(own.mean()), float(own.max()))
@@ -254,29 +122,9 @@ def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
     P is the scores scaled to [0, 1] and then to a sum of 1. Q is the ideal, 1 for each fault and `epsilon` for all
     other elements, scaled to a sum of 1. The loss is the Kullback-Leibler divergence of P from Q, Σ Q·ln(Q/P).
 
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-        An infinite score counts as the largest (smallest) finite one. When all are equal, P is uniform.
-    faulty : array of int, shape (k,)
-        The faulty elements.
-    epsilon : float
-        The lower bound of the scaled scores; it keeps the loss finite.
+    0 when the scores are the ideal ones.
 
-    Returns
-    -------
-    float
-        0 when the scores are the ideal ones.
-
-    Raises
-    ------
-    UsageError
-        When `epsilon` is not between 0 and 1, or no fault is named.
-
-    Examples
-    --------
-    >>> round(lil([1, 0, 0], faulty=[0]), 6), round(lil([1, 1, 0], faulty=[0]), 3)
-    (0.0, 0.693)
+    Raises UsageError when `epsilon` is not between 0 and 1, or no fault is named.
     """
     if not 0 < epsilon < 1:
         raise _usage(f"epsilon is {epsilon}", "give a number above 0 and below 1")
@@ -302,31 +150,7 @@ def t_score(
     For a ranked list of predicates, Liu et al. 2006 and paper 000 (§5.1.3) start from the best five: pass
     ``report=top(scores, 5)``.
 
-    Parameters
-    ----------
-    dependences : sparse array, shape (n, n)
-        The program dependence graph; an entry (i, j) means that j depends on i, or i on j.
-    report : array of int
-        The statements that the report names.
-    faulty : array of int, shape (k,)
-        The faulty statements.
-    directed : bool
-        Follow the edges all forwards or all backwards only, as paper 001 does, instead of ignoring directions.
-    all_faults : bool
-        Search until every fault is found, not only the first.
-
-    Returns
-    -------
-    float
-        1 when the report is empty or leads to no fault.
-
-    Examples
-    --------
-    >>> chain = sparse.csr_array(([1, 1, 1], ([0, 1, 2], [1, 2, 3])), shape=(5, 5))
-    >>> t_score(chain, report=[1], faulty=[3])
-    0.8
-    >>> t_score(chain, report=[4], faulty=[3])
-    1.0
+    1 when the report is empty or leads to no fault.
     """
     graph = sparse.csr_array(dependences)
     n = graph.shape[0]
@@ -348,30 +172,8 @@ def dependence_score(
 ) -> float:
     """1 - |DS*|/|PDG|: the share of the program that need not be examined (paper 001, Equation 1). More is better.
 
-    DS* is the smallest set of nodes that reach the report, or are reached from it, within some number of directed
-    edges and that contains a fault. An empty report scores 0.
-
-    Parameters
-    ----------
-    dependences : sparse array, shape (n, n)
-        As :func:`t_score` takes it.
-    report : array of int, shape (r,)
-        The statements that the report names.
-    faulty : array of int, shape (k,)
-        The faulty statements.
-    all_faults : bool, optional
-        DS* contains every fault, not only one.
-
-    Returns
-    -------
-    float
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> chain = sparse.csr_array(([1, 1, 1], ([0, 1, 2], [1, 2, 3])), shape=(5, 5))
-    >>> dependence_score(chain, report=[2], faulty=[3])
-    0.4
+    DS* is the smallest set of nodes that reach the report, or are reached from it, within some number of directed edges
+    and that contains a fault. An empty report scores 0.
     """
     return round(1 - t_score(dependences, report, faulty, directed=True, all_faults=all_faults), 15)
 
@@ -379,72 +181,19 @@ def dependence_score(
 def top(scores: Scores, n: int) -> Ints:
     """The `n` most suspicious elements. Within a tie they keep their order.
 
-    Parameters
-    ----------
-    scores : array of float, shape (n,)
-        Suspiciousness; higher is more suspicious.
-    n : int
-        How many.
-
-    Returns
-    -------
-    ndarray of int64, shape (min(n, elements),)
-        Elements, best first.
-
-    Examples
-    --------
-    >>> top([0.1, 0.9, 0.5, 0.9], 3).tolist()
-    [1, 3, 2]
+    Of shape (min(n, elements). Elements, best first.
     """
     return np.argsort(-_numbers(scores), kind="stable")[:n]
 
 
 def top_n(ranks: Scores, n: int = 5) -> float:
-    """The share of subjects whose fault is among the first `n` (paper 004's Top-N, §3.2.2), from one rank a subject.
-
-    Parameters
-    ----------
-    ranks : array of float, shape (subjects,)
-        Counted from 1.
-    n : int, optional
-        The number of ranks that count.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 0 without subjects.
-
-    Examples
-    --------
-    >>> top_n([1, 7, 5.5, 3], n=5)
-    0.5
-    """
+    """The share of subjects whose fault is among the first `n` (paper 004's Top-N, §3.2.2), from one rank a subject."""
     values = _numbers(ranks)
     return float(np.mean(values <= n)) if len(values) else 0.0
 
 
 def top_n_percent(ranks: Scores, sizes: Indices, percent: float = 5) -> float:
-    """The share of subjects whose fault is in the first `percent` % of its own program (paper 004's Top-N %, §3.2.2).
-
-    Parameters
-    ----------
-    ranks : array of float, shape (subjects,)
-        Counted from 1.
-    sizes : array of int, shape (subjects,)
-        Statements of each program.
-    percent : float, optional
-        From 0 to 100.
-
-    Returns
-    -------
-    float
-        From 0 to 1; 0 without subjects.
-
-    Examples
-    --------
-    >>> top_n_percent([4, 6], sizes=[100, 100], percent=5)
-    0.5
-    """
+    """The share of subjects whose fault is in the first `percent` % of its program (paper 004's Top-N %, §3.2.2)."""
     values, size = _numbers(ranks), np.asarray(sizes, float)
     return float(np.mean(values <= size * percent / 100)) if len(values) else 0.0
 

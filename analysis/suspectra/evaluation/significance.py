@@ -9,27 +9,14 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from suspectra.arrays import Floats
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats
+from suspectra.base.errors import Problem, UsageError
 
 
 def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | float:
     """(before - after)/before of an expense; above 0 is better (paper 004, Definition 2.3). 0 where both are 0.
 
-    Parameters
-    ----------
-    before, after : float or ndarray of float64, shape (k,)
-        Expenses without and with the change that is evaluated.
-
-    Returns
-    -------
-    float or ndarray of float64, shape (k,)
-        At most 1.
-
-    Examples
-    --------
-    >>> round(increase_ratio(0.0095, 0.0080), 3)
-    0.158
+    Of shape (k,).
     """
     old, new = np.asarray(before, float), np.asarray(after, float)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -39,27 +26,11 @@ def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | fl
 
 @dataclass(frozen=True)
 class SignedRankTest:
-    """The result of a Wilcoxon signed-rank test (Wilcoxon 1945; paper 004, §3.2).
+    """The result of a Wilcoxon signed-rank test (Wilcoxon 1945; paper 004, §3.2)."""
 
-    Parameters
-    ----------
-    statistic : float
-        The test statistic: a sum of ranks.
-    p_value : float
-        The probability of a difference at least this large if there is none between the populations.
-    pairs : int
-        The number of pairs that differ.
-
-    Examples
-    --------
-    >>> test = wilcoxon([0.2, 0.3, 0.4], [0.1, 0.1, 0.1])
-    >>> test.statistic, test.p_value, test.pairs
-    (0.0, 0.25, 3)
-    """
-
-    statistic: float
-    p_value: float
-    pairs: int
+    statistic: float  # the test statistic: a sum of ranks
+    p_value: float  # the probability of a difference at least this large if there is none between the populations
+    pairs: int  # the number of pairs that differ
 
 
 def wilcoxon(
@@ -71,27 +42,7 @@ def wilcoxon(
 
     Pairs of equal values are left out. If no pair is left, the p-value is 1.
 
-    Parameters
-    ----------
-    before, after : array of float, shape (subjects,)
-        Paired by subject.
-    alternative : str
-        ``two-sided``, ``greater`` (before is greater than after) or ``less``.
-
-    Returns
-    -------
-    SignedRankTest
-        Over the pairs that differ.
-
-    Raises
-    ------
-    UsageError
-        When the samples are not of the same length.
-
-    Examples
-    --------
-    >>> wilcoxon([0.2, 0.3, 0.4], [0.2, 0.3, 0.4])
-    SignedRankTest(statistic=0.0, p_value=1.0, pairs=0)
+    Raises UsageError when the samples are not of the same length.
     """
     x, y = (np.asarray(sample, float).reshape(-1) for sample in (before, after))
     if x.shape != y.shape:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from scipy import sparse
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 from suspectra.evaluation.scores import dependence_score
-from suspectra.program.program_dependence_graph import ProgramDependenceGraph
+from suspectra.program.python.dependence_graph import ProgramDependenceGraph
 
 FileLine = tuple[str, int]
 """A file, and a line of it from 1."""
@@ -18,37 +18,9 @@ FileLine = tuple[str, int]
 def pdg_score(
     sources: Mapping[str, bytes], report: Iterable[FileLine], faulty: Iterable[FileLine], *, all_faults: bool = False
 ) -> float:
-    r"""Say which share of a program need not be examined, from the statements of a report on (paper 001, Equation 1).
+    """Say which share of a program need not be examined, from the statements of a report on (paper 001, Equation 1).
 
-    Parameters
-    ----------
-    sources : mapping of str to bytes
-        The content of each file of the program by its name, without its tests.
-    report : iterable of (str, int)
-        The lines that the report names. Those that have no statement in the sources, such as lines of tests, are left
-        out; the score of a report without others is 0.
-    faulty : iterable of (str, int)
-        The lines with faults.
-    all_faults : bool, optional
-        Examine until every fault is found, not only one.
-
-    Returns
-    -------
-    float
-        From 0 to 1; more is better.
-
-    Raises
-    ------
-    UsageError
-        When no faulty line has a statement.
-
-    Examples
-    --------
-    >>> source = b"def f(a, m):\n    if a:\n        m = 1\n    return m\nprint(f(2, 3))\n"
-    >>> pdg_score({"f.py": source}, [("f.py", 2)], [("f.py", 3)])
-    0.4
-    >>> pdg_score({"f.py": source}, [("f.py", 3)], [("f.py", 3)]), pdg_score({"f.py": source}, [], [("f.py", 3)])
-    (0.8, 0.0)
+    Raises UsageError when no faulty line has a statement.
     """
     graph = ProgramDependenceGraph.from_sources(sources)
     faults = [node for place in faulty for node in graph.at(*place)]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import numpy as np
 
 from suspectra import __version__
-from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
+from suspectra.base.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
@@ -32,32 +32,16 @@ from suspectra.techniques.tie_breaking import TieBroken
 from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
-    from suspectra.cluster import Cluster
+    from suspectra.spectrum.cluster import Cluster
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A technique with its parameters and its name in a study.
+class StudiedTechnique:
+    """A technique with its parameters and its name in a study."""
 
-    Parameters
-    ----------
-    name : str
-        The name of the technique. ``first+second`` breaks the ties of the first by the second.
-    parameters : tuple of (str, value)
-        Its hyper-parameters.
-    label : str
-        The name in tables. The default is `name`.
-
-    Examples
-    --------
-    >>> choice = Choice("dstar", (("exponent", 3),), "DStar3")
-    >>> choice.title, choice.clones, choice.make(clone=False).info.formula
-    ('DStar3', True, 'ef^exponent / (nf + ep)')
-    """
-
-    name: str
-    parameters: tuple[tuple[str, object], ...] = ()
-    label: str = ""
+    name: str  # the name of the technique. `first+second` breaks the ties of the first by the second
+    parameters: tuple[tuple[str, object], ...] = ()  # its hyper-parameters
+    label: str = ""  # the name in tables. The default is `name`
 
     @property
     def title(self) -> str:
@@ -72,20 +56,7 @@ class Choice:
     def make(self, clone: bool) -> Technique:
         """Make the technique.
 
-        Parameters
-        ----------
-        clone : bool
-            Whether it clones failed tests.
-
-        Returns
-        -------
-        Technique
-            With its hyper-parameters.
-
-        Raises
-        ------
-        UsageError
-            When there is no such technique, or it has no such hyper-parameter.
+        Raises UsageError when there is no such technique, or it has no such hyper-parameter.
         """
         name, _, breaker = self.name.partition("+")
         chosen = dict(self.parameters) | ({"clone_failed": True} if clone else {})
@@ -93,51 +64,21 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a study does with each subject.
+class StudyPlan:
+    """What a study does with each subject."""
 
-    Parameters
-    ----------
-    choices : tuple of Choice
-        The techniques.
-    clone : tuple of bool
-        Without cloning, with it, or both. Only formulas clone; other techniques run once.
-    unexecuted_last : bool
-        Formulas rank statements that no test executes last, as the product does. Published tables rank them by
-        their score like any other, and so does a study by default.
-    ht_rank : bool
-        Ranks are those of expected steps in the debugging model (paper 003, Definition 25), so that reports of
-        different granularity can be compared.
-    p_jump : float
-        Of that model; below 1.
-
-    Examples
-    --------
-    >>> plan = Plan((Choice("ochiai"), Choice("cp")), clone=(False, True))
-    >>> [(choice.title, clone) for choice, clone in plan.runs()]
-    [('ochiai', False), ('ochiai', True), ('cp', False)]
-    """
-
-    choices: tuple[Choice, ...]
-    clone: tuple[bool, ...] = (False,)
-    unexecuted_last: bool = False
+    choices: tuple[StudiedTechnique, ...]  # the techniques
+    clone: tuple[bool, ...] = (False,)  # without cloning, with it, or both
+    unexecuted_last: bool = False  # formulas rank statements that no test executes last, as the product does
+    # ranks are those of expected steps in the debugging model (paper 003, Definition 25), so that reports of different
+    # granularity can be compared
     ht_rank: bool = False
-    p_jump: float = 0.5
+    p_jump: float = 0.5  # of that model; below 1
 
     def check(self) -> None:
         """Check the plan by making every technique once.
 
-        Raises
-        ------
-        UsageError
-            For a name or a parameter that does not exist, or when there is nothing to do.
-
-        Examples
-        --------
-        >>> Plan((Choice("ochiai"),)).check()
-        >>> Plan((Choice("no-such-technique"),)).check()
-        Traceback (most recent call last):
-        suspectra.errors.UsageError: there is no technique 'no-such-technique'. Fix: …
+        Raises UsageError for a name or a parameter that does not exist, or when there is nothing to do.
         """
         if not self.choices:
             raise UsageError(Problem("", "", "no technique is chosen", "name one with --technique"))
@@ -147,15 +88,10 @@ class Plan:
         for choice, clone in self.runs():
             choice.make(clone)
 
-    def runs(self) -> Iterator[tuple[Choice, bool]]:
+    def runs(self) -> Iterator[tuple[StudiedTechnique, bool]]:
         """Iterate over the techniques, with and without cloning.
 
-        Yields
-        ------
-        choice : Choice
-            In the order of `choices`.
-        clone : bool
-            False once for a technique that can't clone.
+        In the order of `choices`.
         """
         for choice in self.choices:
             for clone in self.clone:
@@ -165,39 +101,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """The rank of a subject's best-ranked fault.
+    """The rank of a subject's best-ranked fault."""
 
-    Parameters
-    ----------
-    family, subject : str
-        The family and the name of the subject.
-    technique : str
-        What the tables call it.
-    clone : int
-        1 where failed tests are cloned, else 0.
-    n : int
-        Statements that were ranked.
-    rank_best : int
-        The first place of its tie, counted from 1.
-    rank_average : float
-        #{higher} + (#{equal} + 1)/2; `exam` is that over `n`.
-    rank_worst : int
-        The last place of its tie.
-
-    Examples
-    --------
-    >>> Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3).exam
-    0.2
-    """
-
-    family: str
-    subject: str
-    technique: str
-    clone: int
-    n: int
-    rank_best: int
-    rank_average: float
-    rank_worst: int
+    family: str  # the family and the name of the subject
+    subject: str  # the family and the name of the subject
+    technique: str  # what the tables call it
+    clone: int  # 1 where failed tests are cloned, else 0
+    n: int  # statements that were ranked
+    rank_best: int  # the first place of its tie, counted from 1
+    rank_average: float  # #{higher} + (#{equal} + 1)/2; `exam` is that over `n`
+    rank_worst: int  # the last place of its tie
 
     @property
     def exam(self) -> float:
@@ -207,26 +120,11 @@ class Result:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """The results of a study.
+    """The results of a study."""
 
-    Parameters
-    ----------
-    results : tuple of Result
-        In the order of the subjects.
-    problems : tuple of Problem
-        Why other results are missing.
-    ht_rank : bool
-        Whether ranks are by expected steps.
-
-    Examples
-    --------
-    >>> StudyResult((Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3),)).problems
-    ()
-    """
-
-    results: tuple[Result, ...]
-    problems: tuple[Problem, ...] = ()
-    ht_rank: bool = False
+    results: tuple[Result, ...]  # in the order of the subjects
+    problems: tuple[Problem, ...] = ()  # why other results are missing
+    ht_rank: bool = False  # whether ranks are by expected steps
 
 
 @dataclass
@@ -236,62 +134,21 @@ class _Done:
 
 
 class Description(Protocol):
-    """Where a subject comes from; it must be picklable, and have a stable ``repr``.
-
-    Examples
-    --------
-    >>> from suspectra.evaluation.corpus import SubjectFile
-    >>> subject: Description = SubjectFile("shop", "shop-17", Path("shop-17.npz"))
-    >>> subject.name
-    'shop-17'
-    >>> [path.name for path in subject.files()]
-    ['shop-17.npz', 'shop-17.tb.json.gz', 'shop-17.src.json.gz']
-    """
+    """Where a subject comes from; it must be picklable, and have a stable ``repr``."""
 
     @property
     def name(self) -> str:
         """The name of the subject in problems."""
 
     def files(self) -> Iterable[Path]:
-        """The files that its results depend on.
-
-        Returns
-        -------
-        iterable of Path
-            When one of them changes, the subject is ranked again.
-        """
+        """The files that its results depend on."""
 
 
 DescriptionT = TypeVar("DescriptionT", bound=Description)
 
 
-def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Problem]]:
-    """Rank one subject by every technique of the plan. Techniques that can't rank it are reported.
-
-    Parameters
-    ----------
-    subject : Subject
-        The program and its faults.
-    plan : Plan
-        What to do with it.
-
-    Returns
-    -------
-    results : list of Result
-        The results of the techniques that can rank it.
-    problems : list of Problem
-        Why the others can't rank it.
-
-    Examples
-    --------
-    >>> from suspectra.program import Program
-    >>> from suspectra.spectrum import Spectrum
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> subject = Subject("shop", "shop-17", spectrum, Program(()), np.array([0]))
-    >>> results, problems = rank_subject(subject, Plan((Choice("ochiai"),)))
-    >>> results[0].rank_best, results[0].n
-    (2, 3)
-    """
+def rank_subject(subject: Subject, plan: StudyPlan) -> tuple[list[Result], list[Problem]]:
+    """Rank one subject by every technique of the plan. Techniques that can't rank it are reported."""
     results, problems = [], []
     for choice, clone in plan.runs():
         try:
@@ -332,30 +189,11 @@ def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[in
 
 
 class Study(Generic[DescriptionT]):
-    """Ranks subjects in parallel and stores the results.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is done with each subject.
-    subjects : sequence of Description
-        Where they are stored.
-    read : callable
-        Reads one; a function of a module, as it is called in other processes. A
-        :class:`~suspectra.errors.SuspectraError` that it raises is the subject's problem.
-    store : Path, optional
-        Folder for the results of single subjects.
-
-    Examples
-    --------
-    >>> from suspectra.evaluation.corpus import read_subject
-    >>> Study(Plan((Choice("ochiai"),)), [], read_subject).run(jobs=1).results
-    ()
-    """
+    """Ranks subjects in parallel and stores the results."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: StudyPlan,
         subjects: Sequence[DescriptionT],
         read: Callable[[DescriptionT], Subject],
         store: Path | None = None,
@@ -365,26 +203,11 @@ class Study(Generic[DescriptionT]):
 
     def run(
         self,
-        jobs: int | None = None,
+        jobs: int | None = None,  # processes; as many as there are cores if left out
         progress: Callable[[int], object] = lambda done: None,
         cluster: Cluster | None = None,
     ) -> StudyResult:
-        """Rank the subjects that have no stored results.
-
-        Parameters
-        ----------
-        jobs : int, optional
-            Processes; as many as there are cores if left out.
-        progress : callable
-            Called with the number of subjects that are newly done.
-        cluster : Cluster, optional
-            Workers to use instead of processes here; they must find the subjects under the same paths.
-
-        Returns
-        -------
-        StudyResult
-            Also of subjects that were done before.
-        """
+        """Rank the subjects that have no stored results."""
         done: dict[int, _Done] = {}
         waiting = []
         for index, subject in enumerate(self.subjects):
@@ -478,7 +301,7 @@ class Study(Generic[DescriptionT]):
         return store / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
-def _work(read: Callable[[DescriptionT], Subject], plan: Plan, subject: DescriptionT) -> _Done:
+def _work(read: Callable[[DescriptionT], Subject], plan: StudyPlan, subject: DescriptionT) -> _Done:
     try:
         return _Done(*rank_subject(read(subject), plan))
     except SuspectraError as error:

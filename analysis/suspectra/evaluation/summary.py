@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 from suspectra.evaluation.significance import wilcoxon
 from suspectra.evaluation.study import Result
 
@@ -26,114 +26,44 @@ class Summary:
 
     For each N of :data:`TOP`, `top` gives the number of subjects with a fault among the first N, by the best, average
     and worst rank of ties. The choice strongly affects such figures, so all three are given.
-
-    Parameters
-    ----------
-    technique : str
-        The name of the technique in tables.
-    clone : int
-        1 where failed tests are cloned, else 0.
-    subjects : int
-        The number of subjects.
-    mean, median, deviation : float
-        Of EXAM over the subjects.
-    lowest, highest : float
-        Of EXAM.
-    top : tuple of (int, int, int)
-        For each N, at best, on average and at worst.
-
-    Examples
-    --------
-    >>> (summary,) = summarize([Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3)])
-    >>> summary.mean, dict(zip(TOP, summary.top))
-    (0.2, {1: (1, 0, 0), 5: (1, 1, 1), 10: (1, 1, 1)})
     """
 
-    technique: str
-    clone: int
-    subjects: int
-    mean: float
-    median: float
-    deviation: float
-    lowest: float
-    highest: float
-    top: tuple[tuple[int, int, int], ...]
+    technique: str  # the name of the technique in tables
+    clone: int  # 1 where failed tests are cloned, else 0
+    subjects: int  # the number of subjects
+    mean: float  # of EXAM over the subjects
+    median: float  # of EXAM over the subjects
+    deviation: float  # of EXAM over the subjects
+    lowest: float  # of EXAM
+    highest: float  # of EXAM
+    top: tuple[tuple[int, int, int], ...]  # for each N, at best, on average and at worst
 
 
 class Interval(NamedTuple):
-    """A statistic and its 95 % bootstrap confidence interval.
+    """A statistic and its 95 % bootstrap confidence interval."""
 
-    Parameters
-    ----------
-    value : float
-        The statistic of the subjects themselves.
-    low, high : float
-        The 2.5th and the 97.5th percentile over the samples.
-
-    Examples
-    --------
-    >>> Interval(0.66, 0.6, 0.73).low
-    0.6
-    """
-
-    value: float
-    low: float
-    high: float
+    value: float  # the statistic of the subjects themselves
+    low: float  # the 2.5th and the 97.5th percentile over the samples
+    high: float  # the 2.5th and the 97.5th percentile over the samples
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The comparison of one technique with the reference, subject by subject.
+class TechniqueComparison:
+    """The comparison of one technique with the reference, subject by subject."""
 
-    Parameters
-    ----------
-    technique : str
-        The name of the technique in tables.
-    clone : int
-        1 where failed tests are cloned, else 0.
-    better, equal, worse : int
-        The number of subjects whose EXAM is lower than, equal to and higher than the reference's.
-    p_value : float
-        Wilcoxon's, two-sided.
-    ratio : Interval
-        The mean EXAM, divided by that of the reference.
-    top_five : Interval
-        How many more faults than by the reference are among the first five, by the average rank of ties.
-
-    Examples
-    --------
-    >>> Comparison("dstar", 0, 3, 1, 2, 0.4, Interval(0.9, 0.7, 1.2), Interval(2, -1, 4)).better
-    3
-    """
-
-    technique: str
-    clone: int
-    better: int
-    equal: int
-    worse: int
-    p_value: float
-    ratio: Interval
+    technique: str  # the name of the technique in tables
+    clone: int  # 1 where failed tests are cloned, else 0
+    better: int  # the number of subjects whose EXAM is lower than, equal to and higher than the reference's
+    equal: int  # the number of subjects whose EXAM is lower than, equal to and higher than the reference's
+    worse: int  # the number of subjects whose EXAM is lower than, equal to and higher than the reference's
+    p_value: float  # wilcoxon's, two-sided
+    ratio: Interval  # the mean EXAM, divided by that of the reference
+    # how many more faults than by the reference are among the first five, by the average rank of ties
     top_five: Interval
 
 
 def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
-    """The results of each technique, in the order of the study.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        Of one study.
-
-    Returns
-    -------
-    dict of Run to list of Result
-        By the technique and whether it clones.
-
-    Examples
-    --------
-    >>> list(by_run([Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3)]))
-    [('ochiai', 0)]
-    """
+    """The results of each technique, in the order of the study."""
     groups: dict[Run, list[Result]] = {}
     for result in results:
         groups.setdefault((result.technique, result.clone), []).append(result)
@@ -143,20 +73,7 @@ def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
 def summarize(results: Iterable[Result]) -> list[Summary]:
     """Compute the statistics of each technique.
 
-    Parameters
-    ----------
-    results : iterable of Result
-        Of one study.
-
-    Returns
-    -------
-    list of Summary
-        In the order of the study.
-
-    Examples
-    --------
-    >>> [(s.technique, s.mean, s.top[0]) for s in summarize([Result("a", "b", "ochiai", 0, 10, 1, 2.0, 3)])]
-    [('ochiai', 0.2, (1, 0, 0))]
+    In the order of the study.
     """
     found = []
     for (technique, clone), own in by_run(results).items():
@@ -183,28 +100,8 @@ def summarize(results: Iterable[Result]) -> list[Summary]:
     return found
 
 
-def compare(results: Sequence[Result], reference: Run | None = None) -> list[Comparison]:
-    """Compare each technique with a reference, over the subjects that both ranked.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one study.
-    reference : (str, int), optional
-        The first technique if left out.
-
-    Returns
-    -------
-    list of Comparison
-        Empty without results.
-
-    Examples
-    --------
-    >>> ochiai = Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3)
-    >>> dstar = Result("shop", "shop-17", "dstar", 0, 10, 1, 1.0, 1)
-    >>> [(one.technique, one.better, one.worse) for one in compare([ochiai, dstar])]
-    [('dstar', 1, 0)]
-    """
+def compare(results: Sequence[Result], reference: Run | None = None) -> list[TechniqueComparison]:
+    """Compare each technique with a reference, over the subjects that both ranked."""
     groups = by_run(results)
     if not groups:
         return []
@@ -223,7 +120,7 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
             ratio = one.sum() / other.sum()
             ratios = one[samples].sum(axis=1) / other[samples].sum(axis=1)
         found.append(
-            Comparison(
+            TechniqueComparison(
                 *run,
                 better,
                 equal,
@@ -253,23 +150,7 @@ def _interval(value: float, drawn: Floats) -> Interval:
 def found_within(results: Iterable[Result], shares: Floats) -> Floats:
     """The share of faults found when each of these shares of the code is examined (paper 000, Figure 2).
 
-    Parameters
-    ----------
-    results : iterable of Result
-        Of one technique.
-    shares : ndarray of float64, shape (k,)
-        From 0 to 1.
-
-    Returns
-    -------
-    ndarray of float64, shape (k,)
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> results = [Result("shop", name, "ochiai", 0, 10, 1, rank, 5) for name, rank in (("17", 2.0), ("18", 5.0))]
-    >>> found_within(results, np.array([0.1, 0.2, 0.5])).tolist()
-    [0.0, 0.5, 1.0]
+    Of shape (k,).
     """
     exam = np.sort([result.exam for result in results])
     return np.searchsorted(exam, shares, side="right") / max(len(exam), 1)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 
-from suspectra.errors import Problem
+from suspectra.base.errors import Problem
 from suspectra.evaluation.curves import exam_curves, title
 from suspectra.evaluation.study import Result, StudyResult
-from suspectra.evaluation.summary import TOP, Comparison, Run, Summary, by_run, compare, summarize
+from suspectra.evaluation.summary import TOP, Run, Summary, TechniqueComparison, by_run, compare, summarize
 
 FIELDS = ("family", "subject", "technique", "clone", "n", "rank_best", "rank_avg", "rank_worst", "exam")
 
@@ -38,24 +38,7 @@ svg {{ max-width: 100%; height: auto }}
 
 
 def to_csv(results: Sequence[Result]) -> str:
-    """Write one row per result, with the columns of :data:`FIELDS`.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        Of one study.
-
-    Returns
-    -------
-    str
-        With a header.
-
-    Examples
-    --------
-    >>> print(to_csv([Result("siemens", "tcas_v1", "ochiai", 0, 65, 3, 3.5, 4)]), end="")
-    family,subject,technique,clone,n,rank_best,rank_avg,rank_worst,exam
-    siemens,tcas_v1,ochiai,0,65,3,3.5,4,0.05384615384615385
-    """
+    """Write one row per result, with the columns of :data:`FIELDS`."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(FIELDS)
@@ -66,25 +49,7 @@ def to_csv(results: Sequence[Result]) -> str:
 
 
 def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
-    """Write the statistics of the techniques, over all subjects and by family, and the comparison with the reference.
-
-    Parameters
-    ----------
-    result : StudyResult
-        Of one study.
-    reference : Run, optional
-        The technique that the others are compared with. The default is the first one.
-
-    Returns
-    -------
-    str
-        A section for each table.
-
-    Examples
-    --------
-    >>> print(to_markdown(StudyResult((Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3),))).splitlines()[0])
-    ## All subjects
-    """
+    """Write the statistics of the techniques, over all subjects and by family, and comparisons with the reference."""
     parts = []
     for heading, columns, rows in _tables(result, reference):
         lines = [f"## {heading}", "", _row(columns), _row(["---", *["---:"] * (len(columns) - 1)])]
@@ -97,25 +62,7 @@ def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
 
 
 def to_html(result: StudyResult, reference: Run | None = None) -> str:
-    """Write a self-contained page with the curves, the statistics and every result.
-
-    Parameters
-    ----------
-    result : StudyResult
-        Of one study.
-    reference : Run, optional
-        The technique that the others are compared with. The default is the first one.
-
-    Returns
-    -------
-    str
-        It makes no network requests.
-
-    Examples
-    --------
-    >>> to_html(StudyResult((Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3),)))[:15]
-    '<!doctype html>'
-    """
+    """Write a self-contained page with the curves, the statistics and every result."""
     parts = [exam_curves(result.results)]
     for heading, columns, rows in _tables(result, reference):
         parts.append(f"<h2>{escape(heading)}</h2>{_html_table(columns, rows)}")
@@ -172,7 +119,7 @@ def _summary_row(one: Summary) -> list[str]:
     ]
 
 
-def _comparison_row(one: Comparison) -> list[str]:
+def _comparison_row(one: TechniqueComparison) -> list[str]:
     counts = (one.better, one.equal, one.worse)
     ratio, more = one.ratio, one.top_five
     return [

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.discovery import C_LOG
 
 MAX_ENTRIES, MAX_BYTES = 100_000, 4 << 30
@@ -23,31 +23,7 @@ _CURE = "name an archive of the folder .suspectra/recording"
 def unpack(archive: Path, into: Path) -> Path:
     """Unpack the recording in a ZIP file. Recordings of several shards become one.
 
-    Parameters
-    ----------
-    archive : Path
-        The file.
-    into : Path
-        An empty folder.
-
-    Returns
-    -------
-    Path
-        The folder of the recording; it is `into`, or a folder in it.
-
-    Raises
-    ------
-    EvidenceError
-        When it can't be read, contains no recording, or is too large.
-
-    Examples
-    --------
-    >>> with zipfile.ZipFile(folder / "shards.zip", "w") as file:
-    ...     for name in ("shard-1/1.log", "shard-2/1.log", "shard-2/results.xml", "../../escape.txt"):
-    ...         file.writestr(name, name)
-    >>> (folder / "unpacked").mkdir()
-    >>> sorted(path.name for path in unpack(folder / "shards.zip", folder / "unpacked").iterdir())
-    ['1-1.log', '1.log']
+    Raises EvidenceError when it can't be read, contains no recording, or is too large.
     """
     try:
         with zipfile.ZipFile(archive) as file:

@@ -19,31 +19,12 @@ _MAX_LINKS = 40  # links in one path, as in Linux
 class Boundary:
     """The boundary of one workspace.
 
-    Parameters
-    ----------
-    workspace : path
-        The folder that the user chose. Links in its own path are followed.
-
-    Notes
-    -----
     The answers are true at the time of the call only. Somebody who can write to the workspace could replace a file by a
     link afterwards.
-
-    Examples
-    --------
-    >>> (folder / "src").mkdir()
-    >>> (folder / "etc").symlink_to("/etc")
-    >>> boundary = Boundary(folder)
-    >>> boundary.relative("src/cart.py"), boundary.relative("etc/passwd"), boundary.may_look(folder / "etc")
-    ('src/cart.py', None, False)
-    >>> sorted(boundary.existing(["src", "cart.py"]))
-    ['src']
-    >>> boundary.real_workspace == os.path.realpath(folder)
-    True
     """
 
     def __init__(self, workspace: str | os.PathLike[str]):
-        self.workspace = os.path.abspath(workspace)
+        self.workspace = os.path.abspath(workspace)  # the folder that the user chose
 
     @cached_property
     def real_workspace(self) -> str:
@@ -53,42 +34,14 @@ class Boundary:
     def names(self, path: str | os.PathLike[str]) -> bool:
         """Whether a path without ``..`` is in the workspace by its name, wherever its links lead.
 
-        Parameters
-        ----------
-        path : str or os.PathLike[str]
-            Absolute.
-
-        Returns
-        -------
-        bool
-            The file system is not accessed.
-
-        Examples
-        --------
-        >>> boundary = Boundary(folder)
-        >>> boundary.names(folder / "cart.py"), boundary.names("/etc/passwd")
-        (True, False)
+        The file system is not accessed.
         """
         return any(_is_in(os.fspath(path), folder) for folder in (self.workspace, self.real_workspace))
 
     def real(self, path: str | os.PathLike[str]) -> str | None:
         """Resolve the links of a path.
 
-        Parameters
-        ----------
-        path : path
-            Absolute, or relative to the workspace. It need not exist.
-
-        Returns
-        -------
-        str or None
-            Absolute; None if it is outside the workspace, or not a valid file name.
-
-        Examples
-        --------
-        >>> boundary = Boundary(folder)
-        >>> boundary.real("cart.py") == os.path.realpath(folder / "cart.py"), boundary.real("../cart.py")
-        (True, None)
+        Absolute; None if it is outside the workspace, or not a valid file name.
         """
         try:
             return self._follow(os.path.join(self.workspace, path))
@@ -96,51 +49,18 @@ class Boundary:
             return None  # a null byte
 
     def relative(self, path: str | os.PathLike[str]) -> str | None:
-        """Return the real path relative to the workspace; None outside, and for the workspace itself.
-
-        Parameters
-        ----------
-        path : str or os.PathLike[str]
-            Absolute, or relative to the workspace. It need not exist.
-
-        Returns
-        -------
-        str or None
-            With forward slashes, such as ``src/cart.py``.
-        """
+        """Return the real path relative to the workspace; None outside, and for the workspace itself."""
         real = self.real(path)
         if real is None or _is_in(self.real_workspace, real):
             return None
         return Path(os.path.relpath(real, self.real_workspace)).as_posix()
 
     def may_look(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path may be accessed: its links stay inside, or its name is outside because the user named it.
-
-        Parameters
-        ----------
-        path : str or os.PathLike[str]
-            Absolute.
-
-        Returns
-        -------
-        bool
-            False for a name inside the workspace whose links lead outside.
-        """
+        """Whether a path may be accessed: its links stay inside, or its name is outside because the user named it."""
         return not self.names(path) or self.real(path) is not None
 
     def existing(self, paths: Iterable[str]) -> set[str]:
-        """Select the paths that exist inside the workspace; each folder is resolved once.
-
-        Parameters
-        ----------
-        paths : iterable of str
-            Relative to the workspace, with forward slashes.
-
-        Returns
-        -------
-        set of str
-            The selected paths, unchanged.
-        """
+        """Select the paths that exist inside the workspace; each folder is resolved once."""
         every = tuple(paths)
         plain = self._plain_files(every)
         others = ((path, self.real(path)) for path in every if path not in plain)
@@ -149,20 +69,7 @@ class Boundary:
     def below(self, paths: Iterable[str]) -> frozenset[str]:
         """Select the paths that lead into the workspace; each folder is resolved once.
 
-        Parameters
-        ----------
-        paths : iterable of str
-            Relative to the workspace, with forward slashes. They need not exist.
-
-        Returns
-        -------
-        frozenset of str
-            Those for which :meth:`relative` does not return None, unchanged.
-
-        Examples
-        --------
-        >>> sorted(Boundary(folder).below(["cart.py", "src/../cart.py", "../cart.py", "."]))
-        ['cart.py', 'src/../cart.py']
+        Those for which relative does not return None, unchanged.
         """
         every = tuple(paths)
         plain = self._plain_files(every)
@@ -200,22 +107,7 @@ def inside(workspace: Path, path: str | Path) -> str | None:
 
     Symbolic links are resolved first, so a link can't include a file from outside.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    path : str or Path
-        Absolute, or relative to `workspace`. It need not exist.
-
-    Returns
-    -------
-    str or None
-        With forward slashes; also None for the workspace itself.
-
-    Examples
-    --------
-    >>> inside(folder, folder / "src" / ".." / "cart.py"), inside(folder, "../cart.py")
-    ('cart.py', None)
+    With forward slashes; also None for the workspace itself.
     """
     return Boundary(workspace).relative(path)
 
@@ -223,22 +115,7 @@ def inside(workspace: Path, path: str | Path) -> str | None:
 def shown(workspace: Path, path: str | Path) -> str:
     """Return the path for messages: relative if it is inside the workspace.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    path : str or Path
-        Absolute, or relative to `workspace`.
-
-    Returns
-    -------
-    str
-        For messages; not meant to be opened.
-
-    Examples
-    --------
-    >>> shown(folder, folder / "cart.py"), shown(folder, "/etc/passwd")
-    ('cart.py', '/etc/passwd')
+    For messages; not meant to be opened.
     """
     return inside(workspace, path) or str(path)
 

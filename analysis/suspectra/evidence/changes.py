@@ -7,57 +7,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Bools
+from suspectra.base.arrays import Bools
 from suspectra.evidence.evidence import Evidence
 
 _MAX_LISTED = 8  # lines or names in one sentence
 
 
 class ChangedLines(NamedTuple):
-    """Lines of a file that changed and run while modules are imported, outside of what failing tests execute.
+    """Lines of a file that changed and run while modules are imported, outside of what failing tests execute."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace.
-    lines : tuple of int
-        Where the statements begin, ascending.
-
-    Examples
-    --------
-    >>> ChangedLines("cart.py", (3, 7)).lines
-    (3, 7)
-    """
-
-    file: str
-    lines: tuple[int, ...]
+    file: str  # relative to the workspace
+    lines: tuple[int, ...]  # where the statements begin, ascending
 
 
 def changed_at_import(evidence: Evidence, ranked: Bools | None = None) -> tuple[ChangedLines, ...]:
     """What changed in code that runs at import: constants, definitions, what they are made of.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        With what changed since failing tests passed.
-    ranked : ndarray of bool, shape (elements,), optional
-        What a ranking says to have changed: with definitions that failing tests read, which they don't execute.
-
-    Returns
-    -------
-    tuple of ChangedLines
-        By file. Statements that a failing test executes, for which they changed, are in the ranking instead.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> lines = np.array([1, 2], np.int32)
-    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
-    >>> tests, rows = (TestResult("test_all", Verdict.FAILED),), (np.array([1], np.int32),)
-    >>> changed = {"test_all": np.array([0, 1], np.int32)}
-    >>> changed_at_import(Evidence("by hand", tests, (cart,), rows, np.array([0], np.int32), changed=changed))
-    (ChangedLines(file='cart.py', lines=(1,)),)
+    By file. Statements that a failing test executes, for which they changed, are in the ranking instead.
     """
     if not evidence.changed:
         return ()
@@ -82,24 +48,7 @@ def changed_at_import(evidence: Evidence, ranked: Bools | None = None) -> tuple[
 def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
     """What changed outside of what failing tests execute, in sentences.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        With what changed since failing tests passed.
-    ranked : ndarray of bool, shape (elements,), optional
-        What a ranking says to have changed: with definitions that failing tests read, which they don't execute.
-
-    Returns
-    -------
-    tuple of str
-        Foreign names among them; empty where nothing is known to have changed.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.replaced import Replaced
-    >>> nothing = np.zeros(0, np.int32)
-    >>> besides(Evidence("by hand", (), (), (), nothing, replaced=(Replaced("numpy", "1.26.4", "2.1.0"),)))
-    ('Changed besides: numpy 1.26.4 → 2.1.0.',)
+    Foreign names among them; empty where nothing is known to have changed.
     """
     found = []
     imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence, ranked)]

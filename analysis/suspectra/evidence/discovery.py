@@ -8,7 +8,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suspectra.errors import EvidenceError, NoEvidence, Problem, UsageError
+from suspectra.base.errors import EvidenceError, NoEvidence, Problem, UsageError
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
 from suspectra_recorder.log.collection import CollectionError
@@ -16,7 +16,7 @@ from suspectra_recorder.log.frames import SUFFIX, Frame, LogDamage
 from suspectra_recorder.log.reader import LogReader, RecordedTest
 
 if TYPE_CHECKING:
-    from suspectra.evidence.coverage_source import CoverageSource
+    from suspectra.evidence.formats.coverage_source import CoverageSource
 
 RECORDING = Path(".suspectra", "recording")
 RECORDING_C = Path(".suspectra", "recording-c")
@@ -78,7 +78,7 @@ def find_source(
     True
     >>> find_source(folder)
     Traceback (most recent call last):
-    suspectra.errors.NoEvidence: there is no evidence in … Fix: …
+    suspectra.base.errors.NoEvidence: there is no evidence in … Fix: …
     """
     workspace = Path(workspace)
     boundary = Boundary(workspace)
@@ -131,58 +131,30 @@ def foreign_c_source(
 ) -> EvidenceSource:
     """Make a source of C or C++ evidence from other tools.
 
-    Parameters
-    ----------
-    workspace : Path
-        Paths of the evidence are made relative to it.
-    form : str
-        ``gcov`` (raw profiles, or gcov's JSON if the folder has no ``.gcda`` file), ``gcovr``, ``lcov`` or
-        ``cobertura``.
-    location : Path or str
-        The file or folder.
-    outcomes : Path or str, optional
-        How the tests ended; by default ``outcomes.json`` beside the evidence.
-    build : sequence of Path or str
-        Folders outside the workspace from which ``.gcno`` files may be read; for raw profiles.
-    mapping : iterable of str
-        ``THERE=HERE``: a folder on another machine, and the same folder on this one.
+    It has not been read yet.
 
-    Returns
-    -------
-    EvidenceSource
-        It has not been read yet.
-
-    Raises
-    ------
-    UsageError
-        When `mapping` is not of that form.
-
-    Examples
-    --------
-    >>> source = foreign_c_source(folder, "lcov", "all.info", outcomes="results.xml")
-    >>> [os.path.basename(path) for path in source.watched()]
-    ['all.info', 'results.xml']
+    Raises UsageError when `mapping` is not of that form.
     """
     from suspectra.evidence.source_paths import parse_mapping
 
     folders = parse_mapping(mapping)
     if form == "gcov":
         if _holds_profiles(Path(workspace, location)):
-            from suspectra.evidence.gcov_raw import GcovRawSource
+            from suspectra.evidence.c.profiles import GcovRawSource
 
             return GcovRawSource(workspace, location, outcomes=outcomes, build=build, mapping=folders)
-        from suspectra.evidence.gcov_json import GcovJsonSource
+        from suspectra.evidence.formats.gcov_json import GcovJsonSource
 
         return GcovJsonSource(workspace, location, outcomes=outcomes, mapping=folders)
     if form == "gcovr":
-        from suspectra.evidence.gcovr import GcovrSource
+        from suspectra.evidence.formats.gcovr import GcovrSource
 
         return GcovrSource(workspace, location, outcomes=outcomes, mapping=folders)
     if form == "lcov":
-        from suspectra.evidence.lcov import LcovSource
+        from suspectra.evidence.formats.lcov import LcovSource
 
         return LcovSource(workspace, location, outcomes=outcomes, mapping=folders)
-    from suspectra.evidence.cobertura import CoberturaSource
+    from suspectra.evidence.formats.cobertura import CoberturaSource
 
     return CoberturaSource(workspace, location, outcomes=outcomes, mapping=folders)
 
@@ -194,22 +166,7 @@ def _holds_profiles(folder: Path) -> bool:
 def find_junit(workspace: Path) -> Path | None:
     """Find the newest JUnit XML file in the usual places of a workspace.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-
-    Returns
-    -------
-    Path or None
-        None if there is none.
-
-    Examples
-    --------
-    >>> (folder / "reports").mkdir()
-    >>> _ = (folder / "reports" / "results.xml").write_text("<testsuite/>")
-    >>> find_junit(folder).name
-    'results.xml'
+    None if there is none.
     """
     return max((path for path in _reports(Boundary(workspace)) if _is_junit(path)), key=_modified, default=None)
 
@@ -222,13 +179,13 @@ def _recording_source(workspace: Path, folder: Path | None, edges: bool, flow: b
 
 
 def _c_recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
-    from suspectra.evidence.c_recording import CRecordingSource
+    from suspectra.evidence.c.source import CRecordingSource
 
     return CRecordingSource(workspace, folder)
 
 
 def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> CoverageSource:
-    from suspectra.evidence.coverage_source import CoverageSource
+    from suspectra.evidence.formats.coverage_source import CoverageSource
 
     coverage = coverage or Boundary(workspace).real(COVERAGE)
     if junit is None:
@@ -335,19 +292,7 @@ def _modified(path: Path | str | None) -> int:
 def require_no_c(workspace: Path | str) -> None:
     """Refuse to choose tests of a workspace whose newest recording is of C or C++: they may have to be built first.
 
-    Parameters
-    ----------
-    workspace : Path or str
-        The folder.
-
-    Raises
-    ------
-    UsageError
-        When it is.
-
-    Examples
-    --------
-    >>> require_no_c(folder)
+    Raises UsageError when it is.
     """
     try:
         is_c = recorded_by(find_source(Path(workspace))) == "record-c"
@@ -361,40 +306,11 @@ def require_no_c(workspace: Path | str) -> None:
 def recorded_by(source: EvidenceSource | None) -> str:
     """Return the command that made a source's recording, ``record`` or ``record-c``.
 
-    Parameters
-    ----------
-    source : EvidenceSource or None
-        A source from :func:`find_source`.
-
-    Returns
-    -------
-    str
-        Empty for evidence of other tools, and for None.
-
-    Examples
-    --------
-    >>> recorded_by(find_source(folder, recording="old")), recorded_by(None)
-    ('record', '')
+    Empty for evidence of other tools, and for None.
     """
     return getattr(source, "recorded_by", "")
 
 
 def run_again_by(source: EvidenceSource | None) -> tuple[str, ...]:
-    """Return the command that runs the tests of a source's recording again.
-
-    Parameters
-    ----------
-    source : EvidenceSource or None
-        A source from :func:`find_source` that was read.
-
-    Returns
-    -------
-    tuple of str
-        As in the newest run: ``pytest``, or Python with a module or a script. Empty for any other evidence.
-
-    Examples
-    --------
-    >>> run_again_by(find_source(folder, recording="old")), run_again_by(None)
-    ((), ())
-    """
+    """Return the command that runs the tests of a source's recording again."""
     return getattr(source, "command", ())

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
-from suspectra.errors import Problem
+from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.errors import Problem
+from suspectra.base.location import Location
 from suspectra.evidence.replaced import Replaced
-from suspectra.experiment import Experiment
-from suspectra.failure_slice import FailureSlice
-from suspectra.location import Location
-from suspectra.measured_file import MeasuredFile
-from suspectra.observation import Observation
 from suspectra.program import Program
 from suspectra.program.languages import is_c
-from suspectra.reported_paths import ReportedPaths
+from suspectra.runs.experiment import Experiment
+from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.measured_file import MeasuredFile
+from suspectra.runs.observation import Observation
+from suspectra.runs.reported_paths import ReportedPaths
 from suspectra.spectrum import Edges, Elements, Function, Spectrum, chosen
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
@@ -229,7 +229,7 @@ class Evidence:
 
     Examples
     --------
-    >>> from suspectra.measured_file import MeasuredFile
+    >>> from suspectra.runs.measured_file import MeasuredFile
     >>> lines, rows = np.array([1, 2], np.int32), (np.array([0, 1], np.int32), np.array([0], np.int32))
     >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
     >>> tests = TestResult("test_all", Verdict.FAILED), TestResult("test_none", Verdict.PASSED)
@@ -376,7 +376,7 @@ class Evidence:
 
         Examples
         --------
-        >>> from suspectra.measured_file import MeasuredFile
+        >>> from suspectra.runs.measured_file import MeasuredFile
         >>> lines, outside = np.array([1, 2], np.int32), np.array([-1, -1], np.int32)
         >>> cart = MeasuredFile("cart.py", None, lines, lines, outside, ())
         >>> test_cart = MeasuredFile("test_cart.py", None, lines, lines, outside, (), is_test=True)
@@ -446,27 +446,7 @@ def _innermost_candidate(stack: Stack, elements: Elements, candidates: Bools, kn
 
 @lru_cache(maxsize=8)
 def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
-    """Join the elements of all files to one table.
-
-    Parameters
-    ----------
-    files : tuple of MeasuredFile
-        The files, in the order of the columns.
-
-    Returns
-    -------
-    Elements
-        The table. A cache returns the same object for the same files.
-
-    Examples
-    --------
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> lines, outside = np.array([1, 2], np.int32), np.array([-1, -1], np.int32)
-    >>> files = tuple(MeasuredFile(path, None, lines, lines, outside, ()) for path in ("a.py", "b.py"))
-    >>> elements = join_files(files)
-    >>> elements.file.tolist(), elements.line.tolist()
-    ([0, 0, 1, 1], [1, 2, 1, 2])
-    """
+    """Join the elements of all files to one table."""
     sizes = [len(file.line) for file in files]
     functions: list[Function] = []
     offsets = []

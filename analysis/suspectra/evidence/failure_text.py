@@ -73,70 +73,27 @@ Resolve = Callable[[str], tuple[str, bool] | None]
 
 
 class NamedLine(NamedTuple):
-    """A line named in a text.
+    """A line named in a text."""
 
-    Parameters
-    ----------
-    path : str
-        The path as in the text.
-    line : int
-        Counted from 1.
-    function : str
-        Name of the function, empty if it is not given.
-
-    Examples
-    --------
-    >>> NamedLine("/home/ann/shop/cart.py", 12, "total").line
-    12
-    """
-
-    path: str
-    line: int
-    function: str
+    path: str  # the path as in the text
+    line: int  # counted from 1
+    function: str  # name of the function, empty if it is not given
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure described by a text.
+    """A failure described by a text."""
 
-    Parameters
-    ----------
-    raised : tuple of tuple of NamedLine
-        The calls of each exception, outermost first. The exception that ended the test comes last.
-    exception : str
-        The name of its type; empty if it is not given.
-    message : str
-        Its message.
-    assertion : bool
-        Whether an assertion failed.
-
-    Examples
-    --------
-    >>> calls = NamedLine("/usr/lib/python3/json.py", 7, "loads"), NamedLine("/shop/cart.py", 12, "total")
-    >>> failure = Failure((calls,), "KeyError")
-    >>> stack = failure.stack(lambda path: ("cart.py", True) if path == "/shop/cart.py" else None)
-    >>> [str(frame) for frame in stack.frames]
-    ['cart.py:12 in total']
-    """
-
-    raised: tuple[tuple[NamedLine, ...], ...]
-    exception: str = ""
+    raised: tuple[tuple[NamedLine, ...], ...]  # the calls of each exception, outermost first
+    exception: str = ""  # the name of its type; empty if it is not given
     message: str = ""
-    assertion: bool = False
+    assertion: bool = False  # whether an assertion failed
 
     def stack(self, resolve: Resolve) -> Stack:
         """Make the stack of the calls in the workspace.
 
-        Parameters
-        ----------
-        resolve : callable
-            Maps paths to the workspace.
-
-        Returns
-        -------
-        Stack
-            If the exception was not raised in code that may be suspected, but an exception that caused it was, the
-            location of the latter is added as the innermost frame.
+        If the exception was not raised in code that may be suspected, but an exception that caused it was, the location
+        of the latter is added as the innermost frame.
         """
         frames: list[StackFrame] = []
         for number, places in enumerate(reversed(self.raised)):
@@ -153,28 +110,9 @@ class Failure:
 
 
 def python_failure(text: str, message: str = "", kind: str = "") -> Failure | None:
-    r"""Parse a failure in a report of pytest or unittest.
+    """Parse a failure in a report of pytest or unittest.
 
-    Parameters
-    ----------
-    text : str
-        A traceback, as Python prints it or in one of pytest's styles ``long`` and ``short``.
-    message : str, optional
-        The message in the report.
-    kind : str, optional
-        The name of the exception's type, if the report has it.
-
-    Returns
-    -------
-    Failure or None
-        None if the text names no line.
-
-    Examples
-    --------
-    >>> text = '  File "/shop/cart.py", line 12, in total\n    return 1 / 0'
-    >>> failure = python_failure(text, "ZeroDivisionError: division by zero")
-    >>> failure.raised[0][-1].line, failure.exception
-    (12, 'ZeroDivisionError')
+    None if the text names no line.
     """
     raised: list[list[NamedLine]] = [[]]
     named_kind = ""
@@ -198,25 +136,7 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
 def c_failure(text: str, calls: Sequence[NamedLine] = (), kind: str = "") -> Failure | None:
     """Parse a failure in the output of a C or C++ test.
 
-    Parameters
-    ----------
-    text : str
-        The output of sanitizers, ``assert()``, GoogleTest, Catch2, doctest, Unity, cmocka, Check or Boost.Test.
-    calls : sequence of NamedLine, optional
-        The stack of a crash, innermost call first.
-    kind : str, optional
-        The signal that ended the program.
-
-    Returns
-    -------
-    Failure or None
-        None if no line is named.
-
-    Examples
-    --------
-    >>> failure = c_failure("cart: cart.c:12: total: Assertion `sum > 0' failed.")
-    >>> failure.raised[0][0].path, failure.assertion
-    ('cart.c', True)
+    None if no line is named.
     """
     lines = list(_lines(text))
     frames = list(_first_stack(lines))

@@ -17,11 +17,11 @@ from tokenize import TokenError
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.versions import changed_statements
-from suspectra.measured_file import MeasuredFile
 from suspectra.program.languages import is_c, is_python
+from suspectra.runs.measured_file import MeasuredFile
 
 _MANY_LINES = 5_000
 _MAX_LINES = 1_000_000  # a recording may say anything
@@ -33,26 +33,9 @@ _COMMENT = re.compile(rf"#[^\n]*|{_TEXT}", re.S)
 
 
 def changed_lines(path: str, old: bytes | None, new: bytes) -> Ints:
-    r"""Find the lines that changed, and those on both sides of what was deleted.
+    """Find the lines that changed, and those on both sides of what was deleted.
 
-    Parameters
-    ----------
-    path : str
-        Of the source, which tells its language.
-    old, new : bytes
-        The two texts; None for a source that is new.
-
-    Returns
-    -------
-    ndarray of int32, shape (k,)
-        Lines of the new text, ascending and counted from 1. Of Python the first line of each statement.
-
-    Examples
-    --------
-    >>> changed_lines("cart.py", b"a = 1\nb = 2\n", b"a = 1  # one\nb = 3\n").tolist()
-    [2]
-    >>> changed_lines("cart.c", b"a = 1;\nb = 2;\nc = 3;\n", b"a = 1; /* one */\n\nc  = 3;\n").tolist()
-    [1, 3]
+    Of shape (k,). Lines of the new text, ascending and counted from 1. Of Python the first line of each statement.
     """
     if is_python(path):
         try:
@@ -65,38 +48,15 @@ def changed_lines(path: str, old: bytes | None, new: bytes) -> Ints:
 
 @dataclass(frozen=True)
 class SourceLines:
-    r"""The lines of a source that say something, without comments and white space.
+    """The lines of a source that say something, without comments and white space."""
 
-    Parameters
-    ----------
-    lines : tuple of (int, int)
-        The number of each line, from 1, and a digest of its text with 64 bits.
-
-    Examples
-    --------
-    >>> old = SourceLines.from_text("cart.c", b"a = 1;\nb = 2;\nc = 3;\n")
-    >>> new = SourceLines.from_text("cart.c", b"a = 1; /* one */\n\nc  = 4;\n")
-    >>> new.changed_since(old).tolist(), SourceLines.from_bytes(new.to_bytes()) == new
-    ([3], True)
-    """
-
-    lines: tuple[tuple[int, int], ...]
+    lines: tuple[tuple[int, int], ...]  # the number of each line, from 1, and a digest of its text with 64 bits
 
     @classmethod
     def from_text(cls, path: str, text: bytes) -> SourceLines:
         """Those of a text.
 
-        Parameters
-        ----------
-        path : str
-            Of the source, which tells its language.
-        text : bytes
-            The whole source.
-
-        Returns
-        -------
-        SourceLines
-            Without empty lines.
+        Without empty lines.
         """
         lines = _texts(text, _C_COMMENT if is_c(path) else _COMMENT)
         return cls(tuple((number, _digest(line)) for number, line in lines))
@@ -105,20 +65,7 @@ class SourceLines:
     def from_bytes(cls, data: bytes) -> SourceLines:
         """The inverse of :meth:`to_bytes`.
 
-        Parameters
-        ----------
-        data : bytes
-            Not trusted.
-
-        Returns
-        -------
-        SourceLines
-            With any numbers of lines.
-
-        Raises
-        ------
-        ValueError
-            When the data is cut off.
+        Raises ValueError when the data is cut off.
         """
         try:
             return cls(tuple(_LINE.iter_unpack(data)))
@@ -126,55 +73,24 @@ class SourceLines:
             raise ValueError("the digests of its lines are cut off") from None
 
     def to_bytes(self) -> bytes:
-        """Encode the digests.
-
-        Returns
-        -------
-        bytes
-            Twelve for each line.
-        """
+        """Encode the digests."""
         return b"".join(_LINE.pack(*line) for line in self.lines)
 
     def changed_since(self, old: SourceLines) -> Ints:
         """Find the lines that changed, and those on both sides of what was deleted.
 
-        Parameters
-        ----------
-        old : SourceLines
-            Of the older text.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Lines of this text, ascending and counted from 1.
+        Of shape (k,). Lines of this text, ascending and counted from 1.
         """
         return np.array(sorted(set(_changed(old.lines, self.lines))), np.int32)
 
     def lines_in(self, other: SourceLines, last: int) -> Ints | None:
-        r"""Find the lines in another text.
+        """Find the lines in another text.
 
         Lines that occur often, such as ``return 0;``, could be those of another function. They are found where only
         equal lines are between them and an earlier line that both texts have once, or edited ones without a ``}``.
 
-        Parameters
-        ----------
-        other : SourceLines
-            Of the other text.
-        last : int
-            The last line that matters.
-
-        Returns
-        -------
-        ndarray of int32, shape (last + 1,), or None
-            For each line of this text, counted from 1, its line in the other; 0 where it is not found. None if
-            lines of this text have impossible numbers.
-
-        Examples
-        --------
-        >>> old = SourceLines.from_text("cart.c", b"int tax() {\n  return 7;\n}\n")
-        >>> new = SourceLines.from_text("cart.c", b"int toll() {\n  return 9;\n}\nint tax() {\n  return 8;\n}\n")
-        >>> old.lines_in(new, 3).tolist()
-        [0, 4, 0, 6]
+        Of shape (last + 1,). For each line of this text, counted from 1, its line in the other; 0 where it is not
+        found. None if lines of this text have impossible numbers.
         """
         numbers = np.array([number for number, _ in self.lines], np.int64)
         if last > _MAX_LINES or np.any(np.diff(numbers, prepend=0) < 1):
@@ -196,28 +112,9 @@ class SourceLines:
 
 
 def changed_columns(files: Sequence[MeasuredFile], then: Mapping[str, bytes | None], now: Mapping[str, bytes]) -> Row:
-    r"""Find the statements of measured files that differ from an older state of their sources.
+    """Find the statements of measured files that differ from an older state of their sources.
 
-    Parameters
-    ----------
-    files : sequence of MeasuredFile
-        Their order is that of the columns.
-    then : mapping of str to bytes or None
-        The older text of each source that differs, by path; None for one that is new.
-    now : mapping of str to bytes
-        The present texts. One that is not the text that was run is left out.
-
-    Returns
-    -------
-    ndarray of int32, shape (k,)
-        Ascending.
-
-    Examples
-    --------
-    >>> lines = np.array([1, 2], np.int32)
-    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
-    >>> changed_columns([cart], {"cart.py": b"a = 1\nb = 2\n"}, {"cart.py": b"a = 1\nb = 3\n"}).tolist()
-    [1]
+    Of shape (k,).
     """
     columns: list[Ints] = [np.zeros(0, np.int64)]
     start = 0
@@ -236,27 +133,7 @@ def statements_with(lines: Ints, file: MeasuredFile) -> Ints:
     declaration or of a decision that is constant. It stands for the statements around it in its function, unless one of
     these has a line of its own among the lines.
 
-    Parameters
-    ----------
-    lines : ndarray of int, shape (k,)
-        Ascending.
-    file : MeasuredFile
-        Any.
-
-    Returns
-    -------
-    ndarray of int64, shape (m,)
-        Their indices in the file, ascending.
-
-    Examples
-    --------
-    >>> lines = np.array([1, 3], np.int32)
-    >>> cart = MeasuredFile("cart.py", None, lines, lines + 1, np.array([-1, -1], np.int32), ())
-    >>> statements_with(np.array([4]), cart).tolist()
-    [1]
-    >>> tax = MeasuredFile("tax.c", None, lines, lines, np.array([0, 0], np.int32), (("tax", 1, 4),))
-    >>> statements_with(np.array([2]), tax).tolist(), statements_with(np.array([2, 3]), tax).tolist()
-    ([0, 1], [1])
+    Of shape (m,). Their indices in the file, ascending.
     """
     changed = np.searchsorted(lines, file.line) < np.searchsorted(lines, file.end_line, "right")
     found = set(np.flatnonzero(changed).tolist())

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 from suspectra.evidence.boundary import Boundary
 
 TEST_PATTERNS = (
@@ -30,26 +30,7 @@ _MAX_TRIED = 100  # files outside the workspace of which one is looked for insid
 
 
 class SourcePaths:
-    """Maps the paths of compilers and coverage tools to paths of the workspace.
-
-    Parameters
-    ----------
-    workspace : str
-        The folder of the sources. Files outside it are left out.
-    mapping : sequence of (str, str)
-        Pairs of a folder on the machine that built the program and the same folder on this one, which may be relative
-        to the workspace. The longest matching folder is used.
-    test_patterns : sequence of str
-        Patterns of paths with test code.
-
-    Examples
-    --------
-    >>> paths = SourcePaths("/home/ann/prog", [("/build/prog-1.2", ".")])
-    >>> paths.resolve("../src/a.c", "/build/prog-1.2/obj")
-    'src/a.c'
-    >>> print(paths.resolve("/etc/passwd"))
-    None
-    """
+    """Maps the paths of compilers and coverage tools to paths of the workspace."""
 
     def __init__(
         self,
@@ -57,29 +38,18 @@ class SourcePaths:
         mapping: Iterable[tuple[str, str]] = (),
         test_patterns: Sequence[str] = TEST_PATTERNS,
     ):
-        self.workspace = os.path.abspath(workspace)
+        self.workspace = os.path.abspath(workspace)  # the folder of the sources. Files outside it are left out
         pairs = ((_folder(there), os.path.normpath(os.path.join(self.workspace, folder))) for there, folder in mapping)
+        # pairs of a folder on the machine that built the program and the same folder on this one, which may be relative
+        # to the workspace. The longest matching folder is used
         self.mapping = tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
-        self.test_patterns = tuple(test_patterns)
+        self.test_patterns = tuple(test_patterns)  # patterns of paths with test code
         self._boundary = Boundary(self.workspace)
         self._known: dict[tuple[str, str], str | None] = {}
         self._outside: set[str] = set()
 
     def resolve(self, path: str, folder: str = "") -> str | None:
-        """Return the path relative to the workspace, or None for a file outside.
-
-        Parameters
-        ----------
-        path : str
-            The path in the evidence.
-        folder : str
-            The folder of a relative path; the workspace if empty.
-
-        Returns
-        -------
-        str or None
-            With forward slashes.
-        """
+        """Return the path relative to the workspace, or None for a file outside."""
         key = (path, folder)
         if key not in self._known:
             self._known[key] = self._resolve(path, folder)
@@ -88,20 +58,7 @@ class SourcePaths:
     def locate(self, path: str) -> str:
         """Map an absolute path by `mapping`.
 
-        Parameters
-        ----------
-        path : str
-            A path on the machine that built the program.
-
-        Returns
-        -------
-        str
-            The path on this machine; unchanged if no mapping matches.
-
-        Examples
-        --------
-        >>> SourcePaths("/home/ann/prog", [("/build/prog-1.2", ".")]).locate("/build/prog-1.2/src/a.c")
-        '/home/ann/prog/src/a.c'
+        The path on this machine; unchanged if no mapping matches.
         """
         path = posixpath.normpath(path)
         for there, here in self.mapping:
@@ -112,43 +69,12 @@ class SourcePaths:
     def is_test(self, path: str) -> bool:
         """Whether a file of the workspace is test code.
 
-        Parameters
-        ----------
-        path : str
-            In the workspace, with forward slashes.
-
-        Returns
-        -------
-        bool
-            True if one of `test_patterns` matches.
-
-        Examples
-        --------
-        >>> paths = SourcePaths("/home/ann/prog")
-        >>> paths.is_test("tests/test_cart.c"), paths.is_test("src/cart.c")
-        (True, False)
+        True if one of `test_patterns` matches.
         """
         return any(fnmatchcase(path, pattern) for pattern in self.test_patterns)
 
     def problems(self, source: str) -> tuple[Problem, ...]:
-        """Report files that were left out because they are outside the workspace, without system headers.
-
-        Parameters
-        ----------
-        source : str
-            The name of the evidence in messages.
-
-        Returns
-        -------
-        tuple of Problem
-            At most one.
-
-        Examples
-        --------
-        >>> paths = SourcePaths("/home/ann/prog")
-        >>> paths.resolve("/home/ann/library/tax.c") is None, len(paths.problems("all.info"))
-        (True, 1)
-        """
+        """Report files that were left out because they are outside the workspace, without system headers."""
         if not self._outside:
             return ()
         some = ", ".join(sorted(self._outside)[:3])
@@ -181,25 +107,7 @@ class SourcePaths:
 def parse_mapping(options: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Read options of the form ``THERE=HERE``.
 
-    Parameters
-    ----------
-    options : iterable of str
-        The options; THERE is absolute.
-
-    Returns
-    -------
-    tuple of (str, str)
-        The pairs.
-
-    Raises
-    ------
-    UsageError
-        When an option has another form.
-
-    Examples
-    --------
-    >>> parse_mapping(["/build=src"])
-    (('/build', 'src'),)
+    Raises UsageError when an option has another form.
     """
     pairs = []
     for option in options:

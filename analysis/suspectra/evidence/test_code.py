@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from suspectra.measured_file import MeasuredFile
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_recorder.scope import is_test_folder
 
 _NAMES = ("test_*.py", "*_test.py")
@@ -25,17 +25,6 @@ class TestCode:
     Test code is every file with a test of the run, every ``conftest.py``, everything below a folder that contains such
     a file and is called like one of tests, such as ``tests`` or ``unittests``, and files named like test modules next
     to one.
-
-    Parameters
-    ----------
-    test_files : iterable of str
-        The files of the tests of the run, relative to the workspace, forward slashes.
-
-    Examples
-    --------
-    >>> code = TestCode(["tests/unit/test_cart.py"])
-    >>> [path for path in ("tests/helpers.py", "shop/test/client.py", "shop/contest.py") if path in code]
-    ['tests/helpers.py']
     """
 
     __test__ = False  # tells pytest that this is not a test class
@@ -60,26 +49,6 @@ def with_c_tests_marked(files: Sequence[MeasuredFile]) -> tuple[MeasuredFile, ..
 
     If every file would be test code then, the tests are in the program's own files, and nothing is marked. doctest is
     not looked for, since it is made for tests beside the code.
-
-    Parameters
-    ----------
-    files : sequence of MeasuredFile
-        Those of a program, with the names of functions as the linker or the demangler writes them.
-
-    Returns
-    -------
-    tuple of MeasuredFile
-        Files that need no mark are the same objects.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.line_tables import measured_file
-    >>> cart = measured_file("cart.cpp", [2], {"total(int)": (1, 2)}, is_test=False)
-    >>> checks = measured_file("checks.cpp", [4], {"Cart_Sum_Test::TestBody()": (4, 4)}, is_test=False)
-    >>> [file.is_test for file in with_c_tests_marked([cart, checks])]
-    [False, True]
-    >>> [file.is_test for file in with_c_tests_marked([checks])]
-    [False]
     """
     marked = tuple(
         replace(file, is_test=True)

@@ -19,7 +19,7 @@ from fractions import Fraction
 from itertools import islice, permutations
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.literals import CONTAINER_TYPES, as_number, to_text
+from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, as_number, to_text
 
 MAX_POOL = 6
 """Values of a statement that are tried because they were seen there in any run."""
@@ -39,44 +39,16 @@ _DIGITS = 9
 
 
 class Alternate(NamedTuple):
-    """Another value.
+    """Another value."""
 
-    Parameters
-    ----------
-    role : str
-        Why it is tried, such as ``next below``.
-    value : object
-        What `suspectra_recorder.experiments.literals` can write down.
-
-    Examples
-    --------
-    >>> Alternate("next above", 21).value
-    21
-    """
-
-    role: str
-    value: object
+    role: str  # why it is tried, such as `next below`
+    value: object  # what `suspectra_recorder.experiments.values.literals` can write down
 
 
 def published(value: object, seen: Iterable[object]) -> list[Alternate]:
     """The four alternates of value replacement.
 
-    Parameters
-    ----------
-    value : object
-        What was assigned.
-    seen : iterable of object
-        What was assigned by the same statement, at any time.
-
-    Returns
-    -------
-    list of Alternate
-        At most four, each value once; none if values of the kind have no order.
-
-    Examples
-    --------
-    >>> [tuple(alternate) for alternate in published(5, [9, 1, 5, 4, 7])]
-    [('lowest', 1), ('highest', 9), ('next below', 4), ('next above', 7)]
+    At most four, each value once; none if values of the kind have no order.
     """
     kind = _kind(value)
     if kind is None:
@@ -95,33 +67,7 @@ def published(value: object, seen: Iterable[object]) -> list[Alternate]:
 
 
 def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> list[Alternate]:
-    """Further values that may be right.
-
-    Parameters
-    ----------
-    value : object
-        What was assigned.
-    seen : iterable of object
-        What was assigned by the same statement, at any time and in any run.
-    expected : iterable of object
-        The sides of the comparison that made the test fail.
-
-    Returns
-    -------
-    list of Alternate
-        Each value once.
-
-    Examples
-    --------
-    >>> [tuple(alternate) for alternate in pool("a", ["a", "b"], ["c", 3])]
-    [('expected', 'c'), ('seen', 'b'), ('empty', ''), ('None', None)]
-    >>> [tuple(alternate) for alternate in pool(7, [], ["7 m2", "12 m2"])]
-    [('expected', 12), ('None', None)]
-    >>> [tuple(alternate) for alternate in pool("~00n", [], ["/m~00n/", "/m~0n/"])][2]
-    ('expected', '~0n')
-    >>> [tuple(alternate) for alternate in pool(True, [], [])]
-    [('opposite', False), ('None', None)]
-    """
+    """Further values that may be right."""
     expected = list(expected)
     found = [Alternate("expected", one) for one in expected if value is None or _family(one) == _family(value)]
     if type(value) is str:
@@ -160,20 +106,7 @@ def _numbers_in(expected: Iterable[object]) -> Iterator[int | float]:
 def one_more(value: object) -> object:
     """The next number or day.
 
-    Parameters
-    ----------
-    value : object
-        Any value.
-
-    Returns
-    -------
-    object
-        Of the same type; None if there is none, or too large.
-
-    Examples
-    --------
-    >>> one_more(3), one_more(date(2020, 7, 14)), one_more("3"), one_more(True)
-    (4, datetime.date(2020, 7, 15), None, None)
+    Of the same type; None if there is none, or too large.
     """
     try:
         if as_number(value) is None or _is_nan(value):
@@ -187,22 +120,7 @@ def one_more(value: object) -> object:
 def roots(value: object, before: Mapping[str, float], after: Mapping[str, float]) -> list[Alternate]:
     """The numbers that would make the sides of a comparison equal, if its distance changed along a line.
 
-    Parameters
-    ----------
-    value : object
-        A number or day.
-    before, after : mapping of str to float
-        The distances of comparisons with this value, and with `one_more` in its place; the last comparison last.
-
-    Returns
-    -------
-    list of Alternate
-        Each root, and the numbers beside it; the roots of the last comparisons first, `MAX_ROOTS` at most.
-
-    Examples
-    --------
-    >>> [tuple(alternate) for alternate in roots(10, {"a": 6.0, "b": 1.0}, {"a": 4.0, "b": 1.0})]
-    [('root', 13), ('root', 14), ('root', 12)]
+    Each root, and the numbers beside it; the roots of the last comparisons first, `MAX_ROOTS` at most.
     """
     number = as_number(value)
     if number is None or not math.isfinite(number):

@@ -9,117 +9,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.experiment import Outcome
-from suspectra_recorder.experiments.exchange import Findings, RunAnswer
+from suspectra.base.arrays import Ints
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.exchange import Findings, MachineRunAnswer
 
 
 class DecisionSite(NamedTuple):
-    """A decision of the program.
+    """A decision of the program."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace.
-    number : int
-        Which decision of the file, from 0.
-    kind : str
-        ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or ``case``.
-    line, column, end_line : int
-        Lines from 1, both included; the column in bytes from 0.
-    guard : int
-        With which outcomes an arm of its ``if`` ends, or can end, by raising: 1 for false, 2 for true, 3 for both.
-    end_column : int, optional
-        Where it ends in its last line, in bytes from 0; not included.
-
-    Examples
-    --------
-    >>> DecisionSite("cart.py", number=0, kind="if", line=2, column=4, end_line=2, guard=0).kind
-    'if'
-    """
-
-    file: str
-    number: int
-    kind: str
-    line: int
-    column: int
-    end_line: int
+    file: str  # relative to the workspace
+    number: int  # which decision of the file, from 0
+    kind: str  # `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
+    line: int  # lines from 1, both included; the column in bytes from 0
+    column: int  # lines from 1, both included; the column in bytes from 0
+    end_line: int  # lines from 1, both included; the column in bytes from 0
+    # with which outcomes an arm of its `if` ends, or can end, by raising: 1 for false, 2 for true, 3 for both
     guard: int
-    end_column: int = 0
+    end_column: int = 0  # where it ends in its last line, in bytes from 0; not included
 
 
-class Answer(NamedTuple):
-    """How an altered run ended.
+class AlteredRunAnswer(NamedTuple):
+    """How an altered run ended."""
 
-    Parameters
-    ----------
-    outcome : Outcome
-        Whether it passed, and if not, why.
-    seconds : float
-        How long the test took.
-    exception : str
-        The type of the exception that ended it, empty for none.
-    message : str
-        A digest of what the exception says, empty for none.
-    noted : Findings
-        What the kind of the run adds.
-
-    Examples
-    --------
-    >>> Answer(Outcome.TIMEOUT, 10.0, "").outcome.repairs
-    False
-    """
-
-    outcome: Outcome
-    seconds: float
-    exception: str
-    message: str = ""
-    noted: Findings = Findings()
+    outcome: ExperimentOutcome  # whether it passed, and if not, why
+    seconds: float  # how long the test took
+    exception: str  # the type of the exception that ended it, empty for none
+    message: str = ""  # a digest of what the exception says, empty for none
+    noted: Findings = Findings()  # what the kind of the run adds
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """An unaltered run, with its decisions in order.
+    """An unaltered run, with its decisions in order."""
 
-    Parameters
-    ----------
-    answer : Answer
-        How it ended.
-    places : tuple of DecisionSite
-        The decisions of all sources that were loaded, in the order of their names.
-    decisions : ndarray of int64, shape (k,)
-        For each decision twice its index in `places`, and 1 more where it came out true.
-    sources : mapping of str to str
-        The digest of each file of the workspace that was loaded.
-    threads : ndarray of int64, shape (k,), optional
-        The number of the thread that made each decision; of length 0 for one thread.
-
-    Examples
-    --------
-    >>> def run(*decisions, threads=()):
-    ...     sites = [("cart.py", 0, [("if", 2, 4, 2, 8, False), ("while", 5, 4, 5, 9, False)])]
-    ...     ended = {"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "decision_threads": threads}
-    ...     return Trace.from_answer({**ended, "decisions": list(decisions), "sites": sites})
-    >>> first = run(1, 2, 2)  # the first decision came out true, then twice the second one false
-    >>> first.end, [place.kind for place in first.places]
-    ('failed KeyError', ['if', 'while'])
-    >>> first.difference(run(1, 3, 2))
-    'decision 2: cart.py:5 came out false, then cart.py:5 came out true'
-    >>> first.difference(first), first.files_unlike(run(1, 3, 2))
-    ('', frozenset({'cart.py'}))
-    >>> first.outcomes
-    {0: {1}, 1: {0}}
-
-    Whichever of two threads comes first, they do the same:
-
-    >>> run(1, 2, 2, threads=[0, 1, 1]).difference(run(2, 1, 2, threads=[0, 1, 0]))
-    ''
-    """
-
-    answer: Answer
-    places: tuple[DecisionSite, ...]
-    decisions: Ints
-    sources: Mapping[str, str]
+    answer: AlteredRunAnswer  # how it ended
+    places: tuple[DecisionSite, ...]  # the decisions of all sources that were loaded, in the order of their names
+    decisions: Ints  # for each decision twice its index in `places`, and 1 more where it came out true; shape (k,)
+    sources: Mapping[str, str]  # the digest of each file of the workspace that was loaded
+    # the number of the thread that made each decision; of length 0 for one thread; shape (k,)
     threads: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @cached_property
@@ -131,18 +58,10 @@ class Trace:
         return found
 
     @classmethod
-    def from_answer(cls, answer: RunAnswer) -> Trace:
+    def from_answer(cls, answer: MachineRunAnswer) -> Trace:
         """What a machine answered to a job like `TRACE`.
 
-        Parameters
-        ----------
-        answer : RunAnswer
-            What it answered.
-
-        Returns
-        -------
-        Trace
-            Comparable with other runs, in whatever order they loaded the sources.
+        Comparable with other runs, in whatever order they loaded the sources.
         """
         places: list[DecisionSite] = []
         moved = np.zeros(1, np.int64)
@@ -161,18 +80,7 @@ class Trace:
         return cls(answer_of(rest), tuple(places), decisions, answer.get("sources", {}), threads)
 
     def difference(self, other: Trace) -> str:
-        """The first decision in which another run differs, in words; empty where there is none.
-
-        Parameters
-        ----------
-        other : Trace
-            Of the same test.
-
-        Returns
-        -------
-        str
-            Such as ``decision 3: cart.py:8 came out true, then false``.
-        """
+        """The first decision in which another run differs, in words; empty where there is none."""
         ours, theirs = self.decisions, other.decisions
         shared = min(len(ours), len(theirs))
         differing = np.flatnonzero(ours[:shared] != theirs[:shared])
@@ -192,15 +100,7 @@ class Trace:
     def files_unlike(self, other: Trace) -> frozenset[str]:
         """The files whose decisions are different in another run of the same test.
 
-        Parameters
-        ----------
-        other : Trace
-            May have loaded other files too.
-
-        Returns
-        -------
-        frozenset of str
-            Where the n-th time of a decision in one run need not be the n-th time in the other.
+        Where the n-th time of a decision in one run need not be the n-th time in the other.
         """
         ours, theirs = self._by_file(), other._by_file()
         return frozenset(file for file in {*ours, *theirs} if ours.get(file) != theirs.get(file))
@@ -236,32 +136,14 @@ class Trace:
         return f"{self.answer.outcome.value} {self.answer.exception}".strip()
 
 
-def answer_of(answer: RunAnswer) -> Answer:
-    """How a run ended.
-
-    Parameters
-    ----------
-    answer : RunAnswer
-        What a machine answered.
-
-    Returns
-    -------
-    Answer
-        What pytest calls an error is a failure.
-
-    Examples
-    --------
-    >>> answer_of({"outcome": "error", "exception": "KeyError", "seconds": 0.1}).outcome.value
-    'failed'
-    >>> answer_of({"outcome": "failed", "exception": "KeyError", "seconds": 0.1, "reached": 0}).outcome.value
-    'not reached'
-    """
+def answer_of(answer: MachineRunAnswer) -> AlteredRunAnswer:
+    """How a run ended."""
     outcome = answer["outcome"]
     if not answer.get("reached", 1) and outcome != "passed":
         outcome = "not reached"
     known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
-    return Answer(
-        Outcome(known.get(outcome, outcome)),
+    return AlteredRunAnswer(
+        ExperimentOutcome(known.get(outcome, outcome)),
         float(answer["seconds"]),
         str(answer["exception"]),
         str(answer.get("message", "")),

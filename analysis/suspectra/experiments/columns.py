@@ -6,25 +6,12 @@ from base64 import b64decode
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 
 
 def read_column(text: str) -> Ints:
     """Read a column of numbers.
 
-    Parameters
-    ----------
-    text : str
-        As `suspectra_recorder.experiments.columns.column_text` writes it.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The numbers.
-
-    Examples
-    --------
-    >>> read_column("AQAAAAIAAAA=").tolist()
-    [1, 2]
+    Of shape (n,).
     """
     return np.frombuffer(b64decode(text), np.int32).astype(np.int64)

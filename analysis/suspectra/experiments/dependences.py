@@ -11,22 +11,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, overload
 
-from suspectra.cancellation import check
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import Outcome
+from suspectra.base.cancellation import check
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.answers import answer_of
 from suspectra.experiments.runs import Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES, NAMES
-from suspectra_recorder.experiments.exchange import Job, RunAnswer, SourceTable, TracedRun
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
+from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES, NAMES
 
 if TYPE_CHECKING:
-    from suspectra.arrays import Bools, Ints
+    from suspectra.base.arrays import Bools, Ints
     from suspectra.dependences.flows import Names
     from suspectra.dependences.graph import DependenceGraph
-    from suspectra.dependences.located import SourceOf
-    from suspectra.dependences.trace import DependenceTrace, Site
+    from suspectra.dependences.node_places import SourceOf
+    from suspectra.dependences.trace import DependenceTrace, TraceSite
 
 KIND = "dependences"
 """The kind of job; a machine that is made for it can do no other."""
@@ -44,60 +44,19 @@ def trace_dependences(
     runs: Runs,
     test: str,
     only: Collection[tuple[str, int]] | None = None,
-    suspects: Collection[tuple[str, int]] = (),
+    suspects: Collection[tuple[str, int]] = (),  # those to which the trace is limited if a whole one would be too long
     seconds: float = TRACED_S,
     most: int = MAX_NODES,
     recorded: Mapping[str, str | None] = MappingProxyType({}),
     exception: str = "",
 ) -> DependenceTrace:
-    r"""Trace the dependences of a failing test.
+    """Trace the dependences of a failing test.
 
-    Parameters
-    ----------
-    runs : Runs
-        A machine that was made for the kind `KIND`.
-    test : str
-        Its name.
-    only : collection of (str, int), optional
-        Files and lines whose functions are traced, besides test code; all unless given.
-    suspects : collection of (str, int)
-        Those to which the trace is limited if a whole one would be too long.
-    seconds : float
-        How long the test may take.
-    most : int
-        How many nodes the trace may have.
-    recorded : mapping of str to str, optional
-        The digests that sources had when the test was recorded, by path. With others the lines would not be those of
-        the recording, so the test is not traced.
-    exception : str, optional
-        The type of the exception with which it failed when it was recorded; empty if that is not known.
-
-    Returns
-    -------
-    DependenceTrace
-        With all dependences.
-
-    Raises
-    ------
-    EvidenceError
-        When there is nothing to trace, or when a source has changed, with cause and cure.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra.experiments.machine import Machine
-    >>> _ = (folder / "cart.py").write_text("def total(prices):\n    found = sum(prices)\n    return found\n")
-    >>> test = "from cart import total\n\ndef test_total():\n    assert total([20]) == 21\n"
-    >>> _ = (folder / "test_cart.py").write_text(test)
-    >>> command, name = [sys.executable, "-m", "pytest"], "test_cart.py::test_total"
-    >>> with Machine(command, folder, "test_cart.py", [name], (KIND,)) as machine:
-    ...     trace = trace_dependences(machine, name)
-    >>> [(trace.sites[site].line, text) for site, text in zip(trace.graph.site, trace.value) if text == "20"]
-    [(2, '20'), (2, '20'), (3, '20')]
+    Raises EvidenceError when there is nothing to trace, or when a source has changed, with cause and cure.
     """
     _require_recorded(runs.sources, recorded)
     plain = answer_of(_ask(runs, test, {"kind": "plain"}, seconds))
-    if plain.outcome is not Outcome.FAILED:
+    if plain.outcome is not ExperimentOutcome.FAILED:
         raise unusable(test, plain.outcome, seconds=seconds)
     if plain.exception in _COMPARED:
         cause = f"{test} fails where a doctest compares what an example printed, which can't be traced"
@@ -142,18 +101,18 @@ def _source_of(workspace: Path) -> SourceOf:
     return source_of
 
 
-def _ask(runs: Runs, test: str, job: Job, seconds: float) -> RunAnswer:
+def _ask(runs: Runs, test: str, job: RunRequest, seconds: float) -> MachineRunAnswer:
     (answer,) = runs.ask(test, [job], steps=MAX_DECISIONS, seconds=seconds)
     return answer
 
 
 def _traced(
     runs: Runs, test: str, only: Collection[tuple[str, int]] | None, seconds: float, most: int
-) -> tuple[RunAnswer, dict[str, Ints]]:
+) -> tuple[MachineRunAnswer, dict[str, Ints]]:
     handle, path = tempfile.mkstemp(prefix="suspectra-trace-")
     os.close(handle)
     try:
-        job: Job = {"kind": KIND, "columns": path, "most": most}
+        job: RunRequest = {"kind": KIND, "columns": path, "most": most}
         if only is not None:
             job["only"] = sorted(only)
         return _ask(runs, test, job, seconds), _read_columns(Path(path))
@@ -161,7 +120,7 @@ def _traced(
         os.unlink(path)
 
 
-def _too_long(answer: RunAnswer, most: int) -> str:
+def _too_long(answer: MachineRunAnswer, most: int) -> str:
     """Why a trace is not whole; empty if it is."""
     if answer["outcome"] == "timeout":
         return "the run takes too long"
@@ -177,15 +136,7 @@ def _error(cause: str, cure: str) -> EvidenceError:
 def _read_columns(path: Path) -> dict[str, Ints]:
     """Read the columns that a traced process wrote.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    dict of str to ndarray of int32, shape (k,) or (k, columns)
-        By the names of the columns; ``outcome`` is int8.
+    Of shape (k,).
     """
     import numpy as np
 
@@ -225,63 +176,17 @@ class _Texts(Sequence[str]):
 
 
 def trace_of(
-    test: str, answer: TracedRun, columns: Mapping[str, Ints], source_of: SourceOf, notices: Sequence[str] = ()
+    test: str, answer: TracedRunAnswer, columns: Mapping[str, Ints], source_of: SourceOf, notices: Sequence[str] = ()
 ) -> DependenceTrace:
-    r"""What was traced.
+    """What was traced.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    answer : TracedRun
-        What the machine answered.
-    columns : mapping of str to ndarray of int32, shape (k,) or (k, columns)
-        As `_read_columns` gives them.
-    source_of : callable
-        Given a path, returns the source as it was run, or None.
-    notices : sequence of str
-        Sentences about what is left out.
-
-    Returns
-    -------
-    DependenceTrace
-        With all dependences.
-
-    Raises
-    ------
-    EvidenceError
-        When there is nothing between the test and its failure.
-
-    Examples
-    --------
-    A run in this process, of a function that a machine would have called for a test:
-
-    >>> import numpy as np
-    >>> from suspectra_recorder.experiments.dependences.tracer import Tracer
-    >>> from suspectra_recorder.experiments.loading import ExperimentHook
-    >>> from suspectra_recorder.scope import Scope
-    >>> source, space = b"def total(price):\n    vat = 20\n    return price + vat\n", {}
-    >>> tracer = Tracer(lambda path: False)
-    >>> exec(ExperimentHook(Scope(str(folder)), [tracer]).code(str(folder / "cart.py"), "cart.py", source), space)
-    >>> state = tracer.start(0)
-    >>> _ = space["total"](100)
-    >>> tracer.stop()
-    >>> columns = {name: np.array(part, np.int32) for name, part in state.columns.parts.items()}
-    >>> for name, width in _WIDTHS.items():
-    ...     columns[name] = columns[name].reshape(-1, width)
-    >>> answer = {"sources": [one.table for one in tracer.sources], "texts": state.columns.texts, "failure": 2}
-    >>> answer.update(phase="call", threads=0, processes=[], imported=0, left_out_imports=False)
-    >>> trace = trace_of("test_total", answer, columns, {"cart.py": source}.get)
-    >>> [trace.sites[site].line for site in trace.graph.site], list(trace.value)
-    ([1, 2, 3], ['', '20', '120'])
-    >>> trace.graph.sources_of(2).tolist()
-    [0, 1]
+    Raises EvidenceError when there is nothing between the test and its failure.
     """
     import numpy as np
 
     from suspectra.dependences.failure_message import without_message
-    from suspectra.dependences.imported import needed
-    from suspectra.dependences.located import with_control
+    from suspectra.dependences.import_time import needed
+    from suspectra.dependences.node_places import with_control
     from suspectra.dependences.trace import DependenceTrace
 
     tables = _Tables.from_sources(answer["sources"])
@@ -316,29 +221,21 @@ def trace_of(
 
 @dataclass(frozen=True, eq=False)
 class _Tables:
-    """The places of a run, and what they read and bind.
+    """The places of a run, and what they read and bind."""
 
-    Parameters
-    ----------
-    sites : tuple of Site
-    names : Names
-    is_test, decides : ndarray of bool, shape (sites,)
-        Which are in test code; and which are decisions, or where functions begin.
-    """
-
-    sites: tuple[Site, ...]
+    sites: tuple[TraceSite, ...]
     names: Names
-    is_test: Bools
-    decides: Bools
+    is_test: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
+    decides: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
 
     @classmethod
     def from_sources(cls, sources: Sequence[SourceTable]) -> _Tables:
         import numpy as np
 
         from suspectra.dependences.flows import Names
-        from suspectra.dependences.trace import Site
+        from suspectra.dependences.trace import TraceSite
 
-        sites: list[Site] = []
+        sites: list[TraceSite] = []
         frame: list[int] = []
         uses: list[list[int]] = []
         defines: list[list[int]] = []
@@ -353,7 +250,7 @@ class _Tables:
             is_global += [frames.get(one, one) == module for one in source["scopes"]]
             is_test += [source["test"]] * len(source["sites"])
             for line, end_line, column, kind, number, frame_number, reads, binds in source["sites"]:
-                sites.append(Site(source["path"], line, end_line, column, kind, number))
+                sites.append(TraceSite(source["path"], line, end_line, column, kind, number))
                 frame.append(frame_number)
                 uses.append([first + one for one in reads])
                 defines.append([first + one for one in binds])
@@ -385,7 +282,7 @@ def _flow_graph(names: Names, columns: Mapping[str, Ints], imported: int) -> Dep
     return DependenceGraph(site, instance, start, source, np.zeros(len(source), np.int8))
 
 
-def _renumbered(answer: TracedRun, columns: Mapping[str, Ints]) -> dict[str, Ints]:
+def _renumbered(answer: TracedRunAnswer, columns: Mapping[str, Ints]) -> dict[str, Ints]:
     """The columns with the sites of those sources alone that have nodes."""
     import numpy as np
 
@@ -428,7 +325,7 @@ def _instances(site: Ints) -> Ints:
     return instance
 
 
-def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
+def _require_code(test: str, answer: TracedRunAnswer, any_code: bool) -> None:
     where = " in its set-up" if answer["phase"] == "setup" else ""
     if answer["failure"] < 0:
         raise _error(
@@ -442,7 +339,7 @@ def _require_code(test: str, answer: TracedRun, any_code: bool) -> None:
         )
 
 
-def _left_out(answer: TracedRun) -> list[str]:
+def _left_out(answer: TracedRunAnswer) -> list[str]:
     found = []
     if answer["phase"] in ("setup", "teardown"):
         found.append(f"The test fails in its {'set-up' if answer['phase'] == 'setup' else 'teardown'}.")

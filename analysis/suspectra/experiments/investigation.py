@@ -14,17 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.experiments import read_experiments
-from suspectra.experiment import COMBINATION, KINDS, Experiment
-from suspectra.experiments.deadline import TimeIsUp
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.location import Location
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
-from suspectra.experiments.schedule import Schedule, Stream
-from suspectra.experiments.streams import RUNS, STREAMS, At, Setting
+from suspectra.experiments.schedule import ExperimentSchedule, Stream
+from suspectra.experiments.streams import RUNS, STREAMS, At, StreamSetting
 from suspectra.experiments.system_use import system_use
-from suspectra.location import Location
+from suspectra.runs.experiment import COMBINATION, KINDS, Experiment
 from suspectra.spectrum import Spectrum
 
 HARMLESS = frozenset({"switch"})
@@ -38,98 +38,31 @@ MOMENT_S = 0.5
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far an investigation is.
+class InquiryProgress:
+    """How far an investigation is."""
 
-    Parameters
-    ----------
-    test : str
-        Which test is being run.
-    number, total : int
-        Which one of how many that is, from 1.
-    runs : int
-        How many altered runs there were.
-    share : float
-        Of the time, how much is gone: from 0 to 1.
-
-    Examples
-    --------
-    >>> progress = Progress("test_cart.py::test_total", number=1, total=3, runs=40, share=0.25)
-    >>> f"{progress.runs} runs, {progress.share:.0%} of the time"
-    '40 runs, 25% of the time'
-    """
-
-    test: str
-    number: int
-    total: int
-    runs: int
-    share: float
+    test: str  # which test is being run
+    number: int  # which one of how many that is, from 1
+    total: int  # which one of how many that is, from 1
+    runs: int  # how many altered runs there were
+    share: float  # of the time, how much is gone: from 0 to 1
 
 
-class Suspects(ABC):
-    """Says where experiments are worth most.
+class SuspicionSource(ABC):
+    """Says where experiments are worth most."""
 
-    Attributes
-    ----------
-    groups : sequence of sequence of str
-        The names of the failing tests of each failure group.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Elements
-    >>> class OneFile(Suspects):
-    ...     groups, digests = [["test_total"]], {}
-    ...     def at(self, group, file, line):
-    ...         return 1 / line
-    ...     def spectrum(self, group):
-    ...         line = np.array([2, 3, 4], np.int32)
-    ...         elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
-    ...         tests = ["test_total", "test_empty"]
-    ...         return Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], [True, False], tests=tests, elements=elements)
-    ...     def read(self, file):
-    ...         return None
-    ...     def update(self, made):
-    ...         pass
-    >>> suspects = OneFile()
-    >>> suspects.group_of("test_total"), suspects.most_suspicious("test_total")
-    (0, [('cart.py', 2), ('cart.py', 3)])
-    """
-
-    groups: Sequence[Sequence[str]]
+    groups: Sequence[Sequence[str]]  # the names of the failing tests of each failure group
 
     @abstractmethod
     def at(self, group: int, file: str, line: int) -> float:
         """How suspicious a statement is for a group.
 
-        Parameters
-        ----------
-        group : int
-            An index into `groups`.
-        file : str
-            Relative to the workspace, with forward slashes.
-        line : int
-            Any line of the statement.
-
-        Returns
-        -------
-        float
-            Only the relation to others has a meaning; 0 where no experiment is to be made.
+        Only the relation to others has a meaning; 0 where no experiment is to be made.
         """
 
     @abstractmethod
     def spectrum(self, group: int) -> Spectrum:
-        """What the tests of a group, and all passing tests, execute.
-
-        Parameters
-        ----------
-        group : int
-            An index into `groups`.
-
-        Returns
-        -------
-        Spectrum
-            Not changed by results.
-        """
+        """What the tests of a group, and all passing tests, execute."""
 
     @property
     @abstractmethod
@@ -139,15 +72,7 @@ class Suspects(ABC):
     def most_suspicious(self, test: str) -> list[tuple[str, int]]:
         """The statements whose functions are traced if the whole run of a test is too long.
 
-        Parameters
-        ----------
-        test : str
-            A failing test.
-
-        Returns
-        -------
-        list of (str, int)
-            File and line, the most suspicious first, for the failure group of the test.
+        File and line, the most suspicious first, for the failure group of the test.
         """
         group = self.group_of(test)
         spectrum = self.spectrum(group)
@@ -159,15 +84,7 @@ class Suspects(ABC):
     def group_of(self, test: str) -> int:
         """The failure group that a failing test is in.
 
-        Parameters
-        ----------
-        test : str
-            Its name.
-
-        Returns
-        -------
-        int
-            An index into `groups`; the first one for a test that is in none.
+        An index into `groups`; the first one for a test that is in none.
         """
         return next((number for number, tests in enumerate(self.groups) if test in tests), 0)
 
@@ -175,114 +92,41 @@ class Suspects(ABC):
     def read(self, file: str) -> bytes | None:
         """The source of a file.
 
-        Parameters
-        ----------
-        file : str
-            Relative to the workspace, with forward slashes.
-
-        Returns
-        -------
-        bytes or None
-            None if it can't be read.
+        None if it can't be read.
         """
 
     @abstractmethod
     def update(self, made: Sequence[Experiment]) -> None:
-        """Take results into account.
-
-        Parameters
-        ----------
-        made : sequence of Experiment
-            All there are by now.
-        """
+        """Take results into account."""
 
 
 @dataclass
-class Investigation:
-    r"""Experiments with failing tests of a workspace, within some time; what is found goes into the log at once.
+class ExperimentInquiry:
+    """Experiments with failing tests of a workspace, within some time; what is found goes into the log at once."""
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    tests : sequence of FailingTest
-        In the order in which they are investigated.
-    suspects : Suspects
-        Where experiments are worth most.
-    seconds : float
-        For all of them.
-    notify : callable
-        Called with the progress before each experiment.
-    kinds : sequence of str
-        The kinds of experiments, in the order in which they begin.
-    at : Location, optional
-        The statement to alter; any unless given.
-    values_logged : bool
-        Whether experiments may contain values of the program; otherwise they say only why a value was tried.
-    safety : Safety
-        What experiments may do.
-    forks : bool
-        Whether runs with a switched decision are forks of the unaltered run; they share its open files.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether everything was tried with every test.
-    problems : list of Problem
-        What kept tests from being investigated, and what is different from a run by pytest itself.
-
-    Examples
-    --------
-    The test passes if the decision of line 2 comes out the other way:
-
-    >>> import sys
-    >>> from types import SimpleNamespace
-    >>> from suspectra.spectrum import Elements
-    >>> source = "def total(prices, free):\n    if free:\n        return 0\n    return sum(prices)\n"
-    >>> _ = (folder / "cart.py").write_text(source)
-    >>> source = "from cart import total\n\ndef test_total():\n    assert total([20], True) == 20\n"
-    >>> _ = (folder / "test_cart.py").write_text(source)
-    >>> test, line = FailingTest("test_cart.py::test_total", "test_cart.py"), np.array([2, 3, 4], np.int32)
-    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0]], [True], tests=[test.name], elements=elements)
-    >>> suspects = SimpleNamespace(groups=[[test.name]], at=lambda *place: 1.0, spectrum=lambda group: spectrum)
-    >>> vars(suspects).update(update=lambda made: None, read=lambda file: None)
-    >>> command = [sys.executable, "-m", "pytest"]
-    >>> investigation = Investigation(folder, command, [test], suspects, seconds=60, kinds=("switch",))
-    >>> [(made.line, made.action, made.outcome.value) for made in investigation.experiments()]
-    [(2, 'false', 'passed')]
-    >>> investigation.complete
-    True
-    """
-
-    workspace: Path
-    command: Sequence[str]
-    tests: Sequence[FailingTest]
-    suspects: Suspects
-    seconds: float
-    notify: Callable[[Progress], object] = lambda progress: None
-    kinds: Sequence[str] = KINDS[COMBINATION]
-    at: Location | None = None
+    workspace: Path  # the folder
+    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    tests: Sequence[FailingTest]  # in the order in which they are investigated
+    suspects: SuspicionSource  # where experiments are worth most
+    seconds: float  # for all of them
+    notify: Callable[[InquiryProgress], object] = lambda progress: (
+        None
+    )  # called with the progress before each experiment
+    kinds: Sequence[str] = KINDS[COMBINATION]  # the kinds of experiments, in the order in which they begin
+    at: Location | None = None  # the statement to alter; any unless given
+    # whether experiments may contain values of the program; otherwise they say only why a value was tried
     values_logged: bool = True
-    safety: Safety = field(default_factory=Safety)
+    safety: Safety = field(default_factory=Safety)  # what experiments may do
+    # whether runs with a switched decision are forks of the unaltered run; they share its open files
     forks: bool = False
-    complete: bool = field(default=False, init=False)
+    complete: bool = field(default=False, init=False)  # whether everything was tried with every test
+    # what kept tests from being investigated, and what is different from a run by pytest itself
     problems: list[Problem] = field(default_factory=list, init=False)
 
     def experiments(self) -> Generator[Experiment]:
         """Make the experiments that are not in the log yet.
 
-        Yields
-        ------
-        Experiment
-            As each is made. Close the generator to stop early.
-
-        Raises
-        ------
-        EvidenceError
-            When the log can't be written.
+        Raises EvidenceError when the log can't be written.
         """
         self.workspace = Path(os.path.realpath(self.workspace))
         began = time.monotonic()
@@ -301,7 +145,7 @@ class Investigation:
                     made.append(experiment)
                     runs += 1
                     share = min((time.monotonic() - began) / self.seconds, 1.0)
-                    self.notify(Progress(stream.test, number_of[stream.test], len(self.tests), runs, share))
+                    self.notify(InquiryProgress(stream.test, number_of[stream.test], len(self.tests), runs, share))
                     yield experiment
             self.complete = underway.exhausted and time.monotonic() < end
             if not runs and underway.schedule.next() is not None:
@@ -318,21 +162,9 @@ def _too_slow(took: float) -> Problem:
 
 
 class _Underway:
-    """What is open while an investigation lasts.
+    """What is open while an investigation lasts."""
 
-    Parameters
-    ----------
-    investigation : Investigation
-        What to do.
-    folder : Path
-        Where tests run: the workspace or a copy.
-    made : list of Experiment
-        All experiments there are; it grows from outside.
-    end : float
-        When to stop, as ``time.monotonic`` has it.
-    """
-
-    def __init__(self, investigation: Investigation, folder: Path, made: list[Experiment], end: float):
+    def __init__(self, investigation: ExperimentInquiry, folder: Path, made: list[Experiment], end: float):
         self._investigation, self._made, self._end = investigation, made, end
         self._suspects = investigation.suspects
         self._group_of = {test: number for number, tests in enumerate(self._suspects.groups) for test in tests}
@@ -354,7 +186,7 @@ class _Underway:
         self._uses: dict[str, str] = {}  # by file, what of the system it uses
         self._failed = False
         self._open: dict[Stream, Iterator[Experiment]] = {}
-        self.schedule = Schedule(self._streams())
+        self.schedule = ExperimentSchedule(self._streams())
 
     @property
     def notices(self) -> Sequence[Problem]:
@@ -371,18 +203,7 @@ class _Underway:
         return not self._failed and self.schedule.next() is None
 
     def moment(self, stream: Stream) -> Iterator[Experiment]:
-        """Continue a stream for a moment.
-
-        Parameters
-        ----------
-        stream : Stream
-            One of those that are not exhausted.
-
-        Yields
-        ------
-        Experiment
-            As each is made.
-        """
+        """Continue a stream for a moment."""
         opening = time.monotonic()
         places: list[tuple[str, int]] = []
         try:
@@ -411,18 +232,7 @@ class _Underway:
         self.schedule.took(stream, time.monotonic() - began, places, lambda place: at(*place))
 
     def sources(self, test: str) -> Mapping[str, str]:
-        """The digests of what a test loads.
-
-        Parameters
-        ----------
-        test : str
-            One that was run.
-
-        Returns
-        -------
-        mapping of str to str
-            By path.
-        """
+        """The digests of what a test loads."""
         return self._tests[test].trace.sources
 
     def close(self) -> None:
@@ -480,9 +290,9 @@ class _Underway:
             self._open[stream] = STREAMS[stream.kind](test, self._setting(stream))
         return self._open[stream]
 
-    def _setting(self, stream: Stream) -> Setting:
+    def _setting(self, stream: Stream) -> StreamSetting:
         group, at = stream.group, self._at(stream.group)
-        return Setting(
+        return StreamSetting(
             at if self._investigation.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
             self._end,
             self._known,

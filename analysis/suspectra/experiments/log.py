@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.experiments import FOLDER, NAME
-from suspectra.evidence.logged_sources import MAX_LOG
-from suspectra.experiment import Experiment
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.logs.experiments import FOLDER, NAME
+from suspectra.evidence.logs.logged_sources import MAX_LOG
+from suspectra.runs.experiment import Experiment
 from suspectra_recorder.folders import make_recording_folder
 
 
@@ -22,32 +22,8 @@ class ExperimentLog:
     A line that contains the digests of sources comes before the experiments that were made with them, and names them by
     a number of its own, so that several programs may write at the same time.
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-
-    Raises
-    ------
-    EvidenceError
-        When the log can't be written.
-    RecordingError
-        When its folder is a link, or can't be made.
-
-    Examples
-    --------
-    >>> from hashlib import sha256
-    >>> from suspectra.evidence.experiments import read_experiments
-    >>> from suspectra.experiment import Outcome
-    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
-    >>> made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", 0, "false", Outcome.FAILED, 0.01)
-    >>> with ExperimentLog(folder) as log:
-    ...     log.add(made, {"cart.py": sha256(b"total = 0").hexdigest()})
-    >>> read_experiments(folder) == ((made,), ())
-    True
-    >>> _ = (folder / "cart.py").write_bytes(b"total = 1")
-    >>> read_experiments(folder)[1][0].cause
-    '1 experiment was made with other sources, so it is left out'
+    Raises EvidenceError when the log can't be written. Raises RecordingError when its folder is a link, or can't be
+    made.
     """
 
     def __init__(self, workspace: Path):
@@ -72,15 +48,7 @@ class ExperimentLog:
                 self._write(b"\n")
 
     def add(self, experiment: Experiment, sources: Mapping[str, str]) -> None:
-        """Add an experiment.
-
-        Parameters
-        ----------
-        experiment : Experiment
-            What was found.
-        sources : mapping of str to str
-            The digests of the files that were loaded; best the same object for all experiments with a test.
-        """
+        """Add an experiment."""
         known, number = self._sources
         if known is not sources:
             number = os.urandom(6).hex()
@@ -98,15 +66,7 @@ class ExperimentLog:
             raise EvidenceError(_unwritable(error)) from None
 
     def close(self) -> None:
-        """Nothing more is added.
-
-        Examples
-        --------
-        >>> log = ExperimentLog(folder)
-        >>> log.close()
-        >>> os.listdir(folder / ".suspectra" / FOLDER)
-        ['log.jsonl']
-        """
+        """Nothing more is added."""
         os.close(self._file)
 
     def __enter__(self) -> ExperimentLog:

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from suspectra.cancellation import check
-from suspectra.errors import EvidenceError, Problem, SuspectraError
-from suspectra.experiments.answers import Answer, Trace, answer_of
-from suspectra.experiments.deadline import TimeIsUp, seconds_until
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp, seconds_until
+from suspectra.base.errors import EvidenceError, Problem, SuspectraError
+from suspectra.base.operating_system import ELSEWHERE, FORK, require
+from suspectra.experiments.answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.experiments.not_collected import ended_early, not_collected
 from suspectra.experiments.runs import Alteration, Runs
-from suspectra.operating_system import ELSEWHERE, FORK, require
-from suspectra.processes.events import Ended
-from suspectra.processes.runner import Program, Streams, run
+from suspectra.processes.events import ProgramEnded
+from suspectra.processes.runner import CommandToRun, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
-from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
-from suspectra_recorder.experiments.order import Order
+from suspectra_recorder.experiments.exchange import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
+from suspectra_recorder.experiments.start_request import StartRequest
 
 START_S = 120.0
 """For collecting the tests of a module: large projects import for a minute."""
@@ -37,63 +37,10 @@ _ANSWER_S = 5.0
 
 
 class Machine(Runs):
-    r"""A process that has collected some tests of a module, and waits.
+    """A process that has collected some tests of a module, and waits.
 
-    Parameters
-    ----------
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    workspace : Path
-        Where it runs.
-    file : str
-        The test module, relative to the workspace.
-    tests : sequence of str
-        The node ids of its tests that will be asked for.
-    kinds : sequence of str
-        The kinds of jobs that will be asked for, besides those that need no preparation.
-    excluded : sequence of str
-        The names of markers; tests that have one are never run.
-    original : Path, optional
-        The folder whose copy `workspace` is.
-    notices : list of Problem, optional
-        A list that others have, too, to which notices are added.
-    end : float
-        When the tests have to be collected, as ``time.monotonic`` has it.
-    meanwhile : callable
-        Called while they are collected.
-
-    Attributes
-    ----------
-    tests : frozenset of str
-        Those that were collected.
-    sources : mapping of str to str
-        The digests of the sources of the workspace that were loaded, by path.
-    notices : list of Problem
-        What is different from a run by pytest itself.
-    threads : tuple of str
-        The names of threads that were started before the tests, and do not run in them.
-
-    Raises
-    ------
-    EvidenceError
-        When the tests can't be collected.
-    TimeIsUp
-        When they are not collected in time.
-    UsageError
-        Where processes can't fork.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "cart.py").write_text("def price(free):\n    return 0 if free else 20\n")
-    >>> test = "from cart import price\n\ndef test_price():\n    assert price(True) == 20\n"
-    >>> _ = (folder / "test_cart.py").write_text(test)
-    >>> command, name = [sys.executable, "-m", "pytest"], "test_cart.py::test_price"
-    >>> with Machine(command, folder, "test_cart.py", [name]) as machine:
-    ...     switch = {"kind": "switch", "file": "cart.py", "number": 0, "instance": 1, "action": "other"}
-    ...     answers = machine.ask(name, [{"kind": "plain"}, switch], steps=100, seconds=10)
-    >>> [answer["outcome"] for answer in answers], sorted(machine.sources)
-    (['failed', 'passed'], ['cart.py', 'test_cart.py'])
+    Raises EvidenceError when the tests can't be collected. Raises TimeIsUp when they are not collected in time,
+    UsageError where processes can't fork.
     """
 
     together = True
@@ -105,7 +52,7 @@ class Machine(Runs):
         file: str,
         tests: Sequence[str],
         kinds: Sequence[str] = (),
-        excluded: Sequence[str] = (),
+        excluded: Sequence[str] = (),  # the names of markers; tests that have one are never run
         original: Path | None = None,
         notices: list[Problem] | None = None,
         end: float = math.inf,
@@ -115,9 +62,9 @@ class Machine(Runs):
         self._command, self._file, self.workspace = tuple(command), file, workspace
         self._scratch = ScratchFolder()
 
-        def program_for(channel: int) -> Program:
+        def program_for(channel: int) -> CommandToRun:
             environment = dict(os.environ)
-            order = Order(
+            order = StartRequest(
                 str(workspace),
                 tuple(tests),
                 tuple(kinds),
@@ -128,7 +75,7 @@ class Machine(Runs):
             )
             order.put_into(environment)
             arguments = (*command, *_for_doctests(file, tests), str(workspace / file))
-            return Program(arguments, str(workspace), environment, Streams.EVENTS)
+            return CommandToRun(arguments, str(workspace), environment, Streams.EVENTS)
 
         self._process = WaitingProcess(program_for)
         try:
@@ -137,11 +84,13 @@ class Machine(Runs):
         except BaseException:
             self.close()
             raise
-        self.tests = frozenset(greeting["tests"])
+        self.tests = frozenset(greeting["tests"])  # those that were collected
+        # what is different from a run by pytest itself
         self.notices: list[Problem] = [] if notices is None else notices
         self.notices += _left_out(greeting["left_out"], self.notices)
+        # the names of threads that were started before the tests, and do not run in them
         self.threads = tuple(greeting["threads"])
-        self.sources = greeting["sources"]
+        self.sources = greeting["sources"]  # the digests of the sources of the workspace that were loaded, by path
         self._greeted = greeting
 
     def _greeting(self, file: str, end: float) -> Greeting:
@@ -159,35 +108,42 @@ class Machine(Runs):
             raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
-    ) -> list[RunAnswer]:
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+        keep: bool = False,
+    ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         what = request(test, jobs, steps=steps, seconds=seconds, end=end)
         return self._ask({**what, "keep": True} if keep else what, len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
-    ) -> tuple[list[Answer], Trace | None]:
+    ) -> tuple[list[AlteredRunAnswer], Trace | None]:
         """Run a test unaltered, and fork it where it is to be altered."""
         jobs = [alteration.to_json() for alteration in alterations]
         what: Request = {**request(test, jobs, steps=steps, seconds=seconds, end=end), "fork": True}
         answers = self._ask(what, len(jobs) + 1)
         by_job = {answer["job"]: answer for answer in answers if "job" in answer}
-        crashed: RunAnswer = {"outcome": "crashed", "exception": "", "seconds": 0.0}
+        crashed: MachineRunAnswer = {"outcome": "crashed", "exception": "", "seconds": 0.0}
         control = by_job.get(len(jobs))
         return (
             [answer_of(by_job.get(job, crashed)) for job in range(len(jobs))],
             None if control is None else Trace.from_answer(control),
         )
 
-    def _ask(self, what: Request, answers: int) -> list[RunAnswer]:
+    def _ask(self, what: Request, answers: int) -> list[MachineRunAnswer]:
         if what["test"] not in self.tests:
             raise EvidenceError(not_collected(self._file, what["test"], self._greeted))
         self._send(what)
         try:
             # it sees to the limits itself, so it is late only where it hangs
             lines = self._process.lines(2 * what["seconds"] + _ANSWER_S)
-            found: list[RunAnswer] = [json.loads(line) for line in islice(lines, answers)]
+            found: list[MachineRunAnswer] = [json.loads(line) for line in islice(lines, answers)]
         except (EOFError, TimeoutError):
             raise _gone() from None
         made = [answer for answer in found if answer["outcome"] != UNMADE]
@@ -216,65 +172,48 @@ class Machine(Runs):
 
 
 class FreshRuns(Runs):
-    r"""Runs a test in a new process each time; slow, and all there is where programs can't fork.
-
-    Parameters
-    ----------
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    workspace : Path
-        Where it runs.
-    file : str
-        The test module, relative to the workspace.
-    excluded : sequence of str
-        The names of markers; tests that have one are never run.
-    original : Path, optional
-        The folder whose copy `workspace` is.
-    notices : list of Problem, optional
-        A list that others have, too, to which notices are added.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "test_cart.py").write_text("def test_price():\n    assert 20 > 21\n")
-    >>> runs = FreshRuns([sys.executable, "-m", "pytest"], folder, "test_cart.py")
-    >>> answer, = runs.ask("test_cart.py::test_price", [{"kind": "plain"}], steps=100, seconds=10)
-    >>> answer["outcome"], answer["exception"]
-    ('failed', 'AssertionError')
-    """
+    """Runs a test in a new process each time; slow, and all there is where programs can't fork."""
 
     def __init__(
         self,
         command: Sequence[str],
         workspace: Path,
         file: str,
-        excluded: Sequence[str] = (),
+        excluded: Sequence[str] = (),  # the names of markers; tests that have one are never run
         original: Path | None = None,
         notices: list[Problem] | None = None,
     ):
         self._original = str(original or workspace)
+        # a list that others have, too, to which notices are added
         self.notices: list[Problem] = [] if notices is None else notices
         self._command, self.workspace, self._file = tuple(command), workspace, file
         self._excluded = tuple(excluded)
 
     def ask(
-        self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf, keep: bool = False
-    ) -> list[RunAnswer]:
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+        keep: bool = False,
+    ) -> list[MachineRunAnswer]:
         """Run a test once for each job, each in a process of its own."""
         return [self._answer(request(test, [job], steps=steps, seconds=seconds, end=end)) for job in jobs]
 
-    def _answer(self, what: Request) -> RunAnswer:
+    def _answer(self, what: Request) -> MachineRunAnswer:
         check()
         with ScratchFolder() as scratch:
             return self._answer_in(scratch, what)
 
-    def _answer_in(self, scratch: Path, what: Request) -> RunAnswer:
+    def _answer_in(self, scratch: Path, what: Request) -> MachineRunAnswer:
         test, seconds = what["test"], what["seconds"]
         answers = scratch / "answers"
         answers.touch()
         environment = dict(os.environ)
         kinds = tuple(job["kind"] for job in what["jobs"])
-        order = Order(
+        order = StartRequest(
             str(self.workspace),
             (test,),
             kinds,
@@ -287,10 +226,10 @@ class FreshRuns(Runs):
         order.put_into(environment)
         arguments = (*self._command, *_for_doctests(self._file, [test]), str(self.workspace / self._file))
         most, left = seconds + START_S, what.get("all_seconds", math.inf)
-        ended = run(Program(arguments, str(self.workspace), environment, timeout=min(most, left), guarded=True))
+        ended = run(CommandToRun(arguments, str(self.workspace), environment, timeout=min(most, left), guarded=True))
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:
-            answer: RunAnswer = found[0]
+            answer: MachineRunAnswer = found[0]
             self.notices += _noticed(answer, self.notices)
             return answer
         if ended.stopped is not None and left < most:
@@ -303,37 +242,10 @@ class FreshRuns(Runs):
         """Nothing is left."""
 
 
-def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: float = math.inf) -> Request:
+def request(test: str, jobs: Sequence[RunRequest], *, steps: int, seconds: float, end: float = math.inf) -> Request:
     """What a machine is asked.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    jobs : sequence of Job
-        A run each.
-    steps : int
-        How many decisions a run may make.
-    seconds : float
-        How long a run may take.
-    end : float
-        When all of them have to be over, as ``time.monotonic`` has it.
-
-    Returns
-    -------
-    Request
-        With the limits of the machine.
-
-    Raises
-    ------
-    TimeIsUp
-        When there is no time left.
-
-    Examples
-    --------
-    >>> asked = request("test_cart", [{"kind": "trace"}], steps=1000, seconds=10)
-    >>> asked["jobs"], asked["memory"] >> 30
-    ([{'kind': 'trace'}], 2)
+    Raises TimeIsUp when there is no time left.
     """
     what: Request = {
         "test": test,
@@ -348,7 +260,7 @@ def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float, end: 
     return what
 
 
-def _cut_off(ended: Ended) -> str:
+def _cut_off(ended: ProgramEnded) -> str:
     return "timeout" if ended.stopped is not None else "crashed"
 
 
@@ -356,21 +268,8 @@ def _gone() -> SuspectraError:
     return EvidenceError(Problem("", "", "the process that runs the tests has ended", "run it again"))
 
 
-def _noticed(answer: RunAnswer, known: Sequence[Problem]) -> list[Problem]:
-    """What is different in a run from one by pytest itself.
-
-    Parameters
-    ----------
-    answer : RunAnswer
-        How it ended.
-    known : sequence of Problem
-        What was said before.
-
-    Returns
-    -------
-    list of Problem
-        What is new.
-    """
+def _noticed(answer: MachineRunAnswer, known: Sequence[Problem]) -> list[Problem]:
+    """What is different in a run from one by pytest itself."""
     slow = [
         Problem("", "", f"each run sets up {fixture} anew, which takes long", "choose tests that do without it")
         for fixture in answer.get("slow_fixtures", ())
@@ -387,20 +286,7 @@ def _for_doctests(file: str, tests: Iterable[str]) -> list[str]:
 
 
 def _left_out(failures: Mapping[str, str], known: Sequence[Problem]) -> list[Problem]:
-    """The files in which nothing is altered or traced.
-
-    Parameters
-    ----------
-    failures : mapping of str to str
-        Why they could not be instrumented, by file.
-    known : sequence of Problem
-        What was said before.
-
-    Returns
-    -------
-    list of Problem
-        One for each file of which nothing was said.
-    """
+    """The files in which nothing is altered or traced."""
     whole = "report it; the file runs as it is, and nothing in it is altered or traced"
     functions = "switch that off to have them altered or traced, too"
     found = [

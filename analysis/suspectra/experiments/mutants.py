@@ -15,9 +15,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from suspectra.arrays import Bools
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.base.arrays import Bools
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.runs import Alteration
@@ -25,8 +24,9 @@ from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
-from suspectra_recorder.experiments.exchange import Job
+from suspectra_recorder.experiments.exchange import RunRequest
 
 MAX_PASSING = 50
 """Passing tests that a mutant is tried with: those that are nearest to failing tests."""
@@ -46,30 +46,13 @@ _UNPARSABLE = (SyntaxError, ValueError, RecursionError)
 
 @dataclass(frozen=True, eq=False)
 class Mutation(Alteration):
-    r"""A run of a mutant.
+    """A run of a mutant."""
 
-    Parameters
-    ----------
-    file : str
-        What is mutated, relative to the workspace.
-    source : ParsedSource
-        The file.
-    mutant : Mutant
-        The change.
+    file: str  # what is mutated, relative to the workspace
+    source: ParsedSource  # the file
+    mutant: Mutant  # the change
 
-    Examples
-    --------
-    >>> source = ParsedSource(b"def total(net, vat):\n    return net + vat\n")
-    >>> mutation = Mutation("cart.py", source, next(mutants(source)))
-    >>> mutation.to_json()["functions"], mutation.experiment("test_total").detail
-    ([CodeName(name='total', line=1)], '`return net + vat` → `return None`')
-    """
-
-    file: str
-    source: ParsedSource
-    mutant: Mutant
-
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         made = excerpt(self.source, self.mutant)
         text, functions = made if made is not None else ("", ())
@@ -98,116 +81,36 @@ class Mutation(Alteration):
 def repairs(experiment: Experiment) -> bool:
     """Whether a failing test passes, which is when lazy MUSE asks what the mutant breaks.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        With a failing test.
-
-    Returns
-    -------
-    bool
-        False where it still fails, in whatever way.
-
-    Examples
-    --------
-    >>> failed = Experiment("test_total", "mutant", "cart.py", 2, 2, 4, "AOR", 0, "mutated", Outcome.FAILED)
-    >>> repairs(failed)
-    False
+    False where it still fails, in whatever way.
     """
     return experiment.outcome.repairs
 
 
 def changes(experiment: Experiment) -> bool:
-    """Whether a failing test passes or fails in another way, which is when Metallaxis asks what the mutant breaks.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        With a failing test.
-
-    Returns
-    -------
-    bool
-        Other mutants have the score 0, whatever they break.
-
-    Examples
-    --------
-    >>> failed = Experiment("test_total", "mutant", "cart.py", 2, 2, 4, "AOR", 0, "mutated", Outcome.FAILED)
-    >>> from dataclasses import replace
-    >>> changes(failed), changes(replace(failed, changed=True))
-    (False, True)
-    """
+    """Whether a failing test passes or fails in another way, which is when Metallaxis asks what the mutant breaks."""
     return experiment.outcome.repairs or experiment.changed
 
 
 def always(experiment: Experiment) -> bool:
     """For MUSE as published, which counts what every mutant breaks.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        With a failing test.
-
-    Returns
-    -------
-    bool
-        False where the mutant could not be put into the program.
-
-    Examples
-    --------
-    >>> failed = Experiment("test_total", "mutant", "cart.py", 2, 2, 4, "AOR", 0, "mutated", Outcome.FAILED)
-    >>> always(failed)
-    True
+    False where the mutant could not be put into the program.
     """
-    return experiment.outcome is not Outcome.NOT_REACHED
+    return experiment.outcome is not ExperimentOutcome.NOT_REACHED
 
 
 @dataclass
 class Mutants:
-    r"""Makes experiments with mutants.
+    """Makes experiments with mutants."""
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Which tests execute what, and how they end.
-    read : callable
-        Gives the bytes of a source file of the workspace, None for one that can't be read.
-    tests : RepeatedTests
-        The failing and the passing tests.
-    verify : callable
-        Given an experiment with a failing test, whether the mutant is tried with passing tests too.
-    problems : list of Problem
-        What could not be mutated is added here.
-    enough_broken : int
-        A mutant that breaks so many passing tests is not tried with others.
-
-    Examples
-    --------
-    >>> from suspectra.experiments.repeated_tests import FailingTest
-    >>> from suspectra.spectrum import Elements
-    >>> line = np.array([2], np.int32)
-    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
-    >>> spectrum = Spectrum.from_matrix([[1]], [True], tests=["test_cart.py::test_total"], elements=elements)
-    >>> tests = RepeatedTests([], folder, [FailingTest("test_cart.py::test_total", "test_cart.py")])
-    >>> mutants = Mutants(spectrum, lambda file: b"def total(net, vat):\n    return net + vat\n", tests)
-    >>> made = mutants.mutations("test_cart.py::test_total")
-    >>> [mutation.mutant.description for mutation in made][:2]
-    ['`net + vat` → `net`', '`net + vat` → `net * vat`']
-
-    How a failing test ends with them is known already, so nothing is run:
-
-    >>> from types import SimpleNamespace
-    >>> test = SimpleNamespace(test="test_cart.py::test_total", complete=True, experiments=lambda *rest: iter(()))
-    >>> list(mutants.experiments(test, made, end=0.0))
-    []
-    """
-
-    spectrum: Spectrum
+    spectrum: Spectrum  # which tests execute what, and how they end
+    # gives the bytes of a source file of the workspace, None for one that can't be read
     read: Callable[[str], bytes | None]
-    tests: RepeatedTests
+    tests: RepeatedTests  # the failing and the passing tests
+    # given an experiment with a failing test, whether the mutant is tried with passing tests too
     verify: Callable[[Experiment], bool] = repairs
-    problems: list[Problem] = field(default_factory=list)
-    enough_broken: int = ENOUGH_BROKEN
+    problems: list[Problem] = field(default_factory=list)  # what could not be mutated is added here
+    enough_broken: int = ENOUGH_BROKEN  # a mutant that breaks so many passing tests is not tried with others
 
     def __post_init__(self) -> None:
         self._nearest: list[int] | None = None
@@ -217,27 +120,7 @@ class Mutants:
     ) -> Iterator[Experiment]:
         """Try mutants with a failing test, and with passing tests as far as that is wanted.
 
-        Parameters
-        ----------
-        test : RepeatedTest
-            The failing test.
-        mutations : iterable of Mutation
-            In the order in which they are tried.
-        end : float
-            When to stop, as ``time.monotonic`` has it.
-        known : mapping of tuple to Experiment
-            The experiments that need not be made again, by their keys. What was found to repair is tried with passing
-            tests, as far as it was not.
-
-        Yields
-        ------
-        Experiment
-            As each is made.
-
-        Raises
-        ------
-        TimeIsUp
-            When there is too little time for the unaltered runs of a passing test.
+        Raises TimeIsUp when there is too little time for the unaltered runs of a passing test.
         """
         waiting = iter(mutations)
         while chunk := list(islice(waiting, CHUNK)):
@@ -276,17 +159,7 @@ class Mutants:
     def mutations(self, test: str, wanted: Callable[[str, int], bool] = lambda file, line: True) -> list[Mutation]:
         """The mutants of statements that a test executes.
 
-        Parameters
-        ----------
-        test : str
-            Its name.
-        wanted : callable
-            Given file and line, whether the statement is mutated.
-
-        Returns
-        -------
-        list of Mutation
-            By file and line; those of a line in the order of the mutation operators.
+        By file and line; those of a line in the order of the mutation operators.
         """
         elements = self.spectrum.elements
         executed = self.spectrum.rows[self.spectrum.test_index[test]]
@@ -312,18 +185,8 @@ class Mutants:
     def _passing_tests(self, file: str, line: int) -> list[str]:
         """The passing tests that a mutant is tried with.
 
-        Parameters
-        ----------
-        file : str
-            What is mutated.
-        line : int
-            Where the change begins.
-
-        Returns
-        -------
-        list of str
-            Those that execute the statement, at most `MAX_PASSING`: first those whose machine has started, and among
-            them those that execute most of what failing tests execute.
+        Those that execute the statement, at most `MAX_PASSING`: first those whose machine has started, and among them
+        those that execute most of what failing tests execute.
         """
         element = self.spectrum.elements.at(file, line)
         if element is None:
@@ -364,24 +227,6 @@ def nearest_first(spectrum: Spectrum, executed: Bools) -> list[int]:
 
     Each statement weighs 1 / (1 + the number of passing tests that execute it), since what most tests execute says
     little.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Which tests execute what, and how they end.
-    executed : ndarray of bool, shape (elements,)
-        The statements.
-
-    Returns
-    -------
-    list of int
-        The rows of all passing tests.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 0, 1], [1, 0, 0]], failed=[True, False, False])
-    >>> nearest_first(spectrum, np.array([True, True, False]))
-    [2, 1]
     """
     weight = 1 / (1 + spectrum.counts.ep)
     wanted = np.where(executed, weight, 0)

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
-from suspectra.errors import Problem
+from suspectra.base.errors import Problem
 from suspectra_recorder.experiments.exchange import Greeting
 
 _ERROR = re.compile(r"(?:^|\s)error: (?!usage:)(.+)", re.IGNORECASE)  # of pytest itself, or of its options
@@ -17,28 +17,7 @@ _ERROR = re.compile(r"(?:^|\s)error: (?!usage:)(.+)", re.IGNORECASE)  # of pytes
 def ended_early(file: str, printed: Sequence[str], command: Sequence[str]) -> Problem:
     """Say why pytest ended before it collected a module.
 
-    Parameters
-    ----------
-    file : str
-        The module.
-    printed : sequence of str
-        The last lines of what it printed.
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-
-    Returns
-    -------
-    Problem
-        With the error, or else the last line, and the command that shows everything.
-
-    Examples
-    --------
-    >>> printed = ["ERROR: usage: pytest", "pytest: error: unrecognized arguments: --fast", "  rootdir: /work"]
-    >>> problem = ended_early("test_cart.py", printed, ["/opt/bin/python", "-m", "pytest", "--fast"])
-    >>> problem.cause
-    'pytest ended before it collected it: unrecognized arguments: --fast'
-    >>> problem.cure
-    'run `python -m pytest --fast test_cart.py` to see why'
+    With the error, or else the last line, and the command that shows everything.
     """
     said = [line.strip() for line in printed if line.strip()]
     errors = [found[1] for line in said if (found := _ERROR.search(line))]
@@ -60,28 +39,7 @@ def _as_typed(command: Sequence[str]) -> list[str]:
 def not_collected(file: str, test: str, greeting: Greeting) -> Problem:
     """Say why a test was not collected with its module.
 
-    Parameters
-    ----------
-    file : str
-        Its module.
-    test : str
-        Its name.
-    greeting : Greeting
-        What the machine said first.
-
-    Returns
-    -------
-    Problem
-        With the first complaint of pytest.
-
-    Examples
-    --------
-    >>> greeting = {"excluded": {}, "errors": [], "by_unittest": ["test_cart.py::Prices::check"]}
-    >>> print(not_collected("test_cart.py", "test_cart.py::Prices::check", greeting).cure)
-    let the name of its method begin with test, in a class that pytest can make
-    >>> broken = {"excluded": {}, "errors": ["test_cart.py: KeyError: 'settings'"], "by_unittest": []}
-    >>> not_collected("test_cart.py", "test_cart.py::test_sum", broken).cause
-    "pytest, which runs tests again, can't collect test_cart.py::test_sum: test_cart.py: KeyError: 'settings'"
+    With the first complaint of pytest.
     """
     if marker := greeting.get("excluded", {}).get(test):
         cause = f"{test} is not run again, since it has the marker {marker}"

@@ -10,100 +10,50 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.observations import OBSERVATIONS
-from suspectra.evidence.per_test_log import Logged
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.logs.observations import OBSERVATIONS
+from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.answers import answer_of
-from suspectra.experiments.investigation import Progress, Suspects
+from suspectra.experiments.investigation import InquiryProgress, SuspicionSource
 from suspectra.experiments.mutants import nearest_first
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.safety import Safety
 from suspectra.experiments.unusable import require_recorded_failure
-from suspectra.observation import Observation, PredicateSite
-from suspectra_recorder.experiments.exchange import Job, ObservedSites
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra.runs.observation import Observation, PredicateSite
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.exchange import ObservedSites, RunRequest
 
 MAX_PASSING = 20
 """Passing tests that are observed for each failure group."""
 
-_OBSERVE: Job = {"kind": "observe"}
+_OBSERVE: RunRequest = {"kind": "observe"}
 
 
 @dataclass
-class Observing:
-    r"""Runs failing tests, and the passing tests nearest to them, once each with their values observed.
+class ValueInquiry:
+    """Runs failing tests, and the passing tests nearest to them, once each with their values observed.
 
     Nothing is altered in these runs. Only statements are kept that some failing test executes.
-
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    tests : sequence of FailingTest
-        In the order in which they are run.
-    suspects : Suspects
-        The failure groups, and what their tests execute.
-    seconds : float
-        For all of them.
-    notify : callable
-        Called with the progress before each observation.
-    safety : Safety
-        Which tests are not run, and whether in a copy.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether all tests were run.
-    problems : list of Problem
-        What kept tests from being observed, and what is different from a run by pytest itself.
-
-    Examples
-    --------
-    >>> import sys
-    >>> import numpy as np
-    >>> from types import SimpleNamespace
-    >>> from suspectra.spectrum import Elements, Spectrum
-    >>> _ = (folder / "cart.py").write_text("def total(net):\n    return net - 20\n")
-    >>> source = "from cart import total\n\ndef test_total():\n    assert total(100) == 120\n"
-    >>> _ = (folder / "test_cart.py").write_text(source)
-    >>> test, line = FailingTest("test_cart.py::test_total", "test_cart.py"), np.array([2], np.int32)
-    >>> elements = Elements(("cart.py",), line * 0, line, line, line * 0, ())
-    >>> spectrum = Spectrum.from_matrix([[1]], [True], tests=[test.name], elements=elements)
-    >>> suspects = SimpleNamespace(groups=[[test.name]], at=lambda *place: 1.0, spectrum=lambda group: spectrum)
-    >>> observing = Observing(folder, [sys.executable, "-m", "pytest"], [test], suspects, seconds=60)
-    >>> for observation in observing.observations():
-    ...     for site, outcomes in observation.sites.items():
-    ...         if site.kind == "sign":
-    ...             print(site.line, site.left, outcomes)
-    2 net {'>': 1}
-    2 the return value {'>': 1}
     """
 
-    workspace: Path
-    command: Sequence[str]
-    tests: Sequence[FailingTest]
-    suspects: Suspects
-    seconds: float
-    notify: Callable[[Progress], object] = lambda progress: None
-    safety: Safety = field(default_factory=Safety)
-    complete: bool = field(default=False, init=False)
+    workspace: Path  # the folder
+    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    tests: Sequence[FailingTest]  # in the order in which they are run
+    suspects: SuspicionSource  # the failure groups, and what their tests execute
+    seconds: float  # for all of them
+    notify: Callable[[InquiryProgress], object] = lambda progress: (
+        None
+    )  # called with the progress before each observation
+    safety: Safety = field(default_factory=Safety)  # which tests are not run, and whether in a copy
+    complete: bool = field(default=False, init=False)  # whether all tests were run
+    # what kept tests from being observed, and what is different from a run by pytest itself
     problems: list[Problem] = field(default_factory=list, init=False)
 
     def observations(self) -> Generator[Observation]:
         """Observe the tests. The log has what was observed when this ends, in whatever way.
 
-        Yields
-        ------
-        Observation
-            As each is made. Close the generator to stop early.
-
-        Raises
-        ------
-        EvidenceError
-            When the log can't be written.
+        Raises EvidenceError when the log can't be written.
         """
         self.workspace = Path(os.path.realpath(self.workspace))
         began = time.monotonic()
@@ -118,7 +68,7 @@ class Observing:
                     share = (time.monotonic() - began) / self.seconds
                     if share >= 1:
                         break
-                    self.notify(Progress(name, number, len(names), number - 1, share))
+                    self.notify(InquiryProgress(name, number, len(names), number - 1, share))
                     if (one := self._observed(machines, name)) is not None:
                         logged[name] = one
                         yield one.found

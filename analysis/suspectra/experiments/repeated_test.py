@@ -10,23 +10,23 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from suspectra.cancellation import checked
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.cancellation import checked
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiment import Experiment, Outcome
-from suspectra.experiments.answers import Answer, answer_of
-from suspectra.experiments.deadline import TimeIsUp
+from suspectra.experiments.answers import AlteredRunAnswer, answer_of
 from suspectra.experiments.runs import Alteration, Runs
 from suspectra.experiments.unusable import require_recorded_failure, unusable
-from suspectra.program.decision_texts import DecisionTexts
-from suspectra.program.points import Span
-from suspectra_recorder.experiments.exchange import Job
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra.program.python.decision_texts import DecisionTexts
+from suspectra.program.python.points import Span
+from suspectra.runs.experiment import Experiment, ExperimentOutcome
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.exchange import RunRequest
 
 TRACE_S = 20.0
 """For the unaltered test: of one that takes longer, too few altered runs could be made."""
 
-_NO_VERDICT = Outcome.STEPS, Outcome.TIMEOUT, Outcome.SKIPPED
+_NO_VERDICT = ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT, ExperimentOutcome.SKIPPED
 
 STEPS_FACTOR, LEAST_STEPS = 20, 5_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0
@@ -55,62 +55,8 @@ class RepeatedTest:
     follows others in one process is compared with the second unaltered run of a process. What is altered in a file
     whose decisions differ between the first and the second is always run in a process of its own.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    runs : Runs
-        What runs it.
-    fails : bool
-        Whether it fails unaltered.
-    recorded : str
-        The type of the exception with which it failed when it was recorded; empty if that is not known.
-    forks : bool
-        Whether runs with a switched decision are forks of the unaltered run; they share its open files.
-    end : float
-        When the unaltered runs have to be over, as ``time.monotonic`` has it.
-
-    Attributes
-    ----------
-    trace : Trace
-        The unaltered run.
-    complete : bool
-        Whether the last call of :meth:`experiments` made all that it was asked for.
-    repeats : bool
-        Whether it makes the same decisions when a process has run it before.
-    pending : int
-        How many runs have been made whose experiments were not yielded yet.
-
-    Raises
-    ------
-    EvidenceError
-        When the test does not end as expected or fails with another exception than recorded, or when two
-        unaltered runs make different decisions.
-    TimeIsUp
-        When the unaltered runs are not over in time.
-
-    Examples
-    --------
-    A test that passes if the only decision of the program comes out the other way:
-
-    >>> from suspectra.experiments.switching import switches
-    >>> class OneDecision(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end, keep=False):
-    ...         return [self.answer(job["kind"]) for job in jobs]
-    ...     def answer(self, kind):
-    ...         ended = {"outcome": "passed" if kind == "switch" else "failed", "exception": "", "seconds": 0.01}
-    ...         return {**ended, "decisions": [0], "sites": [("cart.py", 0, [("if", 2, 4, 2, 8, False)])]}
-    ...     def close(self):
-    ...         pass
-    >>> test = RepeatedTest("test_price", OneDecision())
-    >>> for made in test.experiments(switches(test.trace), end=time.monotonic() + 10):
-    ...     print(made.file, made.line, made.action, made.outcome.value)
-    cart.py 2 true passed
-    >>> for alteration, answer in test.answers(switches(test.trace), end=time.monotonic() + 10):
-    ...     print(alteration.instance, answer.outcome.value, test.made(alteration, answer).changed)
-    0 passed False
-    >>> test.alone({"kind": "plain"}).outcome.value, test.complete, test.repeats
-    ('failed', True, False)
+    Raises EvidenceError when the test does not end as expected or fails with another exception than recorded, or when
+    two unaltered runs make different decisions. Raises TimeIsUp when the unaltered runs are not over in time.
     """
 
     def __init__(
@@ -136,8 +82,8 @@ class RepeatedTest:
         if difference:
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
-        self.complete = False
-        self.pending = 0
+        self.complete = False  # whether the last call of experiments made all that it was asked for
+        self.pending = 0  # how many runs have been made whose experiments were not yielded yet
         self._texts = DecisionTexts(SourceReader(runs.workspace))
         self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
@@ -160,40 +106,12 @@ class RepeatedTest:
     def experiments(
         self, alterations: Iterable[Alteration], end: float, known: Collection[tuple[object, ...]] = ()
     ) -> Iterator[Experiment]:
-        """Try alterations until the time is up.
-
-        Parameters
-        ----------
-        alterations : iterable of Alteration
-            Taken one by one, as there is time.
-        end : float
-            When to stop, as ``time.monotonic`` has it.
-        known : collection
-            The keys of experiments that need not be made again.
-
-        Yields
-        ------
-        Experiment
-            One for each alteration, as it is known. At the end `complete` says whether there are no more.
-        """
+        """Try alterations until the time is up."""
         for alteration, answer in self.answers(alterations, end, known):
             yield self.made(alteration, answer)
 
-    def made(self, alteration: Alteration, answer: Answer) -> Experiment:
-        """The experiment that an alteration is, with its outcome.
-
-        Parameters
-        ----------
-        alteration : Alteration
-            What was different in the run.
-        answer : Answer
-            How the run ended.
-
-        Returns
-        -------
-        Experiment
-            To be logged.
-        """
+    def made(self, alteration: Alteration, answer: AlteredRunAnswer) -> Experiment:
+        """The experiment that an alteration is, with its outcome."""
         experiment = alteration.experiment(self.test)
         return replace(
             experiment,
@@ -224,23 +142,8 @@ class RepeatedTest:
 
     def answers(
         self, alterations: Iterable[_Alteration], end: float, known: Collection[tuple[object, ...]] = ()
-    ) -> Iterator[tuple[_Alteration, Answer]]:
-        """Try alterations until the time is up, as :meth:`experiments` does.
-
-        Parameters
-        ----------
-        alterations : iterable of Alteration
-            Taken one by one, as there is time.
-        end : float
-            When to stop, as ``time.monotonic`` has it.
-        known : collection
-            The keys of experiments that need not be made again.
-
-        Yields
-        ------
-        tuple of Alteration and Answer
-            How the test ended with it.
-        """
+    ) -> Iterator[tuple[_Alteration, AlteredRunAnswer]]:
+        """Try alterations until the time is up, as :meth:`experiments` does."""
         self.complete = False
         waiting = checked(one for one in alterations if one.experiment(self.test).key not in known)
         while (now := time.monotonic()) < end:
@@ -258,47 +161,35 @@ class RepeatedTest:
         """Whether it makes the same decisions when a process has run it before."""
         return self._warm is not None and not self._only_cold
 
-    def alone(self, job: Job, most_seconds: float = math.inf, end: float = math.inf) -> Answer:
+    def alone(self, job: RunRequest, most_seconds: float = math.inf, end: float = math.inf) -> AlteredRunAnswer:
         """Run the test once in a process of its own.
 
-        Parameters
-        ----------
-        job : dict
-            What is altered.
-        most_seconds : float
-            How long the run may take, unless the unaltered one takes more than half of it.
-        end : float
-            When it has to be over, as ``time.monotonic`` has it.
-
-        Returns
-        -------
-        Answer
-            How it ended.
-
-        Raises
-        ------
-        TimeIsUp
-            When it was not over by then.
+        Raises TimeIsUp when it was not over by then.
         """
         seconds = min(self._seconds, max(most_seconds, 2 * self.trace.answer.seconds))
         answer = self._once(job, seconds, end)
         return self._confirmed(job, seconds, end) if self._check and answer.outcome.repairs else answer
 
-    def _confirmed(self, job: Job, seconds: float, end: float) -> Answer:
+    def _confirmed(self, job: RunRequest, seconds: float, end: float) -> AlteredRunAnswer:
         """How a run in a process of its own ends, looking whether it goes through the check that failed unaltered.
 
         Watching slows it down, so this is for repairs.
         """
         return self._once({**job, "check": self._check} if self._check else job, seconds, end)
 
-    def _once(self, job: Job, seconds: float, end: float) -> Answer:
+    def _once(self, job: RunRequest, seconds: float, end: float) -> AlteredRunAnswer:
         (answer,) = self.runs.ask(self.test, [job], steps=self._steps, seconds=seconds, end=end)
         return answer_of(answer)
 
-    def _fails_otherwise(self, answer: Answer) -> bool:
+    def _fails_otherwise(self, answer: AlteredRunAnswer) -> bool:
         """Whether a failing test still fails, in another way than each time unaltered."""
         how = answer.exception, answer.message
-        return self.fails and answer.outcome is Outcome.FAILED and bool(self._failures) and how not in self._failures
+        return (
+            self.fails
+            and answer.outcome is ExperimentOutcome.FAILED
+            and bool(self._failures)
+            and how not in self._failures
+        )
 
     def _batch_size(self, left: float) -> int:
         if self._forks:
@@ -308,7 +199,7 @@ class RepeatedTest:
             size = min(most, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
         return max(size, 1)
 
-    def _tried(self, alterations: Sequence[Alteration], end: float) -> Iterator[Answer | None]:
+    def _tried(self, alterations: Sequence[Alteration], end: float) -> Iterator[AlteredRunAnswer | None]:
         """How runs with some alterations end; None for those of which nothing is known when the time is up.
 
         A repair is confirmed in a process of its own. Runs in a process of their own are made as their answers are
@@ -323,7 +214,7 @@ class RepeatedTest:
             else:
                 yield None if repairs else answer
 
-    def _alone_before(self, end: float, alteration: Alteration, *, confirm: bool) -> Answer | None:
+    def _alone_before(self, end: float, alteration: Alteration, *, confirm: bool) -> AlteredRunAnswer | None:
         """How a run in a process of its own ends, None if it does not in time."""
         with suppress(TimeIsUp):
             if confirm:
@@ -331,14 +222,14 @@ class RepeatedTest:
             return self.alone(alteration.to_json(), end=end)
         return None
 
-    def _known(self, alterations: Sequence[Alteration], end: float) -> dict[int, Answer]:
+    def _known(self, alterations: Sequence[Alteration], end: float) -> dict[int, AlteredRunAnswer]:
         """By their numbers, how those end that can be run together."""
         if self._forks and all(one.to_json()["kind"] == "switch" for one in alterations):
             return self._try_forks(alterations, end)
         shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
         return dict(zip(shared, self._try_together([alterations[n] for n in shared], end), strict=False))
 
-    def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[Answer]:
+    def _try_together(self, alterations: Sequence[Alteration], end: float) -> list[AlteredRunAnswer]:
         """How they end one after the other in one process; nothing where runs change those that follow.
 
         If the time is up before the unaltered run at the end, the first answer is certain. The others are if altered
@@ -366,7 +257,7 @@ class RepeatedTest:
         self._each = max(control.answer.seconds, sum(answer.seconds for answer in answers) / len(answers))
         return answers
 
-    def _try_forks(self, alterations: Sequence[Alteration], end: float) -> dict[int, Answer]:
+    def _try_forks(self, alterations: Sequence[Alteration], end: float) -> dict[int, AlteredRunAnswer]:
         """How they end as forks of one unaltered run; that run must be as it is without forks."""
         try:
             answers, control = self.runs.fork(
@@ -379,4 +270,4 @@ class RepeatedTest:
                 self._forks = False
                 return {}
             known = dict(enumerate(answers))
-        return {n: answer for n, answer in known.items() if answer.outcome is not Outcome.NOT_REACHED}
+        return {n: answer for n, answer in known.items() if answer.outcome is not ExperimentOutcome.NOT_REACHED}

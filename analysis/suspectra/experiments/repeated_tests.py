@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.english import many
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.operating_system import FORK
 from suspectra.evidence.evidence import TestResult
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.operating_system import FORK
-from suspectra.quantity import many
 
 _TOO_LONG = "Failed: Timeout"
 """How messages of pytest-timeout begin. It is not a failure of its own: the test may fail otherwise with more time."""
@@ -22,45 +22,18 @@ _Made = TypeVar("_Made")
 
 
 class FailingTest(NamedTuple):
-    """A test to be investigated.
+    """A test to be investigated."""
 
-    Parameters
-    ----------
-    name : str
-        Its node id.
-    file : str
-        Its module, relative to the workspace.
-    exception : str, optional
-        The type of the exception with which it failed when it was recorded; empty if that is not known.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> from suspectra.location import Location
-    >>> inherited = TestResult("test_b.py::TestB::test_sum", Verdict.FAILED, Location("base.py", 4, 6))
-    >>> FailingTest.from_result(inherited).file
-    'test_b.py'
-    """
-
-    name: str
-    file: str
+    name: str  # its node id
+    file: str  # its module, relative to the workspace
+    # the type of the exception with which it failed when it was recorded; empty if that is not known
     exception: str = ""
 
     @classmethod
     def from_result(cls, test: TestResult, exception: str = "") -> FailingTest:
         """Find the module of a recorded test.
 
-        Parameters
-        ----------
-        test : TestResult
-            It may be defined elsewhere, in a class from which others inherit it.
-        exception : str
-            The type of its exception, as its stack has it; empty if that is not known.
-
-        Returns
-        -------
-        FailingTest
-            With the file of its node id, or with that of its location if this is the same file below another folder.
+        With the file of its node id, or with that of its location if this is the same file below another folder.
         """
         file, of_pytest, _ = test.name.partition("::")
         location = test.location.file if test.location else ""
@@ -69,51 +42,7 @@ class FailingTest(NamedTuple):
 
 
 class RepeatedTests:
-    r"""Tests by name, each with a machine for its module. They start when they are first asked for.
-
-    Parameters
-    ----------
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    workspace : Path
-        Where it runs.
-    failing : sequence of FailingTest
-        Those that fail unaltered.
-    kinds : sequence of str
-        The kinds of experiments.
-    passing : sequence of str
-        The names of those that pass unaltered.
-    excluded : sequence of str
-        The names of markers; tests that have one are never run.
-    original : Path, optional
-        The folder whose copy `workspace` is.
-    forks : bool
-        Whether runs with a switched decision are forks of the unaltered run; they share its open files.
-
-    Attributes
-    ----------
-    notices : list of Problem
-        What is different from a run by pytest itself, which files are left out, and why passing tests are; those with
-        the same reason are counted in one sentence.
-    meanwhile : callable
-        Called each time after a process was started, while it collects tests.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "test_cart.py").write_text("def test_price():\n    assert 20 > 21\n")
-    >>> failing = FailingTest("test_cart.py::test_price", "test_cart.py")
-    >>> tests = RepeatedTests([sys.executable, "-m", "pytest"], folder, [failing])
-    >>> tests.runs(failing.name)
-    False
-    >>> tests[failing.name].trace.end
-    'failed AssertionError'
-    >>> tests.before(math.inf, failing.name) is tests[failing.name]
-    True
-    >>> tests.runs(failing.name), sorted(tests.machine(failing.name).tests), tests.pending
-    (True, ['test_cart.py::test_price'], 0)
-    >>> tests.close()
-    """
+    """Tests by name, each with a machine for its module. They start when they are first asked for."""
 
     def __init__(
         self,
@@ -122,14 +51,17 @@ class RepeatedTests:
         failing: Sequence[FailingTest],
         kinds: Sequence[str] = (),
         passing: Sequence[str] = (),
-        excluded: Sequence[str] = (),
+        excluded: Sequence[str] = (),  # the names of markers; tests that have one are never run
         original: Path | None = None,
         *,
         forks: bool = False,
     ):
         self._forks = forks
         self._excluded, self._original = tuple(excluded), original
+        # what is different from a run by pytest itself, which files are left out, and why passing tests are; those with
+        # the same reason are counted in one sentence
         self.notices: list[Problem] = []
+        # called each time after a process was started, while it collects tests
         self.meanwhile: Callable[[], object] = lambda: None
         self._command, self._workspace, self._kinds = command, workspace, kinds
         self._file_of = {test.name: test.file for test in failing}
@@ -144,44 +76,15 @@ class RepeatedTests:
     def __getitem__(self, name: str) -> RepeatedTest:
         """Look a test up.
 
-        Parameters
-        ----------
-        name : str
-            Its node id.
-
-        Returns
-        -------
-        RepeatedTest
-            The same one each time.
-
-        Raises
-        ------
-        EvidenceError
-            When no experiments can be made with it; the same one each time.
+        Raises EvidenceError when no experiments can be made with it; the same one each time.
         """
         return self.before(math.inf, name)
 
     def before(self, end: float, name: str) -> RepeatedTest:
         """Look a test up, as far as its first runs are over in time.
 
-        Parameters
-        ----------
-        end : float
-            When they have to be, as ``time.monotonic`` has it.
-        name : str
-            Its node id.
-
-        Returns
-        -------
-        RepeatedTest
-            The same one each time.
-
-        Raises
-        ------
-        EvidenceError
-            When no experiments can be made with it; the same one each time.
-        TimeIsUp
-            When there is too little time to collect it, or to run it unaltered.
+        Raises EvidenceError when no experiments can be made with it; the same one each time. Raises TimeIsUp when there
+        is too little time to collect it, or to run it unaltered.
         """
         fails, recorded = name in self._failing, self._failing.get(name, "")
         try:
@@ -221,24 +124,8 @@ class RepeatedTests:
     def machine(self, name: str, end: float = math.inf) -> Machine | FreshRuns:
         """Start what runs a test, unless it runs already.
 
-        Parameters
-        ----------
-        name : str
-            Its node id.
-        end : float
-            When it has to be started, as ``time.monotonic`` has it.
-
-        Returns
-        -------
-        Machine or FreshRuns
-            That of its module.
-
-        Raises
-        ------
-        EvidenceError
-            When the module can't be collected; the same one each time.
-        TimeIsUp
-            When it is not collected in time.
+        Raises EvidenceError when the module can't be collected; the same one each time. Raises TimeIsUp when it is not
+        collected in time.
         """
         file = self._file_of[name]
         return self._once(self._machines, file, lambda: self._machine(file, end))
@@ -251,15 +138,7 @@ class RepeatedTests:
     def runs(self, name: str) -> bool:
         """Whether the machine of a test has started, so that running the test costs little.
 
-        Parameters
-        ----------
-        name : str
-            Its node id.
-
-        Returns
-        -------
-        bool
-            False for tests that are not known, too.
+        False for tests that are not known, too.
         """
         return self._file_of.get(name) in self._machines
 

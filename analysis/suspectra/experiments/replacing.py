@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from suspectra.errors import EvidenceError
-from suspectra.experiment import EVERY, Experiment
+from suspectra.base.errors import EvidenceError
 from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
-from suspectra.experiments.answers import Answer
+from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.runs import Alteration
-from suspectra_recorder.experiments.exchange import Job, RunAnswer
-from suspectra_recorder.experiments.literals import CONTAINER_TYPES, from_text, shown, to_text
-from suspectra_recorder.experiments.parts import numbers
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+from suspectra.runs.experiment import EVERY, Experiment
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.values.inner_numbers import numbers
+from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, from_text, shown, to_text
 
 MAX_PASSING = 8
 """Passing tests whose values are noted."""
@@ -39,71 +39,29 @@ Part = tuple[str, ...]
 
 
 class ValuePlace(NamedTuple):
-    """A place where the program assigns a value.
+    """A place where the program assigns a value."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace.
-    number : int
-        Which assignment of the file, from 0.
-    kind : str
-        ``assignment``, ``augmented``, ``return``, ``yield`` or ``argument``.
-    name : str
-        What gets the value.
-    line, column, end_line : int
-        Lines from 1, both included; the column in bytes from 0.
-
-    Examples
-    --------
-    >>> ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8).name
-    'total'
-    """
-
-    file: str
-    number: int
-    kind: str
-    name: str
-    line: int
-    column: int
-    end_line: int
+    file: str  # relative to the workspace
+    number: int  # which assignment of the file, from 0
+    kind: str  # `assignment`, `augmented`, `return`, `yield` or `argument`
+    name: str  # what gets the value
+    line: int  # lines from 1, both included; the column in bytes from 0
+    column: int  # lines from 1, both included; the column in bytes from 0
+    end_line: int  # lines from 1, both included; the column in bytes from 0
 
 
 @dataclass(frozen=True)
 class Replacement(Alteration):
-    """Another value is assigned.
+    """Another value is assigned."""
 
-    Parameters
-    ----------
-    place : ValuePlace
-        Where.
-    instance : int
-        Its how many-th time, from 1, or `suspectra.experiment.EVERY`.
-    part : tuple of str
-        Which number inside the value, as :mod:`suspectra_recorder.experiments.parts` has it; empty for the whole.
-    alternate : Alternate
-        What is put there.
-    logged : bool
-        Whether the value may be logged; otherwise only why it is tried.
-    compare : bool
-        Whether the comparisons that follow are noted.
+    place: ValuePlace  # where
+    instance: int  # its how many-th time, from 1, or `suspectra.runs.experiment.EVERY`
+    part: Part  # which number inside the value, as `inner_numbers` of the recorder has it; empty for the whole
+    alternate: Alternate  # what is put there
+    logged: bool = True  # whether the value may be logged; otherwise only why it is tried
+    compare: bool = False  # whether the comparisons that follow are noted
 
-    Examples
-    --------
-    >>> place = ValuePlace("cart.py", 0, "assignment", "total", 8, 4, 8)
-    >>> replacement = Replacement(place, 1, (".cents",), Alternate("one more", 21))
-    >>> replacement.to_json()["text"], replacement.experiment("test_cart").place
-    ('i21', 'total.cents')
-    """
-
-    place: ValuePlace
-    instance: int
-    part: Part
-    alternate: Alternate
-    logged: bool = True
-    compare: bool = False
-
-    def to_json(self) -> Job:
+    def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
         return {
             "kind": "value",
@@ -142,44 +100,19 @@ class Replacement(Alteration):
 
 @dataclass(frozen=True)
 class NotedValues:
-    """An unaltered run, with the values that it assigned.
+    """An unaltered run, with the values that it assigned."""
 
-    Parameters
-    ----------
-    values : mapping of ValuePlace to list of str
-        For each place the texts of its values in order: as `suspectra_recorder.experiments.literals` has them, or ``o``
-        and the numbers of an object as JSON, or empty.
-    distances : mapping of str to float
-        How far apart the sides of comparisons were.
-    failed : tuple of str
-        The texts of the sides of the comparison that made it fail.
-
-    Examples
-    --------
-    >>> answer = {"outcome": "failed", "exception": "AssertionError", "seconds": 0.1, "texts": ["i20", "i21"]}
-    >>> answer |= {"assignments": [("cart.py", 0, [("assignment", "total", 8, 4, 8)])], "values": [0, 0, 0, 1]}
-    >>> noted = NotedValues.from_answer(answer)
-    >>> [(place.name, texts) for place, texts in noted.values.items()]
-    [('total', ['i20', 'i21'])]
-    """
-
+    # for each place the texts of its values in order: as the recorder's `literals` has them, or `o` and the numbers of
+    # an object as JSON, or empty
     values: Mapping[ValuePlace, Sequence[str]]
-    distances: Mapping[str, float]
-    failed: tuple[str, ...]
+    distances: Mapping[str, float]  # how far apart the sides of comparisons were
+    failed: tuple[str, ...]  # the texts of the sides of the comparison that made it fail
 
     @classmethod
-    def from_answer(cls, answer: RunAnswer) -> NotedValues:
+    def from_answer(cls, answer: MachineRunAnswer) -> NotedValues:
         """What a machine answered to a job of the kind ``values``.
 
-        Parameters
-        ----------
-        answer : RunAnswer
-            What it answered.
-
-        Returns
-        -------
-        NotedValues
-            Places that were not reached are left out.
+        Places that were not reached are left out.
         """
         places: dict[int, ValuePlace] = {}
         for path, first, assignments in answer.get("assignments", ()):
@@ -196,20 +129,7 @@ class NotedValues:
 def parts_of(text: str) -> dict[Part, object]:
     """The value, and the numbers inside it, that a text describes.
 
-    Parameters
-    ----------
-    text : str
-        As in `NotedValues`.
-
-    Returns
-    -------
-    dict of tuple of str to object
-        By path; the empty path has the whole value, if that could be written down.
-
-    Examples
-    --------
-    >>> parts_of("i3"), parts_of('o[[[".cents"], "i3"]]'), parts_of("")
-    ({(): 3}, {('.cents',): 3}, {})
+    By path; the empty path has the whole value, if that could be written down.
     """
     if text.startswith("o"):
         return {tuple(path): from_text(number) for path, number in json.loads(text[1:])}
@@ -228,28 +148,7 @@ def other_values(
 ) -> Iterator[tuple[Part, Iterable[Alternate]]]:
     """Find values that may be tried in the place of one.
 
-    Parameters
-    ----------
-    parts : mapping
-        What is known of the value, as `parts_of` gives it.
-    seen : sequence of mapping
-        The same of other values of the statement, in any run.
-    failed : sequence of mapping
-        The same of the sides of the comparison that made the test fail.
-    containers : bool
-        Whether whole lists, dictionaries and sets are tried, besides the numbers inside.
-
-    Yields
-    ------
-    tuple of Part and iterable of Alternate
-        For the whole, if that could be written down; else for each number inside it, and None for the whole.
-
-    Examples
-    --------
-    >>> [(part, [one.value for one in found]) for part, found in other_values({(): 3}, [], [{(): 5}])]
-    [((), [5, None])]
-    >>> [(part, [one.value for one in found]) for part, found in other_values({(): ["a"]}, [], [], containers=True)]
-    [((), [[], None])]
+    For the whole, if that could be written down; else for each number inside it, and None for the whole.
     """
     in_container = any(type(parts.get(())) is cls for cls in CONTAINER_TYPES)
     if () in parts and (containers or not in_container):
@@ -272,75 +171,22 @@ def other_values(
 
 @dataclass
 class ValueReplacing:
-    """Tries other values in a failing test.
-
-    Parameters
-    ----------
-    test : RepeatedTest
-        The test.
-    at : callable
-        How suspicious the statement in a file at a line is, which may change meanwhile; 0 where nothing is to be tried.
-    passing : sequence of str
-        Passing tests of the same module, whose values are tried too; those that are most like it first.
-    logged : bool
-        Whether values may be logged.
-    repaired : set of tuple
-        File and line of the statements that repair; they are not tried. Grows.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether everything was tried.
-
-    Examples
-    --------
-    A test that expects 21 of a program that assigns 20:
-
-    >>> from suspectra.experiments.runs import Runs
-    >>> class OneValue(Runs):
-    ...     def ask(self, test, jobs, *, steps, seconds, end, keep=False):
-    ...         return [self.answer(job.get("text", "i20")) for job in jobs]
-    ...     def answer(self, text):
-    ...         ended = {"outcome": "passed" if text == "i21" else "failed", "exception": "", "seconds": 0.01}
-    ...         assignments = [("cart.py", 0, [("assignment", "total", 8, 4, 8)])]
-    ...         values = {"texts": ["i20"], "assignments": assignments, "values": [0, 0]}
-    ...         return {**ended, **values, "failed": [["i20", "i21"]]}
-    ...     def close(self):
-    ...         pass
-    >>> replacing = ValueReplacing(RepeatedTest("test_cart", OneValue()))
-    >>> for made in replacing.experiments(end=time.monotonic() + 10):
-    ...     print(made.place, made.action, made.detail, made.outcome.value)
-    total expected 21 passed
-    >>> replacing.complete, replacing.repaired
-    (True, {('cart.py', 8)})
-    """
+    """Tries other values in a failing test."""
 
     test: RepeatedTest
+    # how suspicious the statement in a file at a line is, which may change meanwhile; 0 where nothing is to be tried
     at: Callable[[str, int], float] = lambda file, line: 1.0
+    # passing tests of the same module, whose values are tried too; those that are most like it first
     passing: Sequence[str] = ()
-    logged: bool = True
+    logged: bool = True  # whether values may be logged
+    # file and line of the statements that repair; they are not tried. Grows
     repaired: set[tuple[str, int]] = field(default_factory=set)
-    complete: bool = field(default=False, init=False)
+    complete: bool = field(default=False, init=False)  # whether everything was tried
 
     def experiments(self, end: float, known: Collection[tuple[object, ...]] = ()) -> Iterator[Experiment]:
         """Try values until the time is up.
 
-        Parameters
-        ----------
-        end : float
-            When to stop, as ``time.monotonic`` has it.
-        known : collection
-            The keys of experiments that need not be made again.
-
-        Yields
-        ------
-        Experiment
-            As each is made.
-
-        Raises
-        ------
-        TimeIsUp
-            When the values of the unaltered test are not known in time.
+        Raises TimeIsUp when the values of the unaltered test are not known in time.
         """
         self.complete = False
         noted = self._noted(self.test.test, TRACE_S, end)
@@ -449,7 +295,7 @@ class ValueReplacing:
         """Those of statements that do not repair yet."""
         return (one for one in replacements if (one.place.file, one.place.line) not in self.repaired)
 
-    def _experiment(self, replacement: Replacement, answer: Answer) -> Experiment:
+    def _experiment(self, replacement: Replacement, answer: AlteredRunAnswer) -> Experiment:
         experiment = self.test.made(replacement, answer)
         if experiment.outcome.repairs:
             self.repaired.add((experiment.file, experiment.line))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.processes.scratch import ScratchFolder
 
 HOW_TO_ALLOW = "allow it with --all-modules, best with --copy; editors have settings for both"
@@ -20,48 +20,18 @@ _NOT_COPIED = frozenset({".git", ".hg", ".svn", ".suspectra", "node_modules", "_
 
 @dataclass(frozen=True)
 class Safety:
-    r"""What experiments may do.
+    """What experiments may do."""
 
-    Parameters
-    ----------
-    excluded : tuple of str
-        The names of markers; tests that have one are never run.
-    all_modules : bool
-        Whether wrong values and mutants are also tried in modules that may do harm; see `system_use`.
-    copy : bool
-        Whether tests run in a temporary copy of the workspace.
-
-    Examples
-    --------
-    >>> _ = (folder / "cart.py").write_text("vat = 20\n")
-    >>> with Safety(copy=True).folder(folder) as copy:
-    ...     _ = (copy / "cart.py").write_text("")
-    >>> (folder / "cart.py").read_text()
-    'vat = 20\n'
-    """
-
-    excluded: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()  # the names of markers; tests that have one are never run
+    # whether wrong values and mutants are also tried in modules that may do harm; see `system_use`
     all_modules: bool = False
-    copy: bool = False
+    copy: bool = False  # whether tests run in a temporary copy of the workspace
 
     @contextmanager
     def folder(self, workspace: Path) -> Iterator[Path]:
         """Provide the folder in which tests run.
 
-        Parameters
-        ----------
-        workspace : Path
-            The workspace; absolute, without links.
-
-        Yields
-        ------
-        Path
-            The workspace, or a copy that is removed afterwards.
-
-        Raises
-        ------
-        EvidenceError
-            When it can't be copied.
+        Raises EvidenceError when it can't be copied.
         """
         if not self.copy:
             yield workspace

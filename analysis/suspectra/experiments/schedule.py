@@ -18,26 +18,11 @@ _OTHER_TEST = 0.5
 
 
 class Stream(NamedTuple):
-    """Experiments of one kind with one failing test.
+    """Experiments of one kind with one failing test."""
 
-    Parameters
-    ----------
-    group : int
-        The failure group of the test.
-    test : str
-        Its name.
-    kind : str
-        The kind of experiments.
-
-    Examples
-    --------
-    >>> Stream(group=0, test="test_cart", kind="switch").kind
-    'switch'
-    """
-
-    group: int
-    test: str
-    kind: str
+    group: int  # the failure group of the test
+    test: str  # its name
+    kind: str  # the kind of experiments
 
 
 @dataclass
@@ -46,31 +31,8 @@ class _State:
     last: float = 0.0
 
 
-class Schedule:
-    """Says which stream to continue.
-
-    Parameters
-    ----------
-    streams : iterable of Stream
-        In the order in which they begin where nothing is known of them.
-
-    Examples
-    --------
-    >>> switches, values = Stream(1, "test_a", "switch"), Stream(1, "test_a", "value")
-    >>> schedule = Schedule([switches, values])
-    >>> schedule.next() == switches
-    True
-    >>> schedule.took(switches, 2.0, [("cart.py", 8)], lambda place: 0.5)
-    >>> schedule.next() == values
-    True
-    >>> schedule.took(values, 2.0, [("cart.py", 9)], lambda place: 0.1)
-    >>> schedule.next() == switches
-    True
-    >>> schedule.end(switches)
-    >>> schedule.end(values)
-    >>> print(schedule.next())
-    None
-    """
+class ExperimentSchedule:
+    """Says which stream to continue."""
 
     def __init__(self, streams: Iterable[Stream]):
         self._open = dict.fromkeys(streams)
@@ -82,10 +44,7 @@ class Schedule:
     def next(self) -> Stream | None:
         """The stream to continue.
 
-        Returns
-        -------
-        Stream or None
-            None when all have ended.
+        None when all have ended.
         """
         if not self._open:
             return None
@@ -99,19 +58,7 @@ class Schedule:
         places: Sequence[tuple[str, int]],
         suspicion: Callable[[tuple[str, int]], float],
     ) -> None:
-        """Note what a moment of a stream brought.
-
-        Parameters
-        ----------
-        stream : Stream
-            The one that was continued.
-        seconds : float
-            How long it took.
-        places : sequence of tuple of str and int
-            File and line of each experiment.
-        suspicion : callable
-            How suspicious a place is now. Each further experiment of a kind at a place counts for less.
-        """
+        """Note what a moment of a stream brought."""
         met = 0.0
         for place in places:
             self._tried[stream.group, stream.kind, place] += 1
@@ -123,56 +70,15 @@ class Schedule:
         self.spent(stream.group, seconds)
 
     def spent(self, group: int, seconds: float) -> None:
-        """Note time that was used for a group, and for none of its streams.
-
-        Parameters
-        ----------
-        group : int
-            The failure group.
-        seconds : float
-            How long it took.
-
-        Examples
-        --------
-        >>> first, second = Stream(0, "test_a", "switch"), Stream(1, "test_b", "switch")
-        >>> schedule = Schedule([first, second])
-        >>> schedule.spent(0, 3.0)  # so it is the turn of the other group
-        >>> schedule.next() == second
-        True
-        """
+        """Note time that was used for a group, and for none of its streams."""
         self._seconds[group] += seconds
 
     def end(self, stream: Stream) -> None:
-        """Note that a stream has nothing more.
-
-        Parameters
-        ----------
-        stream : Stream
-            The one that ended.
-        """
+        """Note that a stream has nothing more."""
         self._open.pop(stream, None)
 
     def hasten(self, group: int, kind: str) -> None:
-        """Begin streams soon that have not begun, since something was found that other tests can confirm.
-
-        Parameters
-        ----------
-        group : int
-            Their failure group.
-        kind : str
-            Their kind.
-
-        Examples
-        --------
-        >>> first, second = (Stream(0, test, "mutant") for test in ("test_a", "test_b"))
-        >>> schedule = Schedule([first, second])
-        >>> schedule.took(first, 1.0, [("cart.py", 8)], lambda place: 0.5)
-        >>> schedule.next() == first
-        True
-        >>> schedule.hasten(0, "mutant")
-        >>> schedule.next() == second
-        True
-        """
+        """Begin streams soon that have not begun, since something was found that other tests can confirm."""
         self._hastened.add((group, kind))
 
     def _worth(self, stream: Stream) -> float:

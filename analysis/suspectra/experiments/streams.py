@@ -11,14 +11,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import EVERY_MUTANT, Experiment
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.mutants import ENOUGH_BROKEN, MAX_PASSING, Mutants, always, changes, nearest_first, repairs
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.experiments.replacing import ValueReplacing
 from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import switches
+from suspectra.runs.experiment import EVERY_MUTANT, Experiment
 from suspectra.spectrum import Spectrum
 
 AlterationT = TypeVar("AlterationT", bound=Alteration)
@@ -32,74 +32,31 @@ _CHUNK = 25  # alterations, after which the others are put in order anew
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What streams of the tests of a failure group need to know.
+class StreamSetting:
+    """What streams of the tests of a failure group need to know."""
 
-    Parameters
-    ----------
-    at : callable
-        How suspicious statements are; asked again and again, as that changes with what is found.
-    end : float
-        When to stop, as ``time.monotonic`` has it.
-    known : mapping of tuple to Experiment
-        The experiments that need not be made again, by their keys.
-    repaired : mapping of tuple to bool
-        The mutants that were tried with failing tests of the group, by the keys of experiments, without the test:
-        whether all of these pass.
-    tests : RepeatedTests
-        All tests, for streams that run passing ones too.
-    spectrum : Spectrum
-        What each test executes.
-    read : callable
-        Gives the bytes of a source, None for one that can't be read.
-    alone : bool
-        Whether there are no streams of other kinds: alterations are tried in the order that is published.
-    values_logged : bool
-        Whether experiments may contain values of the program.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1]], [True])
-    >>> tests = RepeatedTests([], folder, [])
-    >>> setting = Setting(lambda file, line: 1.0, 60.0, {}, {}, tests, spectrum, lambda file: None)
-    >>> setting.at("cart.py", 8), setting.alone
-    (1.0, False)
-    """
-
-    at: At
-    end: float
-    known: Mapping[tuple[object, ...], Experiment]
+    at: At  # how suspicious statements are; asked again and again, as that changes with what is found
+    end: float  # when to stop, as `time.monotonic` has it
+    known: Mapping[tuple[object, ...], Experiment]  # the experiments that need not be made again, by their keys
+    # the mutants that were tried with failing tests of the group, by the keys of experiments, without the test: whether
+    # all of these pass
     repaired: Mapping[tuple[object, ...], bool]
-    tests: RepeatedTests
-    spectrum: Spectrum
-    read: Callable[[str], bytes | None]
+    tests: RepeatedTests  # all tests, for streams that run passing ones too
+    spectrum: Spectrum  # what each test executes
+    read: Callable[[str], bytes | None]  # gives the bytes of a source, None for one that can't be read
+    # whether there are no streams of other kinds: alterations are tried in the order that is published
     alone: bool = False
-    values_logged: bool = True
+    values_logged: bool = True  # whether experiments may contain values of the program
 
 
-StreamMaker = Callable[[RepeatedTest, Setting], Iterator[Experiment]]
+StreamMaker = Callable[[RepeatedTest, StreamSetting], Iterator[Experiment]]
 """Makes the experiments of one kind with a failing test until the time is up."""
 
 
-def _switch_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+def _switch_stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experiment]:
     """Switch the decisions of a failing test.
 
-    Parameters
-    ----------
-    test : RepeatedTest
-        The test.
-    setting : Setting
-        What else there is to know.
-
-    Yields
-    ------
-    Experiment
-        As each is made.
-
-    Raises
-    ------
-    EvidenceError
-        When the test makes no decision, and there are no streams of other kinds.
+    Raises EvidenceError when the test makes no decision, and there are no streams of other kinds.
     """
     if setting.alone and not len(test.trace.decisions):
         cause = f"{test.test} makes no decision in code that may be a suspect"
@@ -114,21 +71,9 @@ def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MA
 
     The tests of a failure group share a fault, and its correction makes all of them pass. So a mutant with which
     another test of the group still fails comes after those that may be the correction.
-
-    Parameters
-    ----------
-    verify : callable
-        Whether a mutant runs with passing tests, given what it did to the failing one.
-    enough_broken : int
-        Of a mutant that breaks so many passing tests, no more are run.
-
-    Returns
-    -------
-    callable
-        Makes the experiments with a failing test.
     """
 
-    def stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
+    def stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experiment]:
         mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
         mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
         ordered = by_suspicion(mutations, test.test, setting.at, setting.repaired)
@@ -138,22 +83,7 @@ def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MA
 
 
 def _in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
-    """Keep the order of alterations.
-
-    Parameters
-    ----------
-    alterations : iterable of Alteration
-        Those of a test.
-    test : str
-        Its name.
-    at : callable
-        How suspicious statements are. Alterations where nothing is suspicious are left out.
-
-    Yields
-    ------
-    Alteration
-        Each once.
-    """
+    """Keep the order of alterations."""
     for alteration in alterations:
         experiment = alteration.experiment(test)
         if at(experiment.file, experiment.line) > 0:
@@ -163,41 +93,7 @@ def _in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> It
 def by_suspicion(
     alterations: Iterable[AlterationT], test: str, at: At, repaired: Mapping[tuple[object, ...], bool] = _NONE
 ) -> Iterator[AlterationT]:
-    """Put alterations in order: the more suspicious the place, and the fewer of it came before, the earlier.
-
-    Parameters
-    ----------
-    alterations : iterable of Alteration
-        Equal ones stay in this order. Of very many, the first ones are put in order before the next ones are looked at.
-    test : str
-        The test that they are for.
-    at : callable
-        How suspicious statements are. Alterations where nothing is suspicious are left out.
-    repaired : mapping of tuple to bool
-        By their keys, without the test, alterations that come before all others, since they repair other tests, and
-        those that come behind all others, since they don't. It may grow meanwhile.
-
-    Yields
-    ------
-    Alteration
-        Each once.
-
-    Examples
-    --------
-    >>> from suspectra.experiments.answers import DecisionSite
-    >>> from suspectra.experiments.switching import Switch
-    >>> lines = (2, 2, 8, 9)
-    >>> sites = [DecisionSite("cart.py", number, "if", line, 4, line, False) for number, line in enumerate(lines)]
-    >>> several = [Switch(site, instance) for instance, site in enumerate(sites, 1)]
-    >>> suspicion = {2: 1.0, 8: 0.7}
-    >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0))
-    >>> [(one.place.line, one.instance) for one in chosen]
-    [(2, 1), (8, 3), (2, 2)]
-    >>> repaired = {several[n].experiment("test_tax").key[1:]: n == 2 for n in (0, 2)}
-    >>> chosen = by_suspicion(several, "test_cart", lambda file, line: suspicion.get(line, 0.0), repaired)
-    >>> [(one.place.line, one.instance) for one in chosen]
-    [(8, 3), (2, 2), (2, 1)]
-    """
+    """Put alterations in order: the more suspicious the place, and the fewer of it came before, the earlier."""
     earlier = Counter[tuple[str, int]]()
     waiting = iter(alterations)
     while window := list(islice(waiting, _WINDOW)):
@@ -218,21 +114,8 @@ def _turn(repaired: bool | None) -> int:
     return 1 if repaired is None else 0 if repaired else 2
 
 
-def _value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
-    """Put other values in the place of those that a failing test assigns.
-
-    Parameters
-    ----------
-    test : RepeatedTest
-        The test.
-    setting : Setting
-        What else there is to know.
-
-    Yields
-    ------
-    Experiment
-        As each is made.
-    """
+def _value_stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experiment]:
+    """Put other values in the place of those that a failing test assigns."""
     made = (one for one in setting.known.values() if one.kind == "value" and one.test == test.test)
     repaired = {(one.file, one.line) for one in made if one.outcome.repairs}
     passing = most_alike(test.test, setting.spectrum)
@@ -243,24 +126,7 @@ def _value_stream(test: RepeatedTest, setting: Setting) -> Iterator[Experiment]:
 def most_alike(test: str, spectrum: Spectrum) -> list[str]:
     """Find the passing tests of the module of a test.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    spectrum : Spectrum
-        What each test executes.
-
-    Returns
-    -------
-    list of str
-        Those first that execute most of what the test executes, and little else.
-
-    Examples
-    --------
-    >>> tests = ["test_cart.py::test_a", "test_cart.py::test_b", "test_cart.py::test_c", "test_tax.py::test_a"]
-    >>> matrix = [[1, 1, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0]]
-    >>> most_alike(tests[0], Spectrum.from_matrix(matrix, [True, False, False, False], tests=tests))
-    ['test_cart.py::test_c', 'test_cart.py::test_b']
+    Those first that execute most of what the test executes, and little else.
     """
     executed = np.zeros(len(spectrum.elements), bool)
     executed[spectrum.rows[spectrum.test_index[test]]] = True

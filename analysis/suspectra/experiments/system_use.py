@@ -65,31 +65,12 @@ _OPENING = re.compile(r"(?=[^:|]*[wax+])[rwaxbtU+]{1,4}(?:[:|]\w*)?")
 
 
 def system_use(source: bytes) -> str:
-    r"""Find what a module uses of files, programs, connections or databases that may do harm.
+    """Find what a module uses of files, programs, connections or databases that may do harm.
 
     Code that gets wrong values may delete, overwrite or send. What only reads does not count, such as ``os.path`` and
     files that are opened to be read; nor does ``tempfile``, whose files are new ones.
 
-    Parameters
-    ----------
-    source : bytes
-        The source of the module.
-
-    Returns
-    -------
-    str
-        The first use in the source, such as ``os.remove``; empty for none, and for what is no Python.
-
-    Examples
-    --------
-    >>> system_use(b"import os\nos.remove('all')")
-    'os.remove'
-    >>> system_use(b"from os import path, environ\nimport shutil as s\ns.which(environ['EDITOR'])")
-    ''
-    >>> system_use(b"import urllib.request")
-    'urllib.request'
-    >>> system_use(b"open('notes').read()"), system_use(b"open('notes', 'a').write('one more')")
-    ('', "open(…, 'a')")
+    The first use in the source, such as `os.remove`; empty for none, and for what is no Python.
     """
     try:
         tree = parse(source)

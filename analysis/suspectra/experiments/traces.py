@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from suspectra.cancellation import checked
-from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.failure_slices import add_slices
-from suspectra.evidence.per_test_log import Logged
+from suspectra.base.cancellation import checked
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.logs.failure_slices import add_slices
+from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.dependences import KIND, trace_dependences
-from suspectra.experiments.investigation import Suspects
+from suspectra.experiments.investigation import SuspicionSource
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
-from suspectra.failure_slice import FailureSlice
-from suspectra_recorder.experiments.dependences.columns import MAX_NODES
+from suspectra.runs.failure_slice import FailureSlice
+from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES
 
 if TYPE_CHECKING:
     from suspectra.dependences.trace import DependenceTrace
@@ -27,72 +27,24 @@ MAX_TRACED = 20
 
 
 @dataclass
-class Traces:
-    r"""Traces failing tests of a workspace.
+class TraceInquiry:
+    """Traces failing tests of a workspace."""
 
-    Parameters
-    ----------
-    workspace : Path
-        The folder.
-    command : sequence of str
-        What runs pytest: program and arguments, without tests.
-    tests : sequence of FailingTest
-        In the order in which they are traced.
-    suspects : Suspects
-        The functions that are traced alone where a run is too long, and the sources that the trace has to fit.
-    safety : Safety
-        Which tests run, and where.
-    values_shown : bool
-        Whether traces have values, besides how decisions came out.
-    most : int
-        How many nodes a trace may have; a longer one is limited to the functions of suspects.
-
-    Attributes
-    ----------
-    made : int
-        How many tests were traced.
-    problems : list of Problem
-        What kept tests from being traced.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from types import SimpleNamespace
-    >>> _ = (folder / "cart.py").write_text("def total(net):\n    vat = 20\n    return net - vat\n")
-    >>> source = "from cart import total\n\ndef test_total():\n    assert total(100) == 120\n"
-    >>> _ = (folder / "test_cart.py").write_text(source)
-    >>> test = FailingTest("test_cart.py::test_total", "test_cart.py")
-    >>> suspects = SimpleNamespace(digests={}, most_suspicious=lambda test: [])
-    >>> traces = Traces(folder, [sys.executable, "-m", "pytest"], [test], suspects)
-    >>> for trace in traces.traces():
-    ...     print(trace.test, [text for text in trace.value if text.isdecimal()])
-    test_cart.py::test_total ['20', '80']
-    >>> traces.made
-    1
-    """
-
-    workspace: Path
-    command: Sequence[str]
-    tests: Sequence[FailingTest]
-    suspects: Suspects
-    safety: Safety = field(default_factory=Safety)
-    values_shown: bool = True
-    most: int = MAX_NODES
-    made: int = field(default=0, init=False)
-    problems: list[Problem] = field(default_factory=list, init=False)
+    workspace: Path  # the folder
+    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    tests: Sequence[FailingTest]  # in the order in which they are traced
+    # the functions that are traced alone where a run is too long, and the sources that the trace has to fit
+    suspects: SuspicionSource
+    safety: Safety = field(default_factory=Safety)  # which tests run, and where
+    values_shown: bool = True  # whether traces have values, besides how decisions came out
+    most: int = MAX_NODES  # how many nodes a trace may have; a longer one is limited to the functions of suspects
+    made: int = field(default=0, init=False)  # how many tests were traced
+    problems: list[Problem] = field(default_factory=list, init=False)  # what kept tests from being traced
 
     def traces(self) -> Generator[DependenceTrace]:
         """Trace one test after the other.
 
-        Yields
-        ------
-        DependenceTrace
-            As each is made. Close the generator to stop early.
-
-        Raises
-        ------
-        EvidenceError
-            When the log can't be written.
+        Raises EvidenceError when the log can't be written.
         """
         by_file: dict[str, list[FailingTest]] = {}
         for test in self.tests[:MAX_TRACED]:
@@ -132,18 +84,7 @@ class Traces:
 
 
 def _slice_of(trace: DependenceTrace) -> FailureSlice:
-    """Find the lines that a failure depends on.
-
-    Parameters
-    ----------
-    trace : DependenceTrace
-        Of a failing test.
-
-    Returns
-    -------
-    FailureSlice
-        Without the lines of test code.
-    """
+    """Find the lines that a failure depends on."""
     steps = trace.graph.distance([trace.failure])
     nearest: dict[tuple[str, int], int] = {}
     for node in ((steps >= 0) & ~trace.is_test).nonzero()[0].tolist():

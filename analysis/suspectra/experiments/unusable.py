@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 import re
 
-from suspectra.errors import EvidenceError, Problem
-from suspectra.experiment import Outcome
-from suspectra.experiments.answers import Answer
-from suspectra_recorder.tracebacks import SAYING_NOTHING
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.failures.tracebacks import SAYING_NOTHING
 
 CURE_OF_A_PASS = (
     "record the tests again; if it fails there again, look at tests that run before it: they may leave something behind"
@@ -24,92 +24,43 @@ _CURE_OF_A_LONG_ONE = "choose a test that does less; if this one has many cases,
 _CURE_OF_A_PASSING_TEST = "run all tests before you keep a repair: some were not run with it"
 
 _ALONE = {
-    Outcome.PASSED: "passes when it runs alone",
-    Outcome.FAILED: "fails when it runs alone",
-    Outcome.SKIPPED: "is skipped when it runs alone",
-    Outcome.CRASHED: "ends its process when it runs alone",
-    Outcome.NOT_REACHED: "was not run",
+    ExperimentOutcome.PASSED: "passes when it runs alone",
+    ExperimentOutcome.FAILED: "fails when it runs alone",
+    ExperimentOutcome.SKIPPED: "is skipped when it runs alone",
+    ExperimentOutcome.CRASHED: "ends its process when it runs alone",
+    ExperimentOutcome.NOT_REACHED: "was not run",
 }
 
 
-def unusable(test: str, outcome: Outcome, *, seconds: float, decisions: int = 0, fails: bool = True) -> EvidenceError:
-    """Say why experiments can't be made with a test, by how it ends when nothing is altered.
-
-    Parameters
-    ----------
-    test : str
-        Its name.
-    outcome : Outcome
-        How it ended.
-    seconds : float
-        How long it could take.
-    decisions : int
-        How many decisions it could make.
-    fails : bool
-        Whether it is one of the failing tests, which the user can choose.
-
-    Returns
-    -------
-    EvidenceError
-        To raise.
-
-    Examples
-    --------
-    >>> raise unusable("test_sum", Outcome.PASSED, seconds=20)
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: test_sum passes when it runs alone. Fix: record the tests again; if it fails …
-    >>> unusable("test_sum", Outcome.TIMEOUT, seconds=20).problem.cause
-    'test_sum takes more than 20 s'
-    >>> print(unusable("test_sum", Outcome.TIMEOUT, seconds=20, fails=False).problem.cure)
-    run all tests before you keep a repair: some were not run with it
-    >>> print(unusable("test_sum", Outcome.FAILED, seconds=20, fails=False).problem.cause)
-    test_sum, which passed, fails when it runs alone
-    """
-    if outcome is Outcome.STEPS:
+def unusable(
+    test: str, outcome: ExperimentOutcome, *, seconds: float, decisions: int = 0, fails: bool = True
+) -> EvidenceError:
+    """Say why experiments can't be made with a test, by how it ends when nothing is altered."""
+    if outcome is ExperimentOutcome.STEPS:
         cause = f"{test} makes more than {decisions:,} decisions"
-    elif outcome is Outcome.TIMEOUT:
+    elif outcome is ExperimentOutcome.TIMEOUT:
         cause = f"{test} takes more than {seconds:.0f} s"
     else:
         cause = f"{test}{'' if fails else ', which passed,'} {_ALONE[outcome]}"
     cures = {
-        Outcome.PASSED: CURE_OF_A_PASS,
-        Outcome.STEPS: _CURE_OF_A_LONG_ONE,
-        Outcome.TIMEOUT: _CURE_OF_A_LONG_ONE,
+        ExperimentOutcome.PASSED: CURE_OF_A_PASS,
+        ExperimentOutcome.STEPS: _CURE_OF_A_LONG_ONE,
+        ExperimentOutcome.TIMEOUT: _CURE_OF_A_LONG_ONE,
     }
     cure = cures.get(outcome, "record the tests again, or choose another test") if fails else _CURE_OF_A_PASSING_TEST
     return EvidenceError(Problem("", "", cause, cure))
 
 
-def require_recorded_failure(test: str, recorded: str, answer: Answer) -> None:
+def require_recorded_failure(test: str, recorded: str, answer: AlteredRunAnswer) -> None:
     """Refuse a test that fails alone for another reason: all that is found would be about that.
 
     Only types of exceptions are compared, as messages may contain times and addresses. A type and one of its bases
     count as the same, and so do a group and an exception in it.
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    recorded : str
-        The exception with which it failed when it was recorded; empty if that is not known.
-    answer : Answer
-        How it ended alone, unaltered.
-
-    Raises
-    ------
-    EvidenceError
-        When it fails with another exception.
-
-    Examples
-    --------
-    >>> alone = Answer(Outcome.FAILED, 0.1, "KeyError", noted={"types": ["KeyError", "LookupError"]})
-    >>> require_recorded_failure("test_sum", "ExceptionGroup[KeyError]", alone)
-    >>> require_recorded_failure("test_sum", "AssertionError", alone)
-    Traceback (most recent call last):
-    suspectra.errors.EvidenceError: test_sum fails with KeyError when it runs alone, and failed with AssertionError …
+    Raises EvidenceError when it fails with another exception.
     """
     types = answer.noted.get("types")
-    if answer.outcome is not Outcome.FAILED or not recorded or not types or _types_of(recorded) & set(types):
+    if answer.outcome is not ExperimentOutcome.FAILED or not recorded or not types or _types_of(recorded) & set(types):
         return
     cause = f"{test} fails with {answer.exception} when it runs alone, and failed with {recorded} when it was recorded"
     raise EvidenceError(Problem("", "", cause, _CURE_OF_ANOTHER_FAILURE))

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.arrays import Bools, Ints, Row
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cancellation import check, checked
 from suspectra.spectrum import Derived, Spectrum
 
 Bits: TypeAlias = NDArray[np.uint64]
@@ -34,62 +34,22 @@ class FailingCoverage:
     """The statements and branches that failing tests execute, in classes with equal sets of failing tests.
 
     Only what may be a suspect counts: candidates, and the edges in their files.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Whose failing tests they are.
-    tests : tuple of str
-        The failing tests by name.
-    slot : dict of str to int
-        The bit of each test in a signature.
-    rows : dict of str to tuple of ndarray
-        The rows of each test, to notice whether it changed.
-    class_of : ndarray of int32, shape (elements + edges,)
-        The class of each column.
-    signature : ndarray of uint8, shape (classes, slots / 8)
-        The failing tests that execute each class, as bits.
-    size : ndarray of int64, shape (classes,)
-        How many columns each class has.
-    fresh : int
-        The number of classes when they were last computed anew.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 1, 1], [0, 0, 1]], failed=[True, True, False])
-    >>> coverage = FailingCoverage.from_spectrum(spectrum)
-    >>> coverage.tests, coverage.size.tolist(), coverage.passing.tolist(), coverage.covered.tolist()
-    (('t1', 't2'), [1, 1, 1], [0, 0, 1, 1], [True, True])
-    >>> coverage.bits.shape, coverage.first(coverage.bits).tolist()
-    ((2, 1), [0, 1])
-    >>> coverage.same_until(FailingCoverage.from_spectrum(spectrum, coverage), 2)
-    True
     """
 
-    spectrum: Spectrum
-    tests: tuple[str, ...]
-    slot: dict[str, int]
-    rows: dict[str, tuple[Ints, ...]]
-    class_of: Ints
-    signature: NDArray[np.uint8]
-    size: Ints
-    fresh: int
+    spectrum: Spectrum  # whose failing tests they are
+    tests: tuple[str, ...]  # the failing tests by name
+    slot: dict[str, int]  # the bit of each test in a signature
+    rows: dict[str, tuple[Ints, ...]]  # the rows of each test, to notice whether it changed
+    class_of: Ints  # the class of each column; shape (elements + edges,)
+    signature: NDArray[np.uint8]  # the failing tests that execute each class, as bits; shape (classes, slots / 8)
+    size: Ints  # how many columns each class has; shape (classes,)
+    fresh: int  # the number of classes when they were last computed anew
 
     @classmethod
     def from_spectrum(cls, spectrum: Spectrum, previous: FailingCoverage | None = None) -> FailingCoverage:
         """Compute the coverage of a spectrum's failing tests.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            The present state.
-        previous : FailingCoverage, optional
-            That of the previous state; tests with the same rows are not looked at again.
-
-        Returns
-        -------
-        FailingCoverage
-            The same as without `previous`, except for the order of classes.
+        The same as without `previous`, except for the order of classes.
         """
         places = sorted(np.flatnonzero(spectrum.failed).tolist(), key=spectrum.tests.__getitem__)
         names = tuple(spectrum.tests[place] for place in places)
@@ -141,17 +101,7 @@ class FailingCoverage:
     def same_until(self, other: FailingCoverage, classes: int) -> bool:
         """Whether another state has the same failing tests, executing the same, and the same first classes.
 
-        Parameters
-        ----------
-        other : FailingCoverage
-            That state.
-        classes : int
-            How many of the classes in the order of `passing` are compared, with their passing tests.
-
-        Returns
-        -------
-        bool
-            Also False where the classes were computed anew.
+        Also False where the classes were computed anew.
         """
         return (
             self.tests == other.tests
@@ -225,17 +175,8 @@ class FailingCoverage:
     def first(self, bits: Bits, start: int = 0) -> Ints:
         """Return the first class of each of several sets of classes: the one that the fewest passing tests execute.
 
-        Parameters
-        ----------
-        bits : ndarray of uint64, shape (k, words)
-            Sets of classes, as in `bits`, or some words of each.
-        start : int, optional
-            The index of the first word.
-
-        Returns
-        -------
-        ndarray of int64, shape (k,)
-            Indices into `passing`. Where all the words are empty, the next class; behind the last one, the end.
+        Of shape (k,). Indices into `passing`. Where all the words are empty, the next class; behind the last one, the
+        end.
         """
         word = (bits != 0).argmax(axis=1)
         value = bits[np.arange(len(bits)), word]
@@ -251,15 +192,7 @@ def _transposed(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
     Blocks of 8 × 8 bits, each in a word, are transposed by three exchanges (Warren 2012, Hacker's Delight, 7-3).
 
-    Parameters
-    ----------
-    bits : ndarray of uint8, shape (rows, columns / 8)
-        The highest bit of a byte comes first.
-
-    Returns
-    -------
-    ndarray of uint8, shape (columns, rows / 8)
-        The lowest bit of a byte comes first.
+    Of shape (columns, rows / 8). The lowest bit of a byte comes first.
     """
     rows, width = bits.shape
     blocks = np.ascontiguousarray(bits.reshape(rows // 8, 8, width).transpose(2, 0, 1)).view("<u8")[:, :, 0]

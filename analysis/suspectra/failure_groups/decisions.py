@@ -7,127 +7,58 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools
+from suspectra.base.arrays import Bools
 
 
 @dataclass(frozen=True)
-class Decision:
-    """That tests belong together, or apart.
+class GroupDecision:
+    """That tests belong together, or apart."""
 
-    Parameters
-    ----------
-    together : bool
-        Whether each test of `left` belongs to the group of each test of `right`, or to another one.
-    left, right : frozenset of str
-        Names of tests.
+    together: bool  # whether each test of `left` belongs to the group of each test of `right`, or to another one
+    left: frozenset[str]  # names of tests
+    right: frozenset[str]  # names of tests
 
-    Examples
-    --------
-    >>> whole = Decision(True, frozenset("ab"), frozenset("c"))
-    >>> whole.covers(Decision(False, frozenset("a"), frozenset("c"))), whole.together
-    (True, True)
-    """
-
-    together: bool
-    left: frozenset[str]
-    right: frozenset[str]
-
-    def covers(self, other: Decision) -> bool:
-        """Whether this decision is about every pair of tests that another one is about.
-
-        Parameters
-        ----------
-        other : Decision
-            An older one.
-
-        Returns
-        -------
-        bool
-            If True, the older one no longer matters.
-        """
+    def covers(self, other: GroupDecision) -> bool:
+        """Whether this decision is about every pair of tests that another one is about."""
         return (other.left <= self.left and other.right <= self.right) or (
             other.left <= self.right and other.right <= self.left
         )
 
 
 @dataclass(frozen=True)
-class Decisions:
+class GroupDecisions:
     """All decisions, the oldest first. The newest one about a pair of tests counts.
 
     Decisions name tests, so they apply to every later run in which these tests fail.
-
-    Parameters
-    ----------
-    made : tuple of Decision
-        In the order in which they were made.
-
-    Examples
-    --------
-    >>> decisions = Decisions().merge(["a", "b", "c"]).split(["c"], ["a", "b"])
-    >>> [(decision.together, sorted(decision.left)) for decision in decisions.made]
-    [(True, ['a', 'b', 'c']), (False, ['c'])]
-    >>> decisions.merge(["a", "b", "c"]).made == decisions.made[:1]
-    True
-    >>> Decisions.from_list(decisions.as_list()) == decisions
-    True
-    >>> together, apart = decisions.between(["a", "c"])
-    >>> together, apart.tolist()
-    ([], [[False, True], [True, False]])
     """
 
-    made: tuple[Decision, ...] = ()
+    made: tuple[GroupDecision, ...] = ()  # in the order in which they were made
 
-    def merge(self, tests: Iterable[str]) -> Decisions:
+    def merge(self, tests: Iterable[str]) -> GroupDecisions:
         """Decide that tests belong together.
 
-        Parameters
-        ----------
-        tests : iterable of str
-            Their names: those of the groups that are to be one.
-
-        Returns
-        -------
-        Decisions
-            With the new decision last.
+        With the new decision last.
         """
         names = frozenset(tests)
-        return self._with(Decision(True, names, names))
+        return self._with(GroupDecision(True, names, names))
 
-    def split(self, tests: Iterable[str], rest: Iterable[str]) -> Decisions:
+    def split(self, tests: Iterable[str], rest: Iterable[str]) -> GroupDecisions:
         """Decide that some tests of a group do not belong to the others.
 
-        Parameters
-        ----------
-        tests : iterable of str
-            The names of those that leave the group.
-        rest : iterable of str
-            The names of those that stay.
-
-        Returns
-        -------
-        Decisions
-            With the new decision last.
+        With the new decision last.
         """
         left = frozenset(tests)
-        return self._with(Decision(False, left, frozenset(rest) - left))
+        return self._with(GroupDecision(False, left, frozenset(rest) - left))
 
-    def _with(self, decision: Decision) -> Decisions:
-        return Decisions((*(made for made in self.made if not decision.covers(made)), decision))
+    def _with(self, decision: GroupDecision) -> GroupDecisions:
+        return GroupDecisions((*(made for made in self.made if not decision.covers(made)), decision))
 
     def between(self, tests: Sequence[str]) -> tuple[list[tuple[int, int]], Bools]:
         """Return which failing tests belong together or apart.
 
-        Parameters
-        ----------
-        tests : sequence of str
-            Their names.
+        Indices of tests that belong together, newest decision first.
 
-        Returns
-        -------
-        together : list of (int, int)
-            Indices of tests that belong together, newest decision first.
-        apart : ndarray of bool, shape (tests, tests)
-            Whether two tests belong apart.
+        Of shape (tests, tests).
         """
         newest = np.zeros((len(tests), len(tests)), np.int64)  # number, from 1, of the newest decision about two tests
         for number, decision in enumerate(self.made, 1):
@@ -144,10 +75,7 @@ class Decisions:
     def as_list(self) -> list[dict[str, object]]:
         """Return the decisions in a form that JSON can represent.
 
-        Returns
-        -------
-        list of dict of str to object
-            The oldest first.
+        The oldest first.
         """
         return [
             {"together": decision.together, "left": sorted(decision.left), "right": sorted(decision.right)}
@@ -155,27 +83,16 @@ class Decisions:
         ]
 
     @classmethod
-    def from_list(cls, given: object) -> Decisions:
+    def from_list(cls, given: object) -> GroupDecisions:
         """Make decisions from the result of :meth:`as_list`.
 
-        Parameters
-        ----------
-        given : object
-            Not trusted.
-
-        Returns
-        -------
-        Decisions
-            Equal to those that were written.
-
-        Raises
-        ------
-        LookupError, TypeError, ValueError
-            When `given` has another form.
+        Raises LookupError, TypeError, ValueError when `given` has another form.
         """
         if not isinstance(given, list):
             raise TypeError("the decisions are not a list")
-        return cls(tuple(Decision(bool(one["together"]), _names(one["left"]), _names(one["right"])) for one in given))
+        return cls(
+            tuple(GroupDecision(bool(one["together"]), _names(one["left"]), _names(one["right"])) for one in given)
+        )
 
 
 def _names(given: object) -> frozenset[str]:

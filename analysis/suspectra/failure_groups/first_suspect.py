@@ -7,7 +7,7 @@ from operator import is_
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.base.arrays import Row
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Elements, Spectrum
 from suspectra.techniques.technique import Technique
@@ -15,53 +15,18 @@ from suspectra.techniques.technique import Technique
 
 @dataclass(frozen=True, eq=False)
 class FirstSuspect:
-    """The first of the statements that some failing tests execute.
+    """The first of the statements that some failing tests execute."""
 
-    Parameters
-    ----------
-    element : int
-        Its column; of a tie the first one by file and line.
-    elements : Elements
-        What the column is of.
-    rows : tuple of ndarray of int32, shape (k,)
-        The rows of the failing tests, one of which at least executes a candidate.
-    technique : Technique
-        What ranks.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 1, 1], [1, 0, 0]], failed=[True, True, False])
-    >>> technique, rows = make_technique("ochiai"), spectrum.rows[:2]
-    >>> FirstSuspect.in_report(technique.localize(spectrum), rows, technique).element
-    1
-    >>> found = FirstSuspect.by_counts(spectrum, rows, technique)
-    >>> found.element, found.holds_for(spectrum, rows, technique), found.holds_for(spectrum, rows[:1], technique)
-    (1, True, False)
-    """
-
-    element: int
-    elements: Elements
-    rows: tuple[Row, ...]
-    technique: Technique
+    element: int  # its column; of a tie the first one by file and line
+    elements: Elements  # what the column is of
+    rows: tuple[Row, ...]  # the rows of the failing tests, one of which at least executes a candidate; shape (k,)
+    technique: Technique  # what ranks
 
     @classmethod
     def in_report(cls, report: RankedReport, rows: tuple[Row, ...], technique: Technique) -> FirstSuspect:
         """That of a ranking.
 
-        Parameters
-        ----------
-        report : RankedReport
-            The ranking of the failing tests.
-        rows : tuple of ndarray of int32, shape (k,)
-            Their rows.
-        technique : Technique
-            What ranks.
-
-        Returns
-        -------
-        FirstSuspect
-            No element that the failing tests do not execute, even if it ranks higher.
+        No element that the failing tests do not execute, even if it ranks higher.
         """
         spectrum, wanted = report.spectrum, 32
         ef = spectrum.counts.ef
@@ -75,19 +40,7 @@ class FirstSuspect:
     def by_counts(cls, spectrum: Spectrum, rows: tuple[Row, ...], technique: Technique) -> FirstSuspect | None:
         """That of the ranking, without making it.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            With these failing tests, and others.
-        rows : tuple of ndarray of int32, shape (k,)
-            The rows of the failing tests.
-        technique : Technique
-            What ranks.
-
-        Returns
-        -------
-        FirstSuspect or None
-            None where the technique needs more than counts.
+        None where the technique needs more than counts.
         """
         ef = Counts.from_rows(rows, np.ones(len(rows), bool), len(spectrum.elements)).ef
         columns = np.flatnonzero((ef > 0) & spectrum.candidates)
@@ -98,19 +51,7 @@ class FirstSuspect:
     def holds_for(self, spectrum: Spectrum, rows: tuple[Row, ...], technique: Technique) -> bool:
         """Whether nothing differs in another state but the passing tests.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            That state.
-        rows : tuple of ndarray of int32, shape (k,)
-            The rows of the failing tests in it.
-        technique : Technique
-            What ranks then.
-
-        Returns
-        -------
-        bool
-            False also where the failing tests ran again and executed the same.
+        False also where the failing tests ran again and executed the same.
         """
         return (
             self.technique == technique

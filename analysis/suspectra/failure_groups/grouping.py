@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Floats, Ints, Row
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools, Floats, Ints, Row
+from suspectra.base.cancellation import check
 from suspectra.failure_groups.coverage import Bits, FailingCoverage
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.spectrum import Spectrum
 
 NATS = 9.0
@@ -37,106 +37,43 @@ _DECIMALS = 10  # costs that are equal on paper may differ in the last bits
 
 
 @dataclass(frozen=True)
-class Part:
-    """Failing tests that probably share a fault.
+class PartOfTests:
+    """Failing tests that probably share a fault."""
 
-    Parameters
-    ----------
-    tests : tuple of int
-        Indices into :attr:`FailingCoverage.tests`, ascending.
-    halves : tuple of int
-        Where one statement or branch explains them hardly better than two, the passing tests that execute each of the
-        two; else empty.
-
-    Examples
-    --------
-    >>> Part((0, 2, 5), (0, 2)).tests
-    (0, 2, 5)
-    """
-
-    tests: tuple[int, ...]
+    tests: tuple[int, ...]  # indices into FailingCoverage.tests, ascending
+    # where one statement or branch explains them hardly better than two, the passing tests that execute each of the
+    # two; else empty
     halves: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Failing tests in groups.
+    """Failing tests in groups."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        In the order of the first test of each.
-    coverage : FailingCoverage
-        The coverage of the failing tests.
-    decisions : Decisions or None
-        The user's decisions about them.
-    words : int
-        How many words of the coverage's bits were compared. Later classes had no influence.
+    parts: tuple[PartOfTests, ...]  # in the order of the first test of each
+    coverage: FailingCoverage  # the coverage of the failing tests
+    decisions: GroupDecisions | None  # the user's decisions about them
+    words: int  # how many words of the coverage's bits were compared. Later classes had no influence
 
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> coverage = FailingCoverage.from_spectrum(spectrum)
-    >>> found = partition(coverage)
-    >>> [part.tests for part in found.parts], found.holds_for(coverage, None)
-    ([(0,), (1,)], True)
-    """
-
-    parts: tuple[Part, ...]
-    coverage: FailingCoverage
-    decisions: Decisions | None
-    words: int
-
-    def holds_for(self, coverage: FailingCoverage, decisions: Decisions | None) -> bool:
+    def holds_for(self, coverage: FailingCoverage, decisions: GroupDecisions | None) -> bool:
         """Whether the groups are also those of another state, because all that they depend on is the same.
 
-        Parameters
-        ----------
-        coverage : FailingCoverage
-            Of that state.
-        decisions : Decisions or None
-            Those of that state.
-
-        Returns
-        -------
-        bool
-            Also False where only grouping again would tell.
+        Also False where only grouping again would tell.
         """
         return self.decisions == decisions and self.coverage.same_until(coverage, 64 * self.words)
 
 
 def partition(
-    coverage: FailingCoverage, decisions: Decisions | None = None, *, nats: float = NATS, share: float = SHARE
+    coverage: FailingCoverage, decisions: GroupDecisions | None = None, *, nats: float = NATS, share: float = SHARE
 ) -> Partition:
     """Group failing tests.
 
-    Parameters
-    ----------
-    coverage : FailingCoverage
-        Their coverage.
-    decisions : Decisions, optional
-        The user's decisions about some of them.
-    nats, share : float, optional
-        The two thresholds; see :data:`NATS` and :data:`SHARE`.
-
-    Returns
-    -------
-    Partition
-        Every failing test is in one part. Tests without coverage are in the largest one unless the user decided
-        otherwise.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [1, 0], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> [part.tests for part in partition(FailingCoverage.from_spectrum(spectrum)).parts]
-    [(0, 1)]
+    Every failing test is in one part. Tests without coverage are in the largest one unless the user decided otherwise.
     """
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:
-        return Partition((Part((0,)),), coverage, decisions, 0)
-    together, apart = (decisions or Decisions()).between(coverage.tests)
+        return Partition((PartOfTests((0,)),), coverage, decisions, 0)
+    together, apart = (decisions or GroupDecisions()).between(coverage.tests)
     decided = _decided(tests, together, apart)
     covered = coverage.covered
     open_ = [tests[[test]] for test in np.flatnonzero(covered)]
@@ -152,9 +89,9 @@ def partition(
         allowed = own or ([] if apart[cluster].any() else range(len(parts)))  # a test that was split off stays alone
         if allowed:
             largest = max(allowed, key=lambda i: (len(parts[i].tests), -i))
-            parts[largest] = Part(tuple(sorted({*parts[largest].tests, *idle.tolist()})), parts[largest].halves)
+            parts[largest] = PartOfTests(tuple(sorted({*parts[largest].tests, *idle.tolist()})), parts[largest].halves)
         else:
-            parts.append(Part(tuple(idle.tolist())))
+            parts.append(PartOfTests(tuple(idle.tolist())))
     return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, merging.words)
 
 
@@ -162,31 +99,6 @@ def clearly_joins(row: Row, group: Spectrum, tests: int, spectrum: Spectrum) -> 
     """Whether a failing test is explained as well together with a group as alone, like one that fails by its fault.
 
     What that is for other groups is not compared. So it says at once what grouping all tests nearly always says, too.
-
-    Parameters
-    ----------
-    row : ndarray of int32, shape (k,)
-        The elements that the test executes.
-    group : Spectrum
-        Of the group's failing tests alone, maybe in the state before; with the same elements.
-    tests : int
-        How many tests of the group execute a candidate.
-    spectrum : Spectrum
-        With the passing tests. Its edges are not compared.
-
-    Returns
-    -------
-    bool
-        False for a test that executes no candidate: it is counted to the largest group.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], *[[1, 0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> from suspectra.spectrum import some_failing
-    >>> first, second = (some_failing(spectrum, [test]) for test in ("t1", "t2"))
-    >>> clearly_joins(spectrum.rows[0], first, 1, spectrum), clearly_joins(spectrum.rows[0], second, 1, spectrum)
-    (True, False)
     """
     passing = spectrum.counts.ep
     own = row[spectrum.candidates[row]]
@@ -202,7 +114,7 @@ def _log_choices(failing: int, passing: int) -> float:
     return math.lgamma(failing + passing + 2) - math.lgamma(failing + 1) - math.lgamma(passing + 1)
 
 
-def _put_together(parts: list[Part], decided: list[Ints], apart: Bools) -> list[Part]:
+def _put_together(parts: list[PartOfTests], decided: list[Ints], apart: Bools) -> list[PartOfTests]:
     """Merge the parts that contain tests which the user put together; other parts stay as they were found.
 
     Where the other tests of these parts belong apart, the tests that were put together leave them.
@@ -215,9 +127,9 @@ def _put_together(parts: list[Part], decided: list[Ints], apart: Bools) -> list[
         union = sorted(test for part in touched for test in part.tests)
         if apart[np.ix_(union, union)].any():
             rest = (tuple(test for test in part.tests if test not in cluster) for part in touched)
-            parts += [Part(tests) for tests in rest if tests]
+            parts += [PartOfTests(tests) for tests in rest if tests]
             union = cluster
-        parts.append(Part(tuple(union)))
+        parts.append(PartOfTests(tuple(union)))
     return parts
 
 
@@ -290,7 +202,7 @@ class _Merging:
         self.clusters = [np.sort(np.concatenate(self.clusters))]
         self.halves = [()]
 
-    def run(self, nats: float, share: float) -> list[Part]:
+    def run(self, nats: float, share: float) -> list[PartOfTests]:
         """Merge the cheapest pair until none is below the thresholds."""
         count = len(self.clusters)
         if not count:
@@ -332,7 +244,7 @@ class _Merging:
             others = others[others != i]
             # three clusters share no earlier class than any two of them
             compare(others, i, np.maximum(least[i, others], least[j, others]))
-        return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
+        return [PartOfTests(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
 
     def _compared(
         self, one: Ints, other: Ints | int, least: Ints, nats: float, share: float
@@ -341,19 +253,6 @@ class _Merging:
 
         The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
         as even the next class would keep it apart.
-
-        Parameters
-        ----------
-        one, other : ndarray of int64, shape (k,), or int
-            The numbers of the clusters.
-        least : ndarray of int64, shape (k,)
-            The pairs share no class before these.
-
-        Returns
-        -------
-        tuple of (ndarray of int64, ndarray of bool, ndarray of float64, ndarray of float64)
-            The class; whether they share it: otherwise they share none before it, and stay apart; and with its passing
-            tests the cost of the union, and that for one test.
         """
         first, shared = least.copy(), self._share(one, other, least)
         union, alone = self._unions(one, other, self.coverage.passing[first])

@@ -5,43 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from suspectra.base.english import many
 from suspectra.failure_groups.coverage import FailingCoverage
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.grouping import Partition, partition
-from suspectra.quantity import many
 from suspectra.spectrum import Spectrum
 
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Failing tests that probably share a fault.
+    """Failing tests that probably share a fault."""
 
-    Parameters
-    ----------
-    number : int
-        From 1; the same in later runs.
-    tests : tuple of str
-        The failing tests, by name.
-    uncovered : tuple of str
-        Those of them that executed no candidate. They are in this group because it is the largest.
-    halves : tuple of int
-        Where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
-        the two; else empty.
-
-    Examples
-    --------
-    >>> group = FailureGroup(1, ("test_a", "test_b"), uncovered=("test_a",))
-    >>> group.covered, group.heading("KeyError")
-    (('test_b',), '✗ 1 test: KeyError')
-    >>> group.idle
-    False
-    >>> group.left_out
-    '1 more failing test executes no suspect'
-    """
-
-    number: int
-    tests: tuple[str, ...]
-    uncovered: tuple[str, ...] = ()
+    number: int  # from 1; the same in later runs
+    tests: tuple[str, ...]  # the failing tests, by name
+    uncovered: tuple[str, ...] = ()  # those of them that executed no candidate
+    # where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
+    # the two; else empty
     halves: tuple[int, ...] = ()
 
     @property
@@ -56,20 +35,7 @@ class FailureGroup:
         return len(self.uncovered) == len(self.tests)
 
     def heading(self, title: str = "", *, sure: bool = True) -> str:
-        """Write one line about the group.
-
-        Parameters
-        ----------
-        title : str, optional
-            What its tests have in common.
-        sure : bool, optional
-            Whether they probably share a fault, not only perhaps.
-
-        Returns
-        -------
-        str
-            Such as ``✗ 3 tests: UnbalancedEntry at journal.py:41``.
-        """
+        """Write one line about the group."""
         return f"✗ {'' if sure else 'perhaps '}{many(len(self.covered), 'test')}{title and f': {title}'}"
 
     @property
@@ -82,22 +48,10 @@ class FailureGroup:
 
 @dataclass(frozen=True)
 class EndedGroup:
-    """A group of the previous run that no longer exists.
-
-    Parameters
-    ----------
-    number : int
-        Its number.
-    part_of : int or None
-        The group to which most of its tests that still fail belong now; None where none of them fails.
-
-    Examples
-    --------
-    >>> EndedGroup(2, None).fixed, EndedGroup(2, 1).fixed
-    (True, False)
-    """
+    """A group of the previous run that no longer exists."""
 
     number: int
+    # the group to which most of its tests that still fail belong now; None where none of them fails
     part_of: int | None = None
 
     @property
@@ -111,64 +65,23 @@ class EndedGroup:
 
 @dataclass(frozen=True, eq=False)
 class FailureGroups:
-    """All failing tests of a run, each in one group.
+    """All failing tests of a run, each in one group."""
 
-    Parameters
-    ----------
-    groups : tuple of FailureGroup
-        The largest first, then by number.
-    ended : tuple of EndedGroup
-        Groups of the previous run that no longer exist.
-    partition : Partition
-        The result of grouping, which the next state reuses.
-    next_number : int
-        The number of the next new group.
-    former : tuple of FailureGroup
-        Groups that are part of others now, each with its last tests. They get their numbers back when they part again,
-        as happens in the middle of a run.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> groups = FailureGroups.from_spectrum(spectrum)
-    >>> [group.tests for group in groups.groups]
-    [('t1',), ('t2',)]
-    >>> [group.tests for group in FailureGroups.from_spectrum(spectrum, groups, Decisions().merge(["t1", "t2"])).groups]
-    [('t1', 't2')]
-    """
-
-    groups: tuple[FailureGroup, ...]
-    ended: tuple[EndedGroup, ...]
-    partition: Partition
-    next_number: int
-    former: tuple[FailureGroup, ...] = ()
+    groups: tuple[FailureGroup, ...]  # the largest first, then by number
+    ended: tuple[EndedGroup, ...]  # groups of the previous run that no longer exist
+    partition: Partition  # the result of grouping, which the next state reuses
+    next_number: int  # the number of the next new group
+    former: tuple[FailureGroup, ...] = ()  # groups that are part of others now, each with its last tests
 
     @classmethod
     def from_spectrum(
         cls,
         spectrum: Spectrum,
         previous: FailureGroups | None = None,
-        decisions: Decisions | None = None,
-        first_number: int = 1,
+        decisions: GroupDecisions | None = None,
+        first_number: int = 1,  # the number of the first group where there are no previous ones
     ) -> FailureGroups:
-        """Group the failing tests of a spectrum.
-
-        Parameters
-        ----------
-        spectrum : Spectrum
-            The present state.
-        previous : FailureGroups, optional
-            Those of the previous run: groups keep their numbers.
-        decisions : Decisions, optional
-            The user's decisions about some tests.
-        first_number : int, optional
-            The number of the first group where there are no previous ones.
-
-        Returns
-        -------
-        FailureGroups
-            Those of the current state.
-        """
+        """Group the failing tests of a spectrum."""
         coverage = FailingCoverage.from_spectrum(spectrum, previous.partition.coverage if previous else None)
         covered = coverage.covered
         if previous and previous.partition.holds_for(coverage, decisions):
@@ -197,23 +110,7 @@ class FailureGroups:
     def holder_of(self, number: int) -> int | None:
         """Return the group that contains most tests of a group.
 
-        Parameters
-        ----------
-        number : int
-            The number of a group, or of a former one.
-
-        Returns
-        -------
-        int or None
-            The number of a group; the same one while it exists. None where no test of it fails.
-
-        Examples
-        --------
-        >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-        >>> groups = FailureGroups.from_spectrum(spectrum)
-        >>> merged = FailureGroups.from_spectrum(spectrum, groups, Decisions().merge(["t1", "t2"]))
-        >>> merged.holder_of(1), merged.holder_of(2), merged.holder_of(3)
-        (1, 1, None)
+        The number of a group; the same one while it exists. None where no test of it fails.
         """
         if any(group.number == number for group in self.groups):
             return number

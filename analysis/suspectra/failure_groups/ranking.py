@@ -9,14 +9,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import NothingToRank
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.base.arrays import Ints
+from suspectra.base.english import many
+from suspectra.base.errors import NothingToRank
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.first_suspect import FirstSuspect
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
-from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import EdgeKind, Elements, some_failing, without_uses
 from suspectra.techniques.technique import Technique
@@ -25,45 +25,7 @@ _NAMED = 3  # tests that a sentence names
 
 
 class RankedGroup:
-    """A failure group with its ranking, which is made when it is first asked for.
-
-    Parameters
-    ----------
-    group : FailureGroup
-        Its failing tests.
-    whole : RankedReport
-        The ranking over all failing tests.
-    technique : Technique
-        What ranks.
-    program : Program, optional
-        As for the technique.
-    exceptions : mapping of str to str, optional
-        The name of the exception that ended each failing test, where that is known.
-    alone : bool
-        Whether there is no other group: its ranking is that over all failing tests.
-    before : RankedReport, optional
-        The group's ranking before a change.
-    first_before : FirstSuspect, optional
-        Its first suspect before a change.
-
-    Attributes
-    ----------
-    group : FailureGroup
-        Its failing tests.
-    sure : bool
-        False for compiled programs, in which groups are less certain.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> technique = make_technique("ochiai")
-    >>> group = RankedGroup(FailureGroup(1, ("t1",)), technique.localize(spectrum), technique)
-    >>> group.last_report, group.last_first, group.report.suspect(0).location.line, group.title
-    (None, None, 1, 'program:1')
-    >>> group.heading, group.reason
-    ('✗ perhaps 1 test: program:1', 'It executes program:1, and no passing test does.')
-    """
+    """A failure group with its ranking, which is made when it is first asked for."""
 
     def __init__(
         self,
@@ -75,10 +37,10 @@ class RankedGroup:
         exceptions: Mapping[str, str] | None = None,
         alone: bool = False,
         before: RankedReport | None = None,
-        first_before: FirstSuspect | None = None,
+        first_before: FirstSuspect | None = None,  # its first suspect before a change
     ):
-        self.group = group
-        self.sure = _is_python(whole.spectrum.elements)
+        self.group = group  # its failing tests
+        self.sure = _is_python(whole.spectrum.elements)  # False for compiled programs, in which groups are less certain
         self._whole, self._technique, self._program = whole, technique, program
         self._exceptions = exceptions or {}
         self._alone = alone
@@ -171,46 +133,19 @@ class RankedGroup:
 
 @dataclass(frozen=True, eq=False)
 class GroupedRanking:
-    """The failure groups of a run, each with its ranking.
+    """The failure groups of a run, each with its ranking."""
 
-    Parameters
-    ----------
-    groups : tuple of RankedGroup
-        The largest first, then by number: this order needs no ranking, and is the same in later runs.
-    state : FailureGroups
-        What the groups were computed from, and the groups of the previous run that ended.
-    fixed : tuple of str
-        The titles of groups none of whose tests fails any more.
-    titles : mapping of int to str
-        By number the last titles of former groups, which are part of others now, and of these others before that.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> technique = make_technique("ochiai")
-    >>> ranking = rank_groups(technique.localize(spectrum), technique)
-    >>> [group.title for group in ranking.groups], ranking.for_test("t2").title
-    (['program:1', 'program:2'], 'program:2')
-    """
-
+    # the largest first, then by number: this order needs no ranking, and is the same in later runs
     groups: tuple[RankedGroup, ...]
-    state: FailureGroups
-    fixed: tuple[str, ...] = ()
+    state: FailureGroups  # what the groups were computed from, and the groups of the previous run that ended
+    fixed: tuple[str, ...] = ()  # the titles of groups none of whose tests fails any more
+    # by number the last titles of former groups, which are part of others now, and of these others before that
     titles: Mapping[int, str] = field(default_factory=dict)
 
     def for_test(self, name: str) -> RankedGroup | None:
         """The group of a failing test.
 
-        Parameters
-        ----------
-        name : str
-            Its name.
-
-        Returns
-        -------
-        RankedGroup or None
-            None for a test that did not fail.
+        None for a test that did not fail.
         """
         return next((ranked for ranked in self.groups if name in ranked.group.tests), None)
 
@@ -221,45 +156,12 @@ def rank_groups(
     program: Program | None = None,
     *,
     exceptions: Mapping[str, str] | None = None,
-    decisions: Decisions | None = None,
-    previous: GroupedRanking | None = None,
+    decisions: GroupDecisions | None = None,
+    previous: GroupedRanking | None = None,  # that of the previous state
     made: Mapping[int, RankedReport] | None = None,
-    first_number: int = 1,
+    first_number: int = 1,  # the number of the first group where there are no previous ones
 ) -> GroupedRanking:
-    """Group the failing tests of a ranking, each group with a ranking that is made when it is asked for.
-
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking over all failing tests; of a single group it is the ranking.
-    technique : Technique
-        What made it, and what ranks each group.
-    program : Program, optional
-        As for the technique.
-    exceptions : mapping of str to str, optional
-        The name of the exception that ended each failing test, where that is known.
-    decisions : Decisions, optional
-        The user's decisions about some tests.
-    previous : GroupedRanking, optional
-        That of the previous state. Groups keep their numbers, and what did not change is not ranked again.
-    made : mapping of int to RankedReport, optional
-        Newer rankings of some of the previous groups, by number.
-    first_number : int, optional
-        The number of the first group where there are no previous ones.
-
-    Returns
-    -------
-    GroupedRanking
-        Every failing test is in one group.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> technique = make_technique("ochiai")
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> [group.group.tests for group in rank_groups(technique.localize(spectrum), technique).groups]
-    [('t1',), ('t2',)]
-    """
+    """Group the failing tests of a ranking, each group with a ranking that is made when it is asked for."""
     spectrum = without_uses(report.spectrum)
     state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions, first_number)
     last = {one.group.number: one for one in previous.groups} if previous else {}

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from suspectra.arrays import Bools, FloatMatrix, Floats, Ints
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools, FloatMatrix, Floats, Ints
+from suspectra.base.cancellation import check
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.structure import Structure, usage_error, whole_numbers
 
@@ -28,41 +28,18 @@ class Chain:
     """A first-order Markov model of debugging (paper 003). Build one with the functions of this module.
 
     The order of states is groups, subgraphs, locations, hubs. State 0, the best group, is the start.
-
-    Parameters
-    ----------
-    rates : csr_array, shape (states, states)
-        Off-diagonal transition probabilities; a location with a hub has a row sum above 1 (see the module).
-    groups, subgraphs : int
-        The numbers of groups and of subgraphs.
-    location : ndarray of int, shape (states of locations,)
-        The location of each of these states, ascending.
-    locations : int
-        The number of locations in the program. Locations that are not in the report have no state.
-    hub_size : ndarray of int, shape (hubs,)
-        The number of locations of each hub.
-    jumps : JumpModel
-        The probabilities with which readers leave the ranking.
-    structure : Structure
-        The neighbours to which they jump.
-
-    Examples
-    --------
-    >>> chain = ranked_list([0, 1, 1], jumps=JumpModel(p_jump=0.0))
-    >>> chain.groups, chain.states, chain.is_ranked_list, chain.state_of_location.tolist()
-    (2, 5, True, [2, 3, 4])
-    >>> chain.first_location, chain.first_hub, chain.takes_time.tolist(), chain.group_of_location.tolist()
-    (2, 5, [1.0, 1.0, 1.0, 1.0, 1.0], [0, 1, 1])
     """
 
+    # off-diagonal transition probabilities; a location with a hub has a row sum above 1 (see the module); shape
+    # (states, states)
     rates: FloatMatrix
-    groups: int
-    subgraphs: int
-    location: Ints
-    locations: int
-    hub_size: Ints
-    jumps: JumpModel
-    structure: Structure
+    groups: int  # the numbers of groups and of subgraphs
+    subgraphs: int  # the numbers of groups and of subgraphs
+    location: Ints  # the location of each of these states, ascending; shape (states of locations,)
+    locations: int  # the number of locations in the program. Locations that are not in the report have no state
+    hub_size: Ints  # the number of locations of each hub; shape (hubs,)
+    jumps: JumpModel  # the probabilities with which readers leave the ranking
+    structure: Structure  # the neighbours to which they jump
 
     @property
     def first_location(self) -> int:
@@ -111,28 +88,11 @@ class Chain:
     def row(self, state: int) -> tuple[Ints, Floats]:
         """Return the transitions of the paper's chain from a state.
 
-        Parameters
-        ----------
-        state : int
-            Below `first_hub`.
+        Of shape (k,). States, ascending.
 
-        Returns
-        -------
-        targets : ndarray of int, shape (k,)
-            States, ascending.
-        probabilities : ndarray of float64, shape (k,)
-            The probability of each target; the sum is 1.
+        Of shape (k,).
 
-        Raises
-        ------
-        IndexError
-            When there is no such state, or it is a hub.
-
-        Examples
-        --------
-        >>> targets, probabilities = ranked_list([0, 1]).row(2)
-        >>> targets.tolist(), probabilities.tolist()
-        ([0], [1.0])
+        Raises IndexError when there is no such state, or it is a hub.
         """
         if not 0 <= state < self.first_hub:
             raise IndexError(f"no state {state} in a chain of {self.first_hub}")
@@ -155,18 +115,7 @@ class Chain:
         return list(zip(self.rates.indices[span].tolist(), self.rates.data[span].tolist(), strict=True))
 
     def not_ergodic_because(self) -> str | None:
-        """Return why the chain is not ergodic, or None when it is.
-
-        Returns
-        -------
-        str or None
-            The reason why some state can't be reached from another one, as a part of a sentence.
-
-        Examples
-        --------
-        >>> ranked_list([0, 1, 1]).not_ergodic_because() is None
-        True
-        """
+        """Return why the chain is not ergodic, or None when it is."""
         check()
         count, part = csgraph.connected_components(self.rates, directed=True, connection="strong")
         if count <= 1:
@@ -181,12 +130,7 @@ class Chain:
         return f"from {without_return} of {self.states} states there is no way back to the start of the ranking"
 
     def require_ergodic(self) -> None:
-        """Raise a UsageError with the reason when the chain is not ergodic.
-
-        Examples
-        --------
-        >>> ranked_list([0, 1]).require_ergodic()
-        """
+        """Raise a UsageError with the reason when the chain is not ergodic."""
         reason = self.not_ergodic_because()
         if reason:
             cure = "set p_jump below 1" if self.jumps.p_jump == 1 else "give every location a way back"
@@ -198,20 +142,7 @@ def groups_of(scores: Sequence[float] | Floats) -> Ints:
 
     NaN and -inf share the last group.
 
-    Parameters
-    ----------
-    scores : array_like of float, shape (locations,)
-        Higher is more suspicious.
-
-    Returns
-    -------
-    ndarray of int, shape (locations,)
-        Equal scores have equal numbers.
-
-    Examples
-    --------
-    >>> groups_of([0.5, float("nan"), 0.9, 0.5, float("inf")]).tolist()
-    [2, 3, 1, 2, 0]
+    Of shape (locations,).
     """
     values = np.asarray(scores, float)
     values = np.where(np.isnan(values), -np.inf, values)
@@ -220,38 +151,13 @@ def groups_of(scores: Sequence[float] | Floats) -> Ints:
 
 
 def ranked_list(
-    group: Sequence[int] | Ints,
+    group: Sequence[int] | Ints,  # the group of each location in the ranking, 0 for the best
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
 ) -> Chain:
     """Build the chain of a ranked list, with jumps where there are neighbours (paper 003, Definitions 28 and 29).
 
-    Parameters
-    ----------
-    group : array of int, shape (locations,)
-        The group of each location in the ranking, 0 for the best. Equal numbers are a tie; gaps between numbers do not
-        matter.
-    structure : Structure, optional
-        Without it there are no jumps.
-    jumps : JumpModel, optional
-        By default, jumps have probability 0.5 and all weights are 1.
-
-    Returns
-    -------
-    Chain
-        With a state for each group and each location, and a hub for each function with jumps.
-
-    Raises
-    ------
-    UsageError
-        When there is no location, or the structure does not fit them.
-
-    Examples
-    --------
-    >>> chain = ranked_list([0, 1])
-    >>> targets, probabilities = chain.row(0)
-    >>> targets.tolist(), probabilities.tolist()
-    ([0, 1, 2], [0.25, 0.25, 0.5])
+    Raises UsageError when there is no location, or the structure does not fit them.
     """
     rank = whole_numbers(group, "the groups")
     if not len(rank):
@@ -278,32 +184,7 @@ def unordered(
 ) -> Chain:
     """Build the chain of an unordered report: the reported locations are one group, all others the next.
 
-    Parameters
-    ----------
-    reported : array_like of int, shape (k,)
-        The reported locations; duplicates are ignored.
-    locations : int
-        How many locations the program has.
-    structure : Structure, optional
-        Without it there are no jumps.
-    jumps : JumpModel, optional
-        As for :func:`ranked_list`.
-
-    Returns
-    -------
-    Chain
-        The chain of a ranked list of two groups.
-
-    Raises
-    ------
-    UsageError
-        When a location is not in the program.
-
-    Examples
-    --------
-    >>> chain = unordered([2], locations=4)
-    >>> chain.groups, chain.group_of_location.tolist()
-    (2, [1, 1, 0, 1])
+    Raises UsageError when a location is not in the program.
     """
     group = np.ones(locations, np.int64)
     named = whole_numbers(reported, "the reported locations")
@@ -322,32 +203,7 @@ def suspicious_behaviour(
 ) -> Chain:
     """Build the chain of ranked subgraphs (paper 003, Definition 30), with jumps where there are neighbours.
 
-    Parameters
-    ----------
-    group : array of int, shape (subgraphs,)
-        The group of each subgraph in the ranking, 0 for the best.
-    members : sequence of ndarray of int, each of shape (k,)
-        The locations of each subgraph. A location in no subgraph has no state.
-    locations : int
-        How many locations the program has.
-    structure, jumps : optional
-        As for :func:`ranked_list`. Without a structure there are no jumps, as in the definition.
-
-    Returns
-    -------
-    Chain
-        With a state for each group, each subgraph, and each location in a subgraph.
-
-    Raises
-    ------
-    UsageError
-        When there is no subgraph, or one is empty or names an unknown location.
-
-    Examples
-    --------
-    >>> chain = suspicious_behaviour([0, 1], members=[[0, 2], [1]], locations=3)
-    >>> chain.groups, chain.subgraphs, len(chain.location)
-    (2, 2, 3)
+    Raises UsageError when there is no subgraph, or one is empty or names an unknown location.
     """
     rank = whole_numbers(group, "the groups")
     if not len(rank):

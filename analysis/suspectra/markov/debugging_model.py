@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import NothingToRank, Problem
 from suspectra.markov.chain import Chain, ranked_list, suspicious_behaviour
 from suspectra.markov.elimination_plan import Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
@@ -20,7 +20,7 @@ from suspectra.markov.neighbours import Neighbours
 from suspectra.markov.ranking_walk import RankingWalk
 from suspectra.markov.structure import Structure
 from suspectra.program import Program
-from suspectra.program.calls import Calls
+from suspectra.program.calls import StatementCalls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.report import RankedReport, SubgraphReport
 
@@ -30,55 +30,24 @@ _NO_PAIRS = np.zeros((0, 2), np.int64)
 class DebuggingModel:
     """The Markov chain over a report and the structure of the program.
 
-    Parameters
-    ----------
-    report : RankedReport
-        A :class:`~suspectra.report.SubgraphReport` gives the chain of paper 003, Definition 30, any other that of
-        Definition 29. An unordered report has two levels: what it names, and the rest.
-    flow : DynamicFlow, optional
-        Pairs of elements that run one directly after the other.
-    calls : Calls, optional
-        Pairs of a call and the called function.
-    jumps : JumpModel, optional
-        The probabilities with which readers leave the ranking; by default those of the paper.
-    excluded : iterable of int
-        Elements that the reader has examined or declared innocent. They are left out of the chain.
-    previous : DebuggingModel, optional
-        The model before a change, of which as much as possible is reused.
-
-    Raises
-    ------
-    NothingToRank
-        When every candidate is excluded.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-    >>> model.ht_rank.tolist()
-    [1.5, 0.5, 2.5]
-    >>> [(move.element, round(move.probability, 2), move.reasons) for move in model.next_moves(1)]
-    [(0, 0.83, ('next in the ranking',)), (2, 0.17, ('next in the ranking',))]
-    >>> model.elements.tolist(), model.expected_steps.round(2).tolist(), model.has_neighbours(0)
-    ([0, 1, 2], [18.5, 4.25, 56.0], False)
-    >>> model.solve() is model.solver
-    True
+    Raises NothingToRank when every candidate is excluded.
     """
 
     def __init__(
         self,
         report: RankedReport,
         flow: DynamicFlow | None = None,
-        calls: Calls | None = None,
+        calls: StatementCalls | None = None,
         jumps: JumpModel | None = None,
         excluded: Iterable[int] = (),
         previous: DebuggingModel | None = None,
     ):
+        # a suspectra.report.SubgraphReport gives the chain of paper 003, Definition 30, any other that of Definition
+        # 29. An unordered report has two levels: what it names, and the rest
         self.report = report
+        # the probabilities with which readers leave the ranking; by default those of the paper
         self.jumps = jumps or JumpModel()
-        self.excluded = frozenset(excluded)
+        self.excluded = frozenset(excluded)  # elements that the reader has examined or declared innocent
         self._solver: HittingTimeSolver | None = None
         self._flow = _NO_PAIRS if flow is None else flow.pairs
         self._calls = _NO_PAIRS if calls is None else calls.pairs
@@ -103,40 +72,12 @@ class DebuggingModel:
         """Build the model of a report with all structure that the evidence and the sources have.
 
         Finding the calls reads the sources. A caller that builds many models keeps its :class:`DynamicFlow` and
-        :class:`Calls`, and passes them to the constructor.
+        :class:`StatementCalls`, and passes them to the constructor.
 
-        Parameters
-        ----------
-        report : RankedReport
-            See the class.
-        program : Program, optional
-            Sources and flow graphs, as far as the evidence has them.
-        jumps : JumpModel, optional
-            See the class.
-        excluded : iterable of int, optional
-            See the class.
-        previous : DebuggingModel, optional
-            See the class.
-
-        Returns
-        -------
-        DebuggingModel
-            Not solved yet.
-
-        Raises
-        ------
-        NothingToRank
-            When every candidate is excluded.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
-        >>> DebuggingModel.from_report(report, excluded=[0]).next_moves(1)[0].element
-        2
+        Raises NothingToRank when every candidate is excluded.
         """
         flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
-        return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, excluded, previous)
+        return cls(report, flow, StatementCalls.from_program(report.spectrum, program), jumps, excluded, previous)
 
     def _same_chain_as(self, other: DebuggingModel) -> bool:
         """Whether the chain would be the same: it depends on the levels of the report, not on their scores."""
@@ -183,20 +124,7 @@ class DebuggingModel:
     def solve(self, progress: Progress | None = None) -> HittingTimeSolver:
         """Eliminate the chain now, with a progress bar, instead of when a result is first needed.
 
-        Parameters
-        ----------
-        progress : Progress, optional
-            Called with the finished fraction, 0 to 1; it may raise to cancel.
-
-        Returns
-        -------
-        HittingTimeSolver
-            The same object on every call.
-
-        Raises
-        ------
-        UsageError
-            When the chain is not ergodic, with the reason.
+        Raises UsageError when the chain is not ergodic, with the reason.
         """
         if self._solver is None:
             self._solver = HittingTimeSolver(self.chain, self._previous, progress)
@@ -233,45 +161,14 @@ class DebuggingModel:
     def expected_steps_from(self, element: int) -> Floats:
         """Return the expected steps to every element from one that may be excluded or not a candidate.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        ndarray of float64, shape (elements,)
-            Infinite for an element that is not in the chain.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-        >>> model.expected_steps_from(1).round(1).tolist()
-        [19.5, 0.0, 57.0]
+        Of shape (elements,). Infinite for an element that is not in the chain.
         """
         return self._locations.by_element(self._times_from(element).steps)
 
     def order_from(self, element: int | None = None) -> Ints:
         """Return the elements of the chain, fewest expected steps first, from the top of the report or from an element.
 
-        Parameters
-        ----------
-        element : int, optional
-            Its column in the spectrum; the top of the report unless given.
-
-        Returns
-        -------
-        ndarray of int, shape (k,)
-            Columns of the spectrum.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> DebuggingModel(make_technique("ochiai").localize(spectrum)).order_from(2).tolist()
-        [2, 0, 1]
+        Of shape (k,).
         """
         times = self._from_start if element is None else self._times_from(element)
         return self.elements[np.argsort(times.rank, kind="stable")]
@@ -282,17 +179,7 @@ class DebuggingModel:
         The reader jumps with the model's probability to a neighbour, or goes back to the ranking and takes the first
         element there. The current element and excluded ones are left out.
 
-        Parameters
-        ----------
-        element : int
-            Any element, also one that is not in the chain.
-        limit : int or None
-            The largest number of moves; None returns all.
-
-        Returns
-        -------
-        list of Move
-            Without a limit their probabilities add up to 1, unless no element is left.
+        Without a limit their probabilities add up to 1, unless no element is left.
         """
         neighbours, shares = self._jumps_from(element)
         leave = self.jumps.p_jump if len(neighbours) else 0.0
@@ -314,40 +201,14 @@ class DebuggingModel:
     def has_neighbours(self, element: int) -> bool:
         """Whether an element has a neighbour to which a reader can jump.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        bool
-            True if a neighbour is not excluded.
+        True if a neighbour is not excluded.
         """
         return bool(len(self._jumps_from(element)[0]))
 
     def is_neighbour(self, element: int, other: int) -> bool:
         """Whether a reader may jump from an element to another one, for any `p_jump` above 0.
 
-        Parameters
-        ----------
-        element : int
-            The current element.
-        other : int
-            The element to go to.
-
-        Returns
-        -------
-        bool
-            False if `other` is excluded.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-        >>> model.is_neighbour(0, 1), model.has_neighbours(0)
-        (False, False)
+        False if `other` is excluded.
         """
         location = self._locations.of_element[other]
         return bool(location >= 0 and location in self._jumps_from(element)[0])
@@ -355,29 +216,7 @@ class DebuggingModel:
     def reasons(self, element: int, other: int) -> tuple[str, ...]:
         """Return what connects an element to another one in the chain, the most specific reason first.
 
-        Parameters
-        ----------
-        element : int
-            The current element.
-        other : int
-            The element to go to.
-
-        Returns
-        -------
-        tuple of str
-            Parts of sentences, such as ``next in the ranking``.
-
-        Raises
-        ------
-        KeyError
-            When `other` is not a candidate, or excluded.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> DebuggingModel(make_technique("ochiai").localize(spectrum)).reasons(1, 0)
-        ('next in the ranking',)
+        Raises KeyError when `other` is not a candidate, or excluded.
         """
         if self._locations.of_element[other] < 0:
             raise KeyError(f"element {other} is not in the model")
@@ -389,30 +228,7 @@ class DebuggingModel:
         It has the likeliest next states of the element. For each of these in the ranking, it also has the ranks before
         and after it, and the three likeliest further states.
 
-        Parameters
-        ----------
-        element : int
-            An element in the chain.
-        limit : int
-            The largest number of states that follow the element.
-
-        Returns
-        -------
-        Neighbourhood
-            The state of the element is the centre.
-
-        Raises
-        ------
-        KeyError
-            When the element is not a candidate, in no subgraph, or excluded.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> around = DebuggingModel(make_technique("ochiai").localize(spectrum)).neighbourhood(1, limit=3)
-        >>> [(edge.source, edge.target, round(edge.probability, 2)) for edge in around.edges]
-        [(4, 0, 1.0), (0, 0, 0.33), (0, 1, 0.17), (0, 4, 0.5), (1, 0, 0.33)]
+        Raises KeyError when the element is not a candidate, in no subgraph, or excluded.
         """
         location = self._locations.of_element[element]
         state = int(self.chain.state_of_location[location]) if location >= 0 else -1

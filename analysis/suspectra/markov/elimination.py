@@ -23,49 +23,23 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import FloatMatrix, Floats, Ints
-from suspectra.cancellation import check, checked
-from suspectra.markov.elimination_plan import SMALL, Plan, Progress
+from suspectra.base.arrays import FloatMatrix, Floats, Ints
+from suspectra.base.cancellation import check, checked
+from suspectra.markov.elimination_plan import SMALL, EliminationPlan, Progress
 
 # Check for cancellation after this many multiplications in a matrix product.
 PRODUCT = 2_000_000_000
 
 
 class Factors:
-    """The rates of a chain after elimination.
-
-    Parameters
-    ----------
-    plan : Plan
-        The order of elimination.
-    forward, backward : ndarray of float64, shape (edges,)
-        Rates along the plan's edges (see :meth:`Plan.split`).
-    pivots : ndarray of float64, shape (states,), optional
-        The outflow of each state when it is eliminated. They are computed from the rates unless given. Rates that were
-        scaled by states need them: such a similarity does not change the pivots, but the row sums.
-    progress : Progress, optional
-        Called with the finished fraction, 0 to 1; it may raise to cancel.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> rates = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.5, 0.5, 0]])
-    >>> plan = Plan(rates)
-    >>> factors = Factors(plan, *plan.split(rates))
-    >>> factors.solve(np.array([0.0, 1.0, 1.0])).tolist()
-    [0.0, 1.0, 1.5]
-    >>> (factors.stationary() / factors.stationary().sum()).round(3).tolist()
-    [0.444, 0.333, 0.222]
-    >>> factors.diagonal.tolist()
-    [0.0, 1.0, 1.0]
-    """
+    """The rates of a chain after elimination."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: EliminationPlan,  # the order of elimination
         forward: Floats,
         backward: Floats,
-        pivots: Floats | None = None,
+        pivots: Floats | None = None,  # the outflow of each state when it is eliminated
         progress: Progress | None = None,
     ):
         self.plan = plan
@@ -110,15 +84,7 @@ class Factors:
     def solve(self, right: Floats) -> Floats:
         """Return the expected total gain from each state on the way to the root: M @ `right`.
 
-        Parameters
-        ----------
-        right : ndarray of float64, shape (states,)
-            The gain of one visit to each state.
-
-        Returns
-        -------
-        ndarray of float64, shape (states,)
-            0 at the root.
+        Of shape (states,).
         """
         plan = self.plan
         x = _rootless(right)
@@ -133,23 +99,7 @@ class Factors:
     def solve_left(self, left: Floats) -> Floats:
         """Return the expected visits to each state on the way to the root, from a distribution over states: `left` @ M.
 
-        Parameters
-        ----------
-        left : ndarray of float64, shape (states,)
-            The probability of starting in each state; that of the root has no influence.
-
-        Returns
-        -------
-        ndarray of float64, shape (states,)
-            0 at the root.
-
-        Examples
-        --------
-        >>> from scipy import sparse
-        >>> rates = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.5, 0.5, 0]])
-        >>> plan = Plan(rates)
-        >>> Factors(plan, *plan.split(rates)).solve_left(np.array([0.0, 0.5, 0.5])).round(3).tolist()
-        [0.0, 0.75, 0.5]
+        Of shape (states,).
         """
         plan = self.plan
         y = _rootless(left)
@@ -161,10 +111,7 @@ class Factors:
     def stationary(self) -> Floats:
         """Return the visits to each state per visit of the root: the stationary distribution times a constant.
 
-        Returns
-        -------
-        ndarray of float64, shape (states,)
-            1 at the root.
+        Of shape (states,).
         """
         y = np.zeros(self.plan.states)
         y[self.plan.top[1:]] = self._from_root @ self._top[1:, 1:]
@@ -210,34 +157,9 @@ class Factors:
 class CorrectedFactors:
     """Factors of a chain that differs in a few rows from an eliminated one (Sherman, Morrison & Woodbury).
 
-    Parameters
-    ----------
-    factors : Factors
-        The factors of the old rates.
-    before, after : csr_array, shape (n, n)
-        The rates that were eliminated, and the new ones.
-    rows : ndarray of int, shape (k,)
-        The rows in which they differ, without the root's.
-
-    Notes
-    -----
     With M the old inverse, E the chosen columns of the identity and D the difference of the generators in these rows,
     the new inverse is M - M·E·(1 + D·M·E)⁻¹·D·M. This subtracts, so `reliable` is False where too many digits were
     lost.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> before = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.5, 0.5, 0]])
-    >>> after = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.25, 0.75, 0]])
-    >>> plan = Plan(before)
-    >>> corrected = CorrectedFactors(Factors(plan, *plan.split(before)), before, after, np.array([2]))
-    >>> corrected.solve(np.array([0.0, 1.0, 1.0])).round(6).tolist()
-    [0.0, 1.0, 1.75]
-    >>> corrected.solve_left(np.array([0.0, 1.0, 1.0])).round(6).tolist(), corrected.diagonal.round(6).tolist()
-    ([0.0, 1.75, 1.0], [0.0, 1.0, 1.0])
-    >>> (corrected.stationary() / corrected.stationary().sum()).round(3).tolist()
-    [0.421, 0.368, 0.211]
     """
 
     def __init__(self, factors: Factors, before: FloatMatrix, after: FloatMatrix, rows: Ints):
@@ -256,40 +178,21 @@ class CorrectedFactors:
     def solve(self, right: Floats) -> Floats:
         """Solve as :meth:`Factors.solve` does.
 
-        Parameters
-        ----------
-        right : ndarray of float64, shape (n,)
-            As there.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            As there, for the new rates.
+        Of shape (n,).
         """
         return self._less(self._factors.solve(right), self._columns @ (self._rows @ _rootless(right)))
 
     def solve_left(self, left: Floats) -> Floats:
         """Solve as :meth:`Factors.solve_left` does.
 
-        Parameters
-        ----------
-        left : ndarray of float64, shape (n,)
-            As there.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            As there, for the new rates.
+        Of shape (n,).
         """
         return self._factors.solve_left(left) - (_rootless(left) @ self._columns) @ self._rows
 
     def stationary(self) -> Floats:
         """Return what :meth:`Factors.stationary` does.
 
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            As there, for the new rates.
+        Of shape (n,).
         """
         whole = self._factors.solve_left(self._from_root)
         visits = self._less(whole, (_rootless(self._from_root) @ self._columns) @ self._rows)
@@ -350,23 +253,7 @@ def _inverse(rates: Floats, to_root: Floats, pivots: Floats, given: bool) -> Flo
 
 
 def rows_at_a_time(b: Floats) -> int:
-    """Return how many rows to multiply by a matrix at once: fewer for a large matrix, but enough to keep BLAS busy.
-
-    Parameters
-    ----------
-    b : ndarray of float64, shape (m, k)
-        The matrix by which rows are multiplied.
-
-    Returns
-    -------
-    int
-        At least 16.
-
-    Examples
-    --------
-    >>> rows_at_a_time(np.zeros((4000, 4000)))
-    125
-    """
+    """Return how many rows to multiply by a matrix at once: fewer for a large matrix, but enough to keep BLAS busy."""
     return max(16, PRODUCT // max(1, b.size))
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, FloatMatrix, Floats, Ints
-from suspectra.cancellation import check
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Bools, FloatMatrix, Floats, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.errors import Problem, UsageError
 
 Progress = Callable[[float], None]
 """Takes the finished fraction, 0 to 1; it may raise to cancel."""
@@ -41,30 +41,10 @@ class _Level:
     next_edges: int
 
 
-class Plan:
+class EliminationPlan:
     """The order of elimination, and all else that depends only on which rates are not zero.
 
-    Parameters
-    ----------
-    rates : csr_array, shape (n, n)
-        Off-diagonal rates, not negative. State 0 is the root.
-    progress : callable, optional
-        Called with the finished fraction, 0 to 1; it may raise to cancel.
-
-    Raises
-    ------
-    UsageError
-        When the dense rest would not fit in memory, because the states have too many neighbours.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> plan = Plan(sparse.csr_array([[0, 0.5], [1.0, 0]]))
-    >>> plan.same_pattern(sparse.csr_array([[0, 0.9], [0.1, 0]])), plan.same_pattern(sparse.csr_array((2, 2)))
-    (True, False)
-    >>> lower, higher = plan.ends
-    >>> lower.tolist(), higher.tolist()
-    ([0], [1])
+    Raises UsageError when the dense rest would not fit in memory, because the states have too many neighbours.
     """
 
     def __init__(self, rates: FloatMatrix, progress: Progress | None = None):
@@ -76,15 +56,7 @@ class Plan:
     def same_pattern(self, rates: FloatMatrix) -> bool:
         """Whether this plan also fits other rates.
 
-        Parameters
-        ----------
-        rates : csr_array, shape (n, n)
-            The rates of another chain.
-
-        Returns
-        -------
-        bool
-            True if the same pairs of states are connected.
+        True if the same pairs of states are connected.
         """
         if rates.shape[0] != self.states:
             return False
@@ -97,22 +69,7 @@ class Plan:
     def split(self, rates: FloatMatrix) -> tuple[Floats, Floats]:
         """Return the rates along each edge, from the lower state to the higher one and back.
 
-        Parameters
-        ----------
-        rates : csr_array, shape (states, states)
-            With the pattern of this plan.
-
-        Returns
-        -------
-        forward, backward : ndarray of float64, shape (edges,)
-            0 where only the other direction has a rate.
-
-        Examples
-        --------
-        >>> from scipy import sparse
-        >>> rates = sparse.csr_array([[0, 0.5], [1.0, 0]])
-        >>> [part.tolist() for part in Plan(rates).split(rates)]
-        [[0.5], [1.0]]
+        Of shape (edges,). 0 where only the other direction has a rate.
         """
         forward, backward = np.zeros(len(self.key)), np.zeros(len(self.key))
         forward[self._forward[0]] = rates.data[self._forward[1]]

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check, checked
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import CorrectedFactors, Factors
-from suspectra.markov.elimination_plan import Plan, Progress
+from suspectra.markov.elimination_plan import EliminationPlan, Progress
 
 # Hitting times with a smaller relative difference are equal: those of symmetric locations may differ in the last bits.
 SAME = 1e-10
@@ -35,24 +35,12 @@ MAX_CORRECTED = 24
 
 @dataclass(frozen=True, eq=False)
 class HittingTimes:
-    """Expected numbers of steps until each location is reached (paper 003, Definition 22).
+    """Expected numbers of steps until each location is reached (paper 003, Definition 22)."""
 
-    Parameters
-    ----------
-    steps : ndarray of float64, shape (locations,)
-        Infinite for a location that is not in the report, and where the number exceeds float64.
-    log_steps : ndarray of float64, shape (locations,)
-        Natural logarithms of the same numbers; -inf for the location of the reader, inf for one that is not in the
-        report, finite for all others. Use these for comparisons.
-
-    Examples
-    --------
-    >>> times = HittingTimes(np.array([3.0, 8.0]), np.log([3.0, 8.0]))
-    >>> times.rank.tolist()
-    [0.5, 1.5]
-    """
-
+    # infinite for a location that is not in the report, and where the number exceeds float64; shape (locations,)
     steps: Floats
+    # natural logarithms of the same numbers; -inf for the location of the reader, inf for one that is not in the
+    # report, finite for all others. Use these for comparisons; shape (locations,)
     log_steps: Floats
 
     @property
@@ -64,20 +52,7 @@ class HittingTimes:
 def ht_rank(log_steps: Floats) -> Floats:
     """Compute HT_Rank: #(locations hit sooner) + #(hit equally soon)/2 (paper 003, Definition 25).
 
-    Parameters
-    ----------
-    log_steps : ndarray of float64, shape (locations,)
-        Logarithms of expected hitting times; times that agree to a relative 1e-10 are equal.
-
-    Returns
-    -------
-    ndarray of float64, shape (locations,)
-        A single best location has 0.5.
-
-    Examples
-    --------
-    >>> ht_rank(np.log([3.0, 8.0, 3.0, np.inf])).tolist()
-    [1.0, 2.5, 1.0, 3.5]
+    Of shape (locations,).
     """
     values = np.asarray(log_steps, float)
     if not len(values):
@@ -99,30 +74,10 @@ def ht_rank(log_steps: Floats) -> Floats:
 class HittingTimeSolver:
     """The hitting times of a chain from any start, after one elimination (paper 003, Definition 22).
 
-    Parameters
-    ----------
-    chain : Chain
-        Any ergodic chain.
-    previous : HittingTimeSolver, optional
-        A solver of the chain before a change. If only a few rows of the matrix differ, its elimination is corrected. If
-        the same pairs of states are connected, at least its plan is reused.
-    progress : callable, optional
-        Called with the finished fraction, 0 to 1; it may raise to cancel.
-
-    Raises
-    ------
-    UsageError
-        When the chain is not ergodic, or its elimination would not fit in memory.
-
-    Examples
-    --------
-    >>> from suspectra.markov.chain import ranked_list
-    >>> solver = HittingTimeSolver(ranked_list([0, 1, 1]))
-    >>> solver.from_start().steps.round(3).tolist(), solver.from_start().rank.tolist()
-    ([3.5, 26.0, 26.0], [0.5, 2.0, 2.0])
+    Raises UsageError when the chain is not ergodic, or its elimination would not fit in memory.
     """
 
-    _plan: Plan
+    _plan: EliminationPlan
     _eliminated: Factors
     _factors: Factors | CorrectedFactors
     _back: Floats  # x of the module's formulas
@@ -131,7 +86,7 @@ class HittingTimeSolver:
 
     def __init__(self, chain: Chain, previous: HittingTimeSolver | None = None, progress: Progress | None = None):
         chain.require_ergodic()
-        self.chain = chain
+        self.chain = chain  # any ergodic chain
         progress = progress or (lambda fraction: None)
         if previous is None or not self._correct(previous):
             self._eliminate(previous, progress)
@@ -141,7 +96,9 @@ class HittingTimeSolver:
     def _eliminate(self, previous: HittingTimeSolver | None, progress: Progress) -> None:
         rates = self.chain.rates
         self._plan = (
-            previous._plan if previous is not None and previous._plan.same_pattern(rates) else Plan(rates, progress)
+            previous._plan
+            if previous is not None and previous._plan.same_pattern(rates)
+            else EliminationPlan(rates, progress)
         )
         forward, backward = self._plan.split(rates)
         self._factors = self._eliminated = Factors(self._plan, forward, backward, progress=progress)
@@ -172,38 +129,13 @@ class HittingTimeSolver:
         return factors.reliable
 
     def from_start(self) -> HittingTimes:
-        """Return the expected steps from the best group.
-
-        Returns
-        -------
-        HittingTimes
-            Those of a reader who starts at the top of the ranking.
-        """
+        """Return the expected steps from the best group."""
         return self.from_state(0)
 
     def from_state(self, state: int) -> HittingTimes:
         """Return the expected steps from a state of the paper's chain.
 
-        Parameters
-        ----------
-        state : int
-            Below `chain.first_hub`.
-
-        Returns
-        -------
-        HittingTimes
-            Those of a reader in that state.
-
-        Raises
-        ------
-        IndexError
-            When there is no such state, or it is a hub.
-
-        Examples
-        --------
-        >>> from suspectra.markov.chain import ranked_list
-        >>> HittingTimeSolver(ranked_list([0, 1])).from_state(3).steps.round(3).tolist()
-        [12.0, 0.0]
+        Raises IndexError when there is no such state, or it is a hub.
         """
         if not 0 <= state < self.chain.first_hub:
             raise IndexError(f"no state {state} in a chain of {self.chain.first_hub}")
@@ -214,26 +146,7 @@ class HittingTimeSolver:
     def from_location(self, location: int) -> HittingTimes:
         """Return the expected steps from a location.
 
-        Parameters
-        ----------
-        location : int
-            Its index, from 0.
-
-        Returns
-        -------
-        HittingTimes
-            Those of a reader at that location.
-
-        Raises
-        ------
-        KeyError
-            When the location is not in the report.
-
-        Examples
-        --------
-        >>> from suspectra.markov.chain import ranked_list
-        >>> HittingTimeSolver(ranked_list([0, 1])).from_location(1).steps.round(3).tolist()
-        [12.0, 0.0]
+        Raises KeyError when the location is not in the report.
         """
         state = int(self.chain.state_of_location[location])
         if state < 0:
@@ -241,24 +154,7 @@ class HittingTimeSolver:
         return self.from_state(state)
 
     def from_distribution(self, probability: Floats) -> HittingTimes:
-        """Return the expected steps from a distribution over states.
-
-        Parameters
-        ----------
-        probability : ndarray of float64, shape (states without hubs,)
-            The probability of starting in each state; the sum is 1.
-
-        Returns
-        -------
-        HittingTimes
-            The means over the starting states.
-
-        Examples
-        --------
-        >>> from suspectra.markov.chain import ranked_list
-        >>> HittingTimeSolver(ranked_list([0, 1])).from_distribution(np.array([0.5, 0.5, 0, 0])).steps.round(3).tolist()
-        [8.0, 8.0]
-        """
+        """Return the expected steps from a distribution over states."""
         real = slice(0, self.chain.first_hub)
         missing = self._diagonal[real].copy()
         ahead = probability @ self._back[real] - self._back[real]
@@ -308,32 +204,9 @@ class HittingTimeSolver:
 def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTimes:
     """Compute the exact expected hitting times of all locations from the start of a chain (paper 003, Definition 22).
 
-    Parameters
-    ----------
-    chain : Chain
-        Any ergodic chain.
-    progress : callable, optional
-        Called with the finished fraction, 0 to 1; it may raise to cancel.
-
-    Returns
-    -------
-    HittingTimes
-        Those from state 0.
-
-    Raises
-    ------
-    UsageError
-        When the chain is not ergodic.
-
-    Notes
-    -----
     A ranked list without jumps has a closed form, so it may be of any length.
 
-    Examples
-    --------
-    >>> from suspectra.markov.chain import ranked_list
-    >>> hitting_times(ranked_list(range(10_000))).rank[[0, 1, -1]].tolist()
-    [0.5, 1.5, 9999.5]
+    Raises UsageError when the chain is not ergodic.
     """
     if chain.is_ranked_list:
         return _for_ranked_list(chain.group_of_location)

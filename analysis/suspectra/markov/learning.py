@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 
 PRIOR_MOVES = 10.0
 CONFIDENCE = 0.95
@@ -18,29 +18,11 @@ CONFIDENCE = 0.95
 class JumpHabit:
     """How often a reader jumped, and how often they went back to the ranking (paper 003, Definition 29).
 
-    Parameters
-    ----------
-    jumps, returns : int
-        Numbers of observed moves, not negative.
-
-    Raises
-    ------
-    UsageError
-        For a negative count.
-
-    Examples
-    --------
-    >>> habit = JumpHabit()
-    >>> habit.estimate()
-    0.5
-    >>> for _ in range(10):
-    ...     habit = habit.after(jumped=True)
-    >>> habit.estimate(), [round(end, 2) for end in habit.interval()]
-    (0.75, [0.54, 0.91])
+    Raises UsageError for a negative count.
     """
 
-    jumps: int = 0
-    returns: int = 0
+    jumps: int = 0  # numbers of observed moves, not negative
+    returns: int = 0  # numbers of observed moves, not negative
 
     def __post_init__(self) -> None:
         if self.jumps < 0 or self.returns < 0:
@@ -50,49 +32,17 @@ class JumpHabit:
     def after(self, jumped: bool) -> JumpHabit:
         """Count one more move.
 
-        Parameters
-        ----------
-        jumped : bool
-            Whether the reader jumped, or went back to the ranking.
-
-        Returns
-        -------
-        JumpHabit
-            The new counts; `self` is not changed.
+        The new counts; `self` is not changed.
         """
         return JumpHabit(self.jumps + jumped, self.returns + (not jumped))
 
     def estimate(self, prior: float = 0.5) -> float:
-        """Return the mean of the Beta distribution after these moves.
-
-        Parameters
-        ----------
-        prior : float
-            The mean before any move, 0 to 1.
-
-        Returns
-        -------
-        float
-            The probability of a jump, 0 to 1.
-        """
+        """Return the mean of the Beta distribution after these moves."""
         a, b = self._beta(prior)
         return a / (a + b)
 
     def interval(self, prior: float = 0.5, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Return the equal-tailed credible interval of the probability of a jump.
-
-        Parameters
-        ----------
-        prior : float, optional
-            The mean before any move, 0 to 1.
-        confidence : float, optional
-            Probability of the interval, 0 to 1.
-
-        Returns
-        -------
-        low, high : float
-            Quantiles of the Beta distribution.
-        """
+        """Return the equal-tailed credible interval of the probability of a jump."""
         a, b = self._beta(prior)
         if not a or not b:  # the prior is 0 or 1, and no move contradicts it
             return (float(a > 0), float(a > 0))

@@ -9,52 +9,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check
 from suspectra.report import RankedReport
 
 
 @dataclass(frozen=True, eq=False)
 class Locations:
-    """The locations of a chain.
+    """The locations of a chain."""
 
-    Parameters
-    ----------
-    elements : ndarray of int64, shape (locations,)
-        The element that represents each location: the most suspicious one on its lines. Ascending.
-    of_element : ndarray of int64, shape (elements,)
-        The location of each element, -1 for elements that are excluded or not candidates.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> locations = Locations.from_report(make_technique("ochiai").localize(spectrum), excluded=[0])
-    >>> locations.elements.tolist(), locations.of_element.tolist()
-    ([1, 2], [-1, 0, 1])
-    >>> locations.pairs(np.array([[0, 1], [2, 1]])).tolist(), locations.by_element(np.array([0.9, 0.1])).tolist()
-    ([[1, 0]], [inf, 0.9, 0.1])
-    """
-
-    elements: Ints
+    elements: Ints  # the element that represents each location: the most suspicious one on its lines
+    # the location of each element, -1 for elements that are excluded or not candidates; shape (elements,)
     of_element: Ints
 
     @classmethod
     def from_report(cls, report: RankedReport, excluded: Iterable[int] = ()) -> Locations:
         """Find the locations of a report's candidates.
 
-        Parameters
-        ----------
-        report : RankedReport
-            Any report.
-        excluded : iterable of int, optional
-            Elements that are left out.
-
-        Returns
-        -------
-        Locations
-            In the order of their elements.
+        In the order of their elements.
         """
         elements = report.spectrum.elements
         is_left = report.level >= 0
@@ -79,15 +51,7 @@ class Locations:
     def pairs(self, elements: Ints) -> Ints:
         """Convert pairs of elements to pairs of locations.
 
-        Parameters
-        ----------
-        elements : ndarray of int, shape (k, 2)
-            Columns of the spectrum.
-
-        Returns
-        -------
-        ndarray of int64, shape (m, 2)
-            Without pairs of which an element is not in the chain.
+        Of shape (m, 2). Without pairs of which an element is not in the chain.
         """
         found: Ints = self.of_element[elements]
         return found[(found >= 0).all(axis=1)]
@@ -95,15 +59,7 @@ class Locations:
     def by_element(self, values: Floats) -> Floats:
         """Spread values of locations over their elements.
 
-        Parameters
-        ----------
-        values : ndarray of float64, shape (locations,)
-            A value for each location.
-
-        Returns
-        -------
-        ndarray of float64, shape (elements,)
-            Infinite for an element without a location.
+        Of shape (elements,).
         """
         found = np.full(len(self.of_element), np.inf)
         left = self.of_element >= 0

@@ -16,24 +16,8 @@ HIGHER = "higher in the ranking"
 
 @dataclass(frozen=True)
 class Move:
-    """An element that a reader may look at next.
+    """An element that a reader may look at next."""
 
-    Parameters
-    ----------
-    element : int
-        Index into the spectrum's elements.
-    probability : float
-        The probability of this move; those of all moves from one element add up to 1.
-    reasons : tuple of str
-        What connects the two elements, the most specific reason first. ``runs just before`` means that `element` runs
-        just before the one that the reader looks at.
-
-    Examples
-    --------
-    >>> Move(3, 0.25, ("runs just before", "same function")).reasons[0]
-    'runs just before'
-    """
-
-    element: int
-    probability: float
-    reasons: tuple[str, ...]
+    element: int  # index into the spectrum's elements
+    probability: float  # the probability of this move; those of all moves from one element add up to 1
+    reasons: tuple[str, ...]  # what connects the two elements, the most specific reason first

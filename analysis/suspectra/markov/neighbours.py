@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.locations import Locations
 from suspectra.markov.move import CALLED_FROM_HERE, CALLS_THIS, RUNS_JUST_AFTER, RUNS_JUST_BEFORE, SAME_FUNCTION
@@ -14,48 +14,17 @@ from suspectra.markov.move import CALLED_FROM_HERE, CALLS_THIS, RUNS_JUST_AFTER,
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Which statements of a program are neighbours (paper 003, Definition 26, and calls).
+    """Which statements of a program are neighbours (paper 003, Definition 26, and calls)."""
 
-    Parameters
-    ----------
-    function : ndarray of int64, shape (elements,)
-        The function of each element, -1 for none.
-    flow : ndarray of int64, shape (k, 2)
-        Pairs of elements: the first runs just before the second.
-    calls : ndarray of int64, shape (k, 2)
-        Pairs of elements: the first calls the function that starts at the second.
-    jumps : JumpModel
-        The weight of each kind of neighbour.
-
-    Examples
-    --------
-    >>> none = np.zeros((0, 2), np.int64)
-    >>> neighbours = Neighbours(np.array([0, 0, 1]), np.array([[1, 2]]), none, JumpModel())
-    >>> neighbours.reasons(1, 2), neighbours.reasons(2, 1), neighbours.reasons(0, 1)
-    (['runs just after'], ['runs just before'], ['same function'])
-    >>> neighbours.weights(1, Locations(np.array([0, 1, 2]), np.array([0, 1, 2]))).tolist()
-    [1.0, 0.0, 1.0]
-    """
-
-    function: Ints
-    flow: Ints
-    calls: Ints
-    jumps: JumpModel
+    function: Ints  # the function of each element, -1 for none; shape (elements,)
+    flow: Ints  # pairs of elements: the first runs just before the second; shape (k, 2)
+    calls: Ints  # pairs of elements: the first calls the function that starts at the second; shape (k, 2)
+    jumps: JumpModel  # the weight of each kind of neighbour
 
     def weights(self, element: int, locations: Locations) -> Floats:
         """Return the weight of a jump from an element to each location.
 
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-        locations : Locations
-            Those of the chain.
-
-        Returns
-        -------
-        ndarray of float64, shape (locations,)
-            0 for locations that are not neighbours, and for the element's own location.
+        Of shape (locations,). 0 for locations that are not neighbours, and for the element's own location.
         """
         weight = np.zeros(len(locations))
         function = self.function[element]
@@ -72,15 +41,7 @@ class Neighbours:
     def reasons(self, element: int, other: int) -> list[str]:
         """Return why an element is a neighbour of another one.
 
-        Parameters
-        ----------
-        element, other : int
-            The current element, and the one to which a reader may jump.
-
-        Returns
-        -------
-        list of str
-            The most specific first; empty if they are not neighbours or `p_jump` is 0.
+        The most specific first; empty if they are not neighbours or `p_jump` is 0.
         """
         if not self.jumps.p_jump:
             return []

@@ -5,30 +5,17 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from suspectra.arrays import Floats, dense_product
+from suspectra.base.arrays import Floats, dense_product
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import Factors
-from suspectra.markov.elimination_plan import Plan
+from suspectra.markov.elimination_plan import EliminationPlan
 
 
 class RankingWalk:
     """Which location a reader who returned to the ranking meets first.
 
-    Parameters
-    ----------
-    chain : Chain
-        Any chain. Its groups and subgraphs are eliminated once, with all locations as the root.
-
-    Notes
-    -----
     SuperLU is not used for this, because its objects are never freed if they are dropped by another thread than the one
     that made them.
-
-    Examples
-    --------
-    >>> from suspectra.markov.chain import ranked_list
-    >>> RankingWalk(ranked_list([0, 1])).first_met(np.array([1.0, 0.0])).round(3).tolist()
-    [0.75, 0.25]
     """
 
     def __init__(self, chain: Chain):
@@ -39,21 +26,13 @@ class RankingWalk:
         none = sparse.csr_array((1, chain.first_location + 1))
         rooted = sparse.vstack([none, sparse.hstack([sparse.csr_array(out), inside])], format="csr")
         rooted.sort_indices()
-        plan = Plan(rooted)
+        plan = EliminationPlan(rooted)
         self._factors = Factors(plan, *plan.split(rooted))  # the root is state 0, and state i of the chain is i + 1
 
     def first_met(self, start: Floats) -> Floats:
         """Return with which probability a reader meets each location first.
 
-        Parameters
-        ----------
-        start : ndarray of float64, shape (groups + subgraphs,)
-            The probability that the reader returns to each of them.
-
-        Returns
-        -------
-        ndarray of float64, shape (locations,)
-            Their sum is 1.
+        Of shape (locations,).
         """
         chain = self._chain
         visits = self._factors.solve_left(np.concatenate([[0], start]))[1:]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.errors import Problem, UsageError
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination_plan import Progress
 from suspectra.markov.hitting_times import ht_rank
@@ -29,33 +29,15 @@ CHUNK = 2048
 
 @dataclass(frozen=True, eq=False)
 class SampledHittingTimes:
-    """Estimated numbers of steps until each location is reached.
+    """Estimated numbers of steps until each location is reached."""
 
-    Parameters
-    ----------
-    steps : ndarray of float64, shape (locations,)
-        The estimate; inf for a location that no walk met, and for one that is not in the report.
-    low, high : ndarray of float64, shape (locations,)
-        Confidence interval. For a location that no walk met, `low` is a lower bound that follows from this, and `high`
-        is inf.
-    confidence : float
-        Confidence level of the interval, 0 to 1.
-    cycles, walked : int
-        Total numbers of returns to the start, and of steps.
-
-    Examples
-    --------
-    >>> steps = np.array([5.1, 20.0])
-    >>> SampledHittingTimes(steps, steps - 1, steps + 1, confidence=0.95, cycles=100, walked=800).rank.tolist()
-    [0.5, 1.5]
-    """
-
+    # the estimate; inf for a location that no walk met, and for one that is not in the report; shape (locations,)
     steps: Floats
-    low: Floats
-    high: Floats
-    confidence: float
-    cycles: int
-    walked: int
+    low: Floats  # confidence interval
+    high: Floats  # confidence interval
+    confidence: float  # confidence level of the interval, 0 to 1
+    cycles: int  # total numbers of returns to the start, and of steps
+    walked: int  # total numbers of returns to the start, and of steps
 
     @property
     def rank(self) -> Floats:
@@ -76,40 +58,7 @@ def sample_hitting_times(
 ) -> SampledHittingTimes:
     """Estimate the hitting times of all locations by random walks (paper 003, the note under Definition 22).
 
-    Parameters
-    ----------
-    chain : Chain
-        Any ergodic chain.
-    seed : int
-        The same seed gives the same walks.
-    walks : int
-        The number of parallel walks.
-    max_steps : int
-        The largest number of steps of each walk.
-    precision : float or None
-        Stop once half the confidence interval of every location that any walk met is at most this share of its
-        estimate. None takes all steps.
-    confidence : float
-        Confidence level of the intervals, 0 to 1.
-    progress : callable, optional
-        Called with the finished fraction, 0 to 1; it may raise to cancel.
-
-    Returns
-    -------
-    SampledHittingTimes
-        About `confidence` of the intervals contain the true times.
-
-    Raises
-    ------
-    UsageError
-        When the chain is not ergodic, or a number makes no sense.
-
-    Examples
-    --------
-    >>> from suspectra.markov.chain import ranked_list
-    >>> times = sample_hitting_times(ranked_list([0, 1]), seed=1, walks=50, precision=0.05)
-    >>> bool(abs(times.steps[0] - 5) < 0.25), bool(times.low[0] < times.steps[0] < times.high[0])
-    (True, True)
+    Raises UsageError when the chain is not ergodic, or a number makes no sense.
     """
     if walks < 1 or max_steps < 1 or not 0 < confidence < 1 or (precision is not None and not precision > 0):
         raise UsageError(
@@ -177,12 +126,7 @@ class _Walkers:
     def walk(self, steps: int) -> tuple[Ints, Ints, Ints, Ints]:
         """Take some steps with all walks.
 
-        Returns
-        -------
-        cycle, state, time : ndarray
-            Each visit of a location in a cycle that ended, in the order of time.
-        length : ndarray
-            The steps of each of these cycles.
+        Each visit of a location in a cycle that ended, in the order of time.
         """
         log = np.empty((steps, len(self._state)), np.int32)
         for i in range(steps):

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.cancellation import check
-from suspectra.errors import Problem, UsageError
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.errors import Problem, UsageError
 from suspectra.markov.jumps import JumpModel
 
 Pairs: TypeAlias = Ints  # integers, shape (k, 2): locations x, y
@@ -17,50 +17,18 @@ Pairs: TypeAlias = Ints  # integers, shape (k, 2): locations x, y
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """Which locations of a program belong together.
+    """Which locations of a program belong together."""
 
-    Parameters
-    ----------
-    function : ndarray of int, shape (locations,), optional
-        The function of each location, -1 for none.
-    control_flow : ndarray of int, shape (k, 2), optional
-        Pairs (x, y): location x runs just before location y in some test.
-    calls : ndarray of int, shape (k, 2), optional
-        Pairs (x, y): location x calls the function that starts at location y.
-
-    Examples
-    --------
-    >>> structure = Structure(function=np.array([0, 0, 1]), calls=np.array([[2, 0]]))
-    >>> structure.functions(3).tolist()
-    [0, 0, 1]
-    >>> pairs, weights = structure.neighbours(JumpModel(), structure.functions(3))
-    >>> pairs.tolist(), weights.tolist()
-    ([[0, 2]], [1.0])
-    >>> structure.among(np.array([2, 0]), 3).functions(2).tolist()
-    [1, 0]
-    """
-
-    function: Ints | None = None
-    control_flow: Pairs | None = None
-    calls: Pairs | None = None
+    function: Ints | None = None  # the function of each location, -1 for none; shape (locations,)
+    control_flow: Pairs | None = None  # pairs (x, y): location x runs just before location y in some test; shape (k, 2)
+    calls: Pairs | None = None  # pairs (x, y): location x calls the function that starts at location y; shape (k, 2)
 
     def functions(self, count: int) -> Ints:
         """Return the function of each location.
 
-        Parameters
-        ----------
-        count : int
-            The number of locations.
+        Of shape (count,).
 
-        Returns
-        -------
-        ndarray of int64, shape (count,)
-            -1 for no function, or an unknown one.
-
-        Raises
-        ------
-        UsageError
-            When the numbers of functions and locations differ.
+        Raises UsageError when the numbers of functions and locations differ.
         """
         if self.function is None:
             return np.full(count, -1, np.int64)
@@ -74,24 +42,11 @@ class Structure:
     def neighbours(self, jumps: JumpModel, function: Ints) -> tuple[Pairs, Floats]:
         """Return unordered pairs of neighbours, and the weight of each beyond that of a common function.
 
-        Parameters
-        ----------
-        jumps : JumpModel
-            The weights.
-        function : ndarray of int64, shape (locations,)
-            The result of :meth:`functions`.
+        Of shape (k, 2).
 
-        Returns
-        -------
-        pairs : ndarray of int64, shape (k, 2)
-            Each pair once.
-        weight : ndarray of float64, shape (k,)
-            Above zero.
+        Of shape (k,).
 
-        Raises
-        ------
-        UsageError
-            When a pair names an unknown location.
+        Raises UsageError when a pair names an unknown location.
         """
         count = len(function)
         kinds = ((self.control_flow, jumps.control_flow), (self.calls, jumps.calls))
@@ -116,22 +71,7 @@ class Structure:
     def among(self, location: Ints, locations: int) -> Structure:
         """Restrict the structure to some locations, which get new numbers.
 
-        Parameters
-        ----------
-        location : ndarray of int64, shape (k,)
-            The locations to keep.
-        locations : int
-            The number of all locations.
-
-        Returns
-        -------
-        Structure
-            Over k locations.
-
-        Raises
-        ------
-        UsageError
-            When the structure does not fit the number of locations.
+        Raises UsageError when the structure does not fit the number of locations.
         """
         number = np.full(locations, -1, np.int64)
         number[location] = np.arange(len(location))
@@ -156,27 +96,7 @@ def _pairs(edges: Pairs, count: int) -> Pairs:
 def whole_numbers(values: object, what: str) -> Ints:
     """Convert values to indices.
 
-    Parameters
-    ----------
-    values : array_like of int
-        The values from a caller.
-    what : str
-        The name of the values, for the message.
-
-    Returns
-    -------
-    ndarray of int64, shape of `values`
-        The same numbers.
-
-    Raises
-    ------
-    UsageError
-        When they are not whole numbers.
-
-    Examples
-    --------
-    >>> whole_numbers([0, 2, 1], "the groups").tolist()
-    [0, 2, 1]
+    Raises UsageError when they are not whole numbers.
     """
     numbers = np.asarray(values)
     if not numbers.size:
@@ -187,21 +107,5 @@ def whole_numbers(values: object, what: str) -> Ints:
 
 
 def usage_error(cause: str, cure: str) -> UsageError:
-    """Make the error for values that do not fit.
-
-    Parameters
-    ----------
-    cause, cure : str
-        Those of the :class:`~suspectra.errors.Problem`.
-
-    Returns
-    -------
-    UsageError
-        Without a file.
-
-    Examples
-    --------
-    >>> print(usage_error("there is no location to rank", "give a report"))
-    there is no location to rank. Fix: give a report
-    """
+    """Make the error for values that do not fit."""
     return UsageError(Problem("", "", cause, cure))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from suspectra.mutation.precedence import Precedence, precedence_of_expression, precedence_of_operator
-from suspectra.mutation.site import Change, Operator, Site
+from suspectra.mutation.site import Change, MutationSite, Operator
 from suspectra.mutation.value_types import is_numeric, never_number
 
 _SYMBOLS: dict[type[ast.operator], str] = {
@@ -45,7 +45,7 @@ _MAX_NUMBER = 10**18
 _MAX_EXPONENT = 3
 
 
-def _arithmetic(site: Site) -> Iterator[Change]:
+def _arithmetic(site: MutationSite) -> Iterator[Change]:
     """``+`` → ``-``, ``a - b`` → ``a``, ``-a`` → ``a``, ``+=`` → ``-=``."""
     node = site.node
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
@@ -65,7 +65,7 @@ def _arithmetic(site: Site) -> Iterator[Change]:
                 yield site.put(node, site.operand(kept, Precedence.ANY), precedence_of_expression(kept))
 
 
-def _other_operators(site: Site, node: ast.BinOp) -> Iterator[Change]:
+def _other_operators(site: MutationSite, node: ast.BinOp) -> Iterator[Change]:
     for other in _alternatives(node.op, node.right):
         if _is_neutral(other, node.left) or _is_neutral(other, node.right):
             continue  # the same as the other operand alone
@@ -91,7 +91,7 @@ def _is_neutral(operator: type[ast.operator], node: ast.expr) -> bool:
     return neutral is not None and isinstance(node, ast.Constant) and node.value == neutral
 
 
-def _constant(site: Site) -> Iterator[Change]:
+def _constant(site: MutationSite) -> Iterator[Change]:
     """``1`` → ``2``, ``True`` → ``False``, ``"text"`` → ``""``."""
     node = site.node
     if not isinstance(node, ast.Constant):
@@ -111,7 +111,7 @@ def _constant(site: Site) -> Iterator[Change]:
         yield site.put(node, empty if value else empty.replace('""', '" "'), Precedence.ATOM)
 
 
-def _swapped_operands(site: Site) -> Iterator[Change]:
+def _swapped_operands(site: MutationSite) -> Iterator[Change]:
     """``a - b`` → ``b - a``."""
     node = site.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, (*_NOT_COMMUTATIVE, ast.Add)) and _may_be_swapped(node):

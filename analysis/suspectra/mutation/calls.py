@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from suspectra.mutation.parsed_source import ParsedSource, Span
+from suspectra.mutation.parsed_source import ParsedSource, TextSpan
 from suspectra.mutation.precedence import Precedence, precedence_of_expression
-from suspectra.mutation.site import Change, Operator, Site
+from suspectra.mutation.site import Change, MutationSite, Operator
 from suspectra.mutation.value_types import called_name, is_truth
 
 _SYMMETRIC = frozenset({"min", "max", "gcd", "lcm", "hypot", "isclose", "print"})
@@ -34,7 +34,7 @@ _OTHER_TYPES = frozenset(
 _MAX_KEYWORDS = 4  # of a call that are left out, one at a time
 
 
-def _argument(site: Site) -> Iterator[Change]:
+def _argument(site: MutationSite) -> Iterator[Change]:
     """``f(a, b)`` → ``f(b, a)``."""
     node = site.node
     if isinstance(node, ast.Call) and called_name(node.func) not in _SYMMETRIC:
@@ -47,22 +47,22 @@ def _swapped(source: ParsedSource, first: ast.expr, second: ast.expr) -> Iterato
     one, other = source.segment(first), source.segment(second)
     if one != other and not isinstance(first, alone) and not isinstance(second, alone):
         (start, left_end), (right_start, end) = source.span(first), source.span(second)
-        yield Span(start, end), other + source.part(Span(left_end, right_start)) + one
+        yield TextSpan(start, end), other + source.part(TextSpan(left_end, right_start)) + one
 
 
-def _call(site: Site) -> Iterator[Change]:
+def _call(site: MutationSite) -> Iterator[Change]:
     """``min`` → ``max``, ``match`` → ``search``: the opposite function, or one that is often taken for it."""
     node = site.node
     if isinstance(node, ast.Call):
         name = called_name(node.func)
         if name in _OPPOSITES:
             end = site.source.span(node.func).end
-            place = Span(end - len(name.encode()), end)
+            place = TextSpan(end - len(name.encode()), end)
             if site.source.part(place) == name:
                 yield from ((place, other) for other in _OPPOSITES[name])
 
 
-def _left_out(site: Site) -> Iterator[Change]:
+def _left_out(site: MutationSite) -> Iterator[Change]:
     """``f(a, b)`` → ``f(a)``, ``f(a, key=b)`` → ``f(a)``: the last argument, or one that has a name."""
     node = site.node
     if not isinstance(node, ast.Call):
@@ -75,7 +75,7 @@ def _left_out(site: Site) -> Iterator[Change]:
         yield site.put(node, _call_of(site, node, without=keyword), Precedence.ATOM)
 
 
-def _call_of(site: Site, node: ast.Call, *, without: ast.AST) -> str:
+def _call_of(site: MutationSite, node: ast.Call, *, without: ast.AST) -> str:
     """The text of a call without one of its arguments."""
     arguments = [site.operand(one, Precedence.ANY) for one in node.args if one is not without]
     for keyword in node.keywords:
@@ -85,7 +85,7 @@ def _call_of(site: Site, node: ast.Call, *, without: ast.AST) -> str:
     return f"{site.operand(node.func, Precedence.ATOM)}({', '.join(arguments)})"
 
 
-def _unwrapped(site: Site) -> Iterator[Change]:
+def _unwrapped(site: MutationSite) -> Iterator[Change]:
     """``f(a)`` → ``a``, ``a.f()`` → ``a``: what a function is called with, in place of its result."""
     node, parent = site.node, site.parent
     if not isinstance(node, ast.Call) or isinstance(parent, (ast.Expr, ast.Raise, ast.Await, ast.withitem)):
@@ -100,7 +100,7 @@ def _unwrapped(site: Site) -> Iterator[Change]:
         yield site.put(node, site.operand(inner, Precedence.ANY), precedence_of_expression(inner))
 
 
-def _receiver(site: Site, function: ast.Attribute) -> ast.expr | None:
+def _receiver(site: MutationSite, function: ast.Attribute) -> ast.expr | None:
     """The object whose method is called, unless it may be a module or a class, or is the object of this method."""
     first: ast.expr = function.value
     while isinstance(first, (ast.Attribute, ast.Subscript)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from suspectra.mutation.parsed_source import Span
+from suspectra.mutation.parsed_source import TextSpan
 from suspectra.mutation.precedence import Precedence
-from suspectra.mutation.site import Change, Operator, Site
+from suspectra.mutation.site import Change, MutationSite, Operator
 from suspectra.mutation.value_types import called_name, is_number, is_read, never_number
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
@@ -63,7 +63,7 @@ _TAKING_NO_NUMBER = frozenset(
 _MAX_ARGUMENTS = 3  # of a call: of more, each is less likely to be the one
 
 
-def _relational(site: Site) -> Iterator[Change]:
+def _relational(site: MutationSite) -> Iterator[Change]:
     """``==`` → ``!=``, ``<`` → ``>``, ``is`` → ``==``: comparisons of another kind."""
     for operator, place, ordered in _comparisons(site):
         if not isinstance(site.parent, ast.UnaryOp):  # `not a < b` → `a < b` is the same change
@@ -72,7 +72,7 @@ def _relational(site: Site) -> Iterator[Change]:
             yield from ((place, other) for other in _OTHER_ORDERS.get(operator, ()))
 
 
-def _boundary(site: Site) -> Iterator[Change]:
+def _boundary(site: MutationSite) -> Iterator[Change]:
     """``<`` → ``<=``, ``a[i]`` → ``a[i + 1]``, ``range(n)`` → ``range(n - 1)``: bounds that are off by one."""
     for operator, place, _ in _comparisons(site):
         if operator in _BOUNDARY:
@@ -93,7 +93,7 @@ def _boundary(site: Site) -> Iterator[Change]:
         yield site.put(node, f"{text} - 1", Precedence.SUM)
 
 
-def _comparisons(site: Site) -> Iterator[tuple[type[ast.cmpop], Span, bool]]:
+def _comparisons(site: MutationSite) -> Iterator[tuple[type[ast.cmpop], TextSpan, bool]]:
     """Each operator of a comparison, where it is, and whether its operands may have an order."""
     node = site.node
     if not isinstance(node, ast.Compare):
@@ -106,7 +106,7 @@ def _comparisons(site: Site) -> Iterator[tuple[type[ast.cmpop], Span, bool]]:
             yield type(operator), place, ordered
 
 
-def _off_by_one(site: Site) -> Iterator[Change]:
+def _off_by_one(site: MutationSite) -> Iterator[Change]:
     """``f(n)`` → ``f(n + 1)``, ``return n`` → ``return n - 1``, ``a < n`` → ``a < n - 1``."""
     node = site.node
     if isinstance(node, ast.expr) and _may_be_counted(site, node):
@@ -126,7 +126,7 @@ def _signs(parent: ast.AST, node: ast.expr) -> str:
     return "+-" if isinstance(parent, (ast.Return, ast.keyword)) else ""
 
 
-def _may_be_counted(site: Site, node: ast.expr) -> bool:
+def _may_be_counted(site: MutationSite, node: ast.expr) -> bool:
     """Whether nothing says that a value is no number, and no number in it is changed anyway."""
     if isinstance(node, ast.Name):
         return (node.id in site.variables or node.id.isupper()) and node.id not in site.not_counted

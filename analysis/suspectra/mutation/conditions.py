@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from suspectra.mutation.precedence import Precedence, demanded, precedence_of_expression
-from suspectra.mutation.site import Change, Operator, Site
+from suspectra.mutation.site import Change, MutationSite, Operator
 from suspectra.mutation.value_types import is_truth
 
 
-def _logical(site: Site) -> Iterator[Change]:
+def _logical(site: MutationSite) -> Iterator[Change]:
     """``and`` → ``or``, and conditions without one of their operands."""
     node = site.node
     if not isinstance(node, ast.BoolOp):
@@ -34,7 +34,7 @@ def _logical(site: Site) -> Iterator[Change]:
             yield site.put(node, text, own)
 
 
-def _negation(site: Site) -> Iterator[Change]:
+def _negation(site: MutationSite) -> Iterator[Change]:
     """``if a`` → ``if not a``, ``not a`` → ``a``, ``return a.isdigit()`` → ``return not a.isdigit()``."""
     node, parent = site.node, site.parent
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -47,7 +47,7 @@ def _negation(site: Site) -> Iterator[Change]:
         yield site.put(node, f"not {site.operand(node, Precedence.NOT)}", Precedence.NOT)
 
 
-def _none(site: Site) -> Iterator[Change]:
+def _none(site: MutationSite) -> Iterator[Change]:
     """``if a`` → ``if a is not None``, ``a is None`` → ``not a``, ``a or b`` → ``b if a is None else a``.
 
     What is empty or 0 is taken for what is missing, or the reverse.
@@ -68,7 +68,7 @@ def _none(site: Site) -> Iterator[Change]:
         yield from _default(site, node)
 
 
-def _default(site: Site, node: ast.BoolOp) -> Iterator[Change]:
+def _default(site: MutationSite, node: ast.BoolOp) -> Iterator[Change]:
     """``a or b`` → ``b if a is None else a``."""
     first, *others = node.values
     if isinstance(node.op, ast.Or) and len(others) == 1 and isinstance(first, (ast.Name, ast.Attribute)):

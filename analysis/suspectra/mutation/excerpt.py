@@ -15,76 +15,25 @@ _WORDS = frozenset({"in", "not in", "is", "is not"})
 
 
 class CodeName(NamedTuple):
-    """How the code of a function is known to Python.
+    """How the code of a function is known to Python."""
 
-    Parameters
-    ----------
-    name : str
-        The function's name, ``<lambda>`` for one that has none.
-    line : int
-        The first line of its code, that of the first decorator if there is one.
-
-    Examples
-    --------
-    >>> CodeName("total", 7).line
-    7
-    """
-
-    name: str
-    line: int
+    name: str  # the function's name, `<lambda>` for one that has none
+    line: int  # the first line of its code, that of the first decorator if there is one
 
 
 class Excerpt(NamedTuple):
-    r"""The outermost function around a change, with as much around it as decides what its code is.
+    """The outermost function around a change, with as much around it as decides what its code is."""
 
-    Parameters
-    ----------
-    text : str
-        Python, each line on the line that it has in the file; only to be compiled.
-    functions : tuple of CodeName
-        The functions around the change, from the outermost to the innermost.
-
-    Examples
-    --------
-    >>> from suspectra.mutation.mutant import mutants
-    >>> source = ParsedSource(b"def f(a):\n    return a > 1\n")
-    >>> made = excerpt(source, next(mutants(source)))
-    >>> made.functions
-    (CodeName(name='f', line=1),)
-    """
-
-    text: str
-    functions: tuple[CodeName, ...]
+    text: str  # Python, each line on the line that it has in the file; only to be compiled
+    functions: tuple[CodeName, ...]  # the functions around the change, from the outermost to the innermost
 
 
 def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
-    r"""The excerpt for a mutant.
+    """The excerpt for a mutant.
 
     Classes around the function are there with their names alone, for ``__class__`` and private names.
 
-    Parameters
-    ----------
-    source : ParsedSource
-        What the mutant is of.
-    mutant : Mutant
-        One of its mutants.
-
-    Returns
-    -------
-    Excerpt or None
-        None where lines would move, or what is around the function is on its own line.
-
-    Examples
-    --------
-    >>> from suspectra.mutation.mutant import mutants
-    >>> source = ParsedSource(b"class A:\n    def f(self, a):\n        return a > 1")
-    >>> made = excerpt(source, next(mutants(source)))
-    >>> print(made.text)
-    class A:
-        def f(self, a):
-            return None
-    >>> made.functions
-    (CodeName(name='f', line=2),)
+    None where lines would move, or what is around the function is on its own line.
     """
     statement, around = mutant.owners[-1], mutant.owners[:-1]
     first, last = first_line(statement), statement.end_lineno
@@ -98,23 +47,7 @@ def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
 
 
 def first_line(node: ast.stmt | Function) -> int:
-    r"""The line on which a definition begins, with its decorators.
-
-    Parameters
-    ----------
-    node : ast.stmt or Function
-        Any statement, or a lambda.
-
-    Returns
-    -------
-    int
-        From 1.
-
-    Examples
-    --------
-    >>> first_line(ast.parse("@cached\ndef f(): pass").body[0])
-    1
-    """
+    """The line on which a definition begins, with its decorators."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 

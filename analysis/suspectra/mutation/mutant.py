@@ -11,7 +11,7 @@ from suspectra.mutation.edit import Edit
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Attributes, Function, Keys, Variables, bodies, not_counted
-from suspectra.mutation.site import Site
+from suspectra.mutation.site import MutationSite
 
 _MAX_LENGTH = 40  # characters of code in a description
 _MAX_ALIKE = 20  # of these, with which both sides begin
@@ -21,38 +21,18 @@ _SKIPPED = (ast.JoinedStr, *(getattr(ast, name) for name in ("TemplateStr", "Typ
 
 @dataclass(frozen=True)
 class Mutant:
-    r"""A program with one small change in a function.
+    """A program with one small change in a function."""
 
-    Parameters
-    ----------
-    edit : Edit
-        The change of the source.
-    before : str
-        What it replaces.
-    operator : str
-        The mutation operator, a key of `suspectra.mutation.operators.OPERATORS`.
-    functions : tuple of ast.FunctionDef, ast.AsyncFunctionDef or ast.Lambda
-        Those around the change, from the outermost to the innermost.
-    owners : tuple of ast.stmt
-        The statements around the outermost function, from the outermost to the innermost: classes, and such as ``if``.
-        The last one is the statement that the function is or is a part of.
-    guard : bool
-        The change is in a condition that leads to an exception, or removes a ``raise`` or an ``assert``, which may hide
-        the symptom alone.
-
-    Examples
-    --------
-    >>> source = ParsedSource(b"def f(a):\n    return a > 1\n")
-    >>> [mutant.description for mutant in mutants(source)][:2]
-    ['`return a > 1` → `return None`', '`>` → `>=`']
-    """
-
-    edit: Edit
-    before: str
-    operator: str
+    edit: Edit  # the change of the source
+    before: str  # what it replaces
+    operator: str  # the mutation operator, a key of `suspectra.mutation.operators.OPERATORS`
+    # those around the change, from the outermost to the innermost
     functions: tuple[Function, ...] = field(repr=False, compare=False)
+    # the statements around the outermost function, from the outermost to the innermost: classes, and such as `if`
     owners: tuple[ast.stmt, ...] = field(repr=False, compare=False)
 
+    # the change is in a condition that leads to an exception, or removes a `raise` or an `assert`, which may hide the
+    # symptom alone
     guard: bool = False
 
     @property
@@ -64,27 +44,9 @@ class Mutant:
 
 
 def mutants(source: ParsedSource, lines: Container[int] | None = None) -> Iterator[Mutant]:
-    r"""All mutants of a source, in a stable order: as their nodes are in the text, then as operators are listed.
+    """All mutants of a source, in a stable order: as their nodes are in the text, then as operators are listed.
 
     Only what functions do can be changed: code that runs while a module is imported is left as it is.
-
-    Parameters
-    ----------
-    source : ParsedSource
-        What is changed.
-    lines : container of int, optional
-        Only changes that begin on these lines.
-
-    Yields
-    ------
-    Mutant
-        Each changes the source in another way.
-
-    Examples
-    --------
-    >>> source = ParsedSource(b"def f(a, b):\n    return a > b")
-    >>> [mutant.description for mutant in mutants(source)][:2]
-    ['`return a > b` → `return None`', '`>` → `>=`']
     """
     walk = _Walk(source)
     walk.visit(source.tree, source.tree)
@@ -104,7 +66,7 @@ class _Walk:
     """Collects the nodes that can be changed, with what is around them."""
 
     def __init__(self, source: ParsedSource):
-        self.sites: list[tuple[Site, tuple[Function, ...], tuple[ast.stmt, ...], bool]] = []
+        self.sites: list[tuple[MutationSite, tuple[Function, ...], tuple[ast.stmt, ...], bool]] = []
         self._source = source
         self._functions: tuple[Function, ...] = ()
         self._owners: tuple[ast.stmt, ...] = ()
@@ -192,7 +154,7 @@ class _Walk:
     def _add(self, node: ast.expr | ast.stmt, parent: ast.AST) -> None:
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             self._mark_last(node.body, ast.Continue)
-        site = Site(
+        site = MutationSite(
             node,
             parent,
             self._source,

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from suspectra.mutation.precedence import Precedence
 from suspectra.mutation.scopes import position
-from suspectra.mutation.site import Change, Operator, Site
+from suspectra.mutation.site import Change, MutationSite, Operator
 from suspectra.mutation.value_types import is_read
 
 _CONSTANT = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.BitXor, ast.BitAnd, ast.BitOr)
 """Operators with which two equal operands say nothing, or no more than one."""
 
 
-def _variable(site: Site) -> Iterator[Change]:
+def _variable(site: MutationSite) -> Iterator[Change]:
     """``a`` → ``b``, ``self.a`` → ``self.b``, ``a`` → ``self.a``: another variable or attribute."""
     node = site.node
     if isinstance(node, (ast.Name, ast.Attribute)) and is_read(node):
@@ -23,7 +23,7 @@ def _variable(site: Site) -> Iterator[Change]:
                 yield site.source.span(node), text
 
 
-def _others(site: Site, node: ast.Name | ast.Attribute) -> Iterator[str]:
+def _others(site: MutationSite, node: ast.Name | ast.Attribute) -> Iterator[str]:
     """What may have been meant where a name is read."""
     parent, text = site.parent, site.source.segment(node)
     if isinstance(node, ast.Name):
@@ -43,7 +43,7 @@ def _others(site: Site, node: ast.Name | ast.Attribute) -> Iterator[str]:
             yield node.attr
 
 
-def _says_nothing(site: Site, text: str) -> bool:
+def _says_nothing(site: MutationSite, text: str) -> bool:
     """Whether a value would be assigned to where it comes from, or be an operand beside itself."""
     node, parent = site.node, site.parent
     beside: list[ast.expr] = []
@@ -60,7 +60,7 @@ def _says_nothing(site: Site, text: str) -> bool:
     return any(one is not node and site.source.segment(one) == text for one in beside)
 
 
-def _key(site: Site) -> Iterator[Change]:
+def _key(site: MutationSite) -> Iterator[Change]:
     """``a["x"]`` → ``a["y"]``: another key that the function uses."""
     node, parent = site.node, site.parent
     is_key = isinstance(parent, ast.Subscript) and node is parent.slice

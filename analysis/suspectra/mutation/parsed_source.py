@@ -8,149 +8,55 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from suspectra.mutation.edit import Edit
-from suspectra_recorder.instrumentation.own_syntax import decode_source
+from suspectra_recorder.instrumentation.parser_references import decode_source
 from suspectra_recorder.instrumentation.source import parse
 
 
-class Span(NamedTuple):
-    """A part of a text.
+class TextSpan(NamedTuple):
+    """A part of a text."""
 
-    Parameters
-    ----------
-    start, end : int
-        In bytes of UTF-8; the last one is not included.
-
-    Examples
-    --------
-    >>> span = Span(3, 8)
-    >>> span.end - span.start
-    5
-    """
-
-    start: int
-    end: int
+    start: int  # in bytes of UTF-8; the last one is not included
+    end: int  # in bytes of UTF-8; the last one is not included
 
 
 class ParsedSource:
     """A source and its syntax tree.
 
-    Parameters
-    ----------
-    source : bytes
-        The file as it is on disk.
-
-    Attributes
-    ----------
-    text : str
-        The source; lines end with a line feed.
-    lines : list of str
-        Its lines.
-    tree : ast.Module
-        Columns are in bytes of UTF-8.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError
-        When Python can't parse it.
-
-    Examples
-    --------
-    >>> source = ParsedSource(b"total = a + b")
-    >>> source.segment(source.tree.body[0].value)
-    'a + b'
-    >>> span = source.span(source.tree.body[0].value.left)
-    >>> source.part(span), source.in_parentheses(source.tree.body[0].value)
-    ('a', False)
-    >>> source.edit(span, "x").apply(source.text)
-    'total = x + b'
+    Raises SyntaxError, ValueError, RecursionError when Python can't parse it.
     """
 
     def __init__(self, source: bytes):
-        self.text = decode_source(source)
+        self.text = decode_source(source)  # the source; lines end with a line feed
         self.lines = self.text.split("\n")
-        self.tree = parse(self.text)
+        self.tree = parse(self.text)  # columns are in bytes of UTF-8
         self._bytes = self.text.encode()
         self._starts = [0, *accumulate(len(line.encode()) + 1 for line in self.lines)]
 
-    def span(self, node: ast.expr | ast.stmt) -> Span:
-        """Where a node is; parentheses around an expression are not included.
-
-        Parameters
-        ----------
-        node : ast.expr or ast.stmt
-            A node of the tree.
-
-        Returns
-        -------
-        Span
-            Its part of the text.
-        """
+    def span(self, node: ast.expr | ast.stmt) -> TextSpan:
+        """Where a node is; parentheses around an expression are not included."""
         assert node.end_lineno is not None  # the parser sets both
         assert node.end_col_offset is not None
         start = self._starts[node.lineno - 1] + node.col_offset
-        return Span(start, self._starts[node.end_lineno - 1] + node.end_col_offset)
+        return TextSpan(start, self._starts[node.end_lineno - 1] + node.end_col_offset)
 
-    def part(self, span: Span) -> str:
-        """The text of a span.
-
-        Parameters
-        ----------
-        span : Span
-            Any.
-
-        Returns
-        -------
-        str
-            As the source has it.
-        """
+    def part(self, span: TextSpan) -> str:
+        """The text of a span."""
         return self._bytes[span.start : span.end].decode()
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
-        """The text of a node.
-
-        Parameters
-        ----------
-        node : ast.expr or ast.stmt
-            A node of the tree.
-
-        Returns
-        -------
-        str
-            Without parentheses around it.
-        """
+        """The text of a node."""
         return self.part(self.span(node))
 
     def in_parentheses(self, node: ast.expr) -> bool:
         """Whether there is a parenthesis directly before and after a node.
 
-        Parameters
-        ----------
-        node : ast.expr
-            An operand.
-
-        Returns
-        -------
-        bool
-            False also where there are spaces between.
+        False also where there are spaces between.
         """
         start, end = self.span(node)
         return self._bytes[start - 1 : start] == b"(" and self._bytes[end : end + 1] == b")"
 
-    def edit(self, span: Span, text: str) -> Edit:
-        """Replace a span.
-
-        Parameters
-        ----------
-        span : Span
-            What is replaced.
-        text : str
-            What replaces it.
-
-        Returns
-        -------
-        Edit
-            For the file.
-        """
+    def edit(self, span: TextSpan, text: str) -> Edit:
+        """Replace a span."""
         (line, column), (end_line, end_column) = map(self._place, span)
         return Edit(line, column, end_line, end_column, text)
 

@@ -7,14 +7,7 @@ from enum import IntEnum
 
 
 class Precedence(IntEnum):
-    """From the loosest to the tightest, as in Python's grammar.
-
-    Examples
-    --------
-    >>> plus, both = (ast.parse(text, mode="eval").body for text in ("a + b", "a and b"))
-    >>> precedence_of_expression(plus) > precedence_of_expression(both)
-    True
-    """
+    """From the loosest to the tightest, as in Python's grammar."""
 
     NAMED = 0
     ANY = 1
@@ -57,43 +50,14 @@ _OTHERS: dict[type[ast.expr], Precedence] = {
 
 
 def precedence_of_operator(operator: ast.operator) -> Precedence:
-    """How tightly a binary operator binds.
-
-    Parameters
-    ----------
-    operator : ast.operator
-        Of a binary operation.
-
-    Returns
-    -------
-    Precedence
-        From ``|`` to ``**``.
-
-    Examples
-    --------
-    >>> precedence_of_operator(ast.Mult()).name
-    'PRODUCT'
-    """
+    """How tightly a binary operator binds."""
     return _BINARY.get(type(operator), Precedence.PRODUCT)
 
 
 def precedence_of_expression(node: ast.expr) -> Precedence:
     """How tightly an expression binds without parentheses.
 
-    Parameters
-    ----------
-    node : ast.expr
-        Any.
-
-    Returns
-    -------
-    Precedence
-        `ATOM` where it can stand anywhere.
-
-    Examples
-    --------
-    >>> precedence_of_expression(ast.parse("not a", mode="eval").body).name
-    'NOT'
+    `ATOM` where it can stand anywhere.
     """
     if isinstance(node, ast.BoolOp):
         return Precedence.OR if isinstance(node.op, ast.Or) else Precedence.AND
@@ -105,26 +69,7 @@ def precedence_of_expression(node: ast.expr) -> Precedence:
 
 
 def demanded(parent: ast.AST, node: ast.expr) -> Precedence:
-    """How tightly an expression must bind to stand where another is.
-
-    Parameters
-    ----------
-    parent : ast.AST
-        What directly contains `node`.
-    node : ast.expr
-        The other one.
-
-    Returns
-    -------
-    Precedence
-        Whatever binds less tightly needs parentheses there.
-
-    Examples
-    --------
-    >>> product = ast.parse("a * b", mode="eval").body
-    >>> demanded(product, product.left).name, demanded(product, product.right).name
-    ('PRODUCT', 'UNARY')
-    """
+    """How tightly an expression must bind to stand where another is."""
     if isinstance(parent, (ast.BoolOp, ast.UnaryOp)):
         own = precedence_of_expression(parent)
         return Precedence(own + 1) if isinstance(parent, ast.BoolOp) else own

@@ -14,71 +14,27 @@ NEAREST = 3
 """Names that are tried in place of another: those that were used last before it, besides those that nothing reads."""
 
 
-class Position(NamedTuple):
-    """Where something begins.
+class NamePosition(NamedTuple):
+    """Where something begins."""
 
-    Parameters
-    ----------
-    line : int
-        From 1.
-    column : int
-        In bytes from 0.
-
-    Examples
-    --------
-    >>> Position(3, 4) < Position(3, 9)
-    True
-    """
-
-    line: int
-    column: int
+    line: int  # from 1
+    column: int  # in bytes from 0
 
 
-def position(node: ast.expr | ast.stmt | ast.arg) -> Position:
+def position(node: ast.expr | ast.stmt | ast.arg) -> NamePosition:
     """Where a node begins.
 
-    Parameters
-    ----------
-    node : ast.expr, ast.stmt or ast.arg
-        A node that the parser made.
-
-    Returns
-    -------
-    Position
-        Of its first character.
-
-    Examples
-    --------
-    >>> position(ast.parse("total = 0").body[0].value)
-    Position(line=1, column=8)
+    Of its first character.
     """
-    return Position(node.lineno, node.col_offset)
+    return NamePosition(node.lineno, node.col_offset)
 
 
 class Variables:
-    r"""The local variables of a function; global ones, and those of other functions, are not among them.
-
-    Parameters
-    ----------
-    function : Function
-        Whose they are.
-    method : bool
-        Whether it is in a class: then its first parameter is the object, and no variable like others.
-
-    Examples
-    --------
-    >>> function = ast.parse("def f(a, b):\n    c = a\n    return c").body[0]
-    >>> variables = Variables(function, method=False)
-    >>> variables.others(function.body[1].value), variables.bound_before("c", Position(1, 8))
-    (['a', 'b'], False)
-    >>> function = ast.parse("def f(unread, a, b, c):\n    d = a + b + c\n    return d").body[0]
-    >>> Variables(function, method=False).others(function.body[1].value)
-    ['c', 'b', 'a', 'unread']
-    """
+    """The local variables of a function; global ones, and those of other functions, are not among them."""
 
     def __init__(self, function: Function, *, method: bool):
-        self._bound: dict[str, Position] = {}
-        self._used: list[tuple[Position, str]] = []
+        self._bound: dict[str, NamePosition] = {}
+        self._used: list[tuple[NamePosition, str]] = []
         self._skipped: set[str] = set()
         self._read_somewhere = {
             node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
@@ -94,7 +50,7 @@ class Variables:
                 self._read(statement)
         self._used.sort()
 
-    def _use(self, name: str, place: Position, *, binds: bool) -> None:
+    def _use(self, name: str, place: NamePosition, *, binds: bool) -> None:
         self._used.append((place, name))
         if binds:
             self._bound[name] = min(place, self._bound.get(name, place))
@@ -112,36 +68,15 @@ class Variables:
     def __contains__(self, name: str) -> bool:
         return name in self._bound and name not in self._skipped
 
-    def bound_before(self, name: str, place: Position) -> bool:
-        """Whether a variable has a value at a place.
-
-        Parameters
-        ----------
-        name : str
-            The variable.
-        place : Position
-            Where it would be read.
-
-        Returns
-        -------
-        bool
-            Whether it is assigned somewhere above.
-        """
+    def bound_before(self, name: str, place: NamePosition) -> bool:
+        """Whether a variable has a value at a place."""
         return name in self and self._bound[name] < place
 
     def others(self, node: ast.Name) -> list[str]:
         """The variables that can be read where another one is.
 
-        Parameters
-        ----------
-        node : ast.Name
-            A use of a variable.
-
-        Returns
-        -------
-        list of str
-            Those that have a value by then: at most `NEAREST`, that used last first, and then those that nothing reads,
-            as what should read them may read another one. A name that begins with ``_`` is meant to be read nowhere.
+        Those that have a value by then: at most `NEAREST`, that used last first, and then those that nothing reads, as
+        what should read them may read another one. A name that begins with `_` is meant to be read nowhere.
         """
         place = position(node)
         earlier = [name for used, name in reversed(self._used) if used < place]
@@ -152,25 +87,12 @@ class Variables:
 
 
 class Attributes:
-    r"""The attributes that code uses, by the name of the object.
-
-    Parameters
-    ----------
-    scope : ast.AST
-        A function, or a class for the objects of its methods.
-
-    Examples
-    --------
-    >>> function = ast.parse("def f(a):\n    a.x = a.y\n    return a.x").body[0]
-    >>> attributes = Attributes(function)
-    >>> attributes.others(function.body[1].value, "a"), attributes.read("y", "a")
-    (['y'], True)
-    """
+    """The attributes that code uses, by the name of the object."""
 
     def __init__(self, scope: ast.AST):
         called = {id(node.func) for node in ast.walk(scope) if isinstance(node, ast.Call)}
         self._called = called
-        self._used: dict[tuple[str, bool], list[tuple[Position, str]]] = {}
+        self._used: dict[tuple[str, bool], list[tuple[NamePosition, str]]] = {}
         for node in ast.walk(scope):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 key = node.value.id, id(node) in called
@@ -181,34 +103,14 @@ class Attributes:
     def read(self, attribute: str, name: str) -> bool:
         """Whether an attribute of an object is used, other than by calling it.
 
-        Parameters
-        ----------
-        attribute : str
-            Its name.
-        name : str
-            The name of the object.
-
-        Returns
-        -------
-        bool
-            Also where it is only assigned.
+        Also where it is only assigned.
         """
         return any(used == attribute for _, used in self._used.get((name, False), ()))
 
     def others(self, node: ast.Attribute, name: str) -> list[str]:
         """The attributes that can be read of an object in place of another.
 
-        Parameters
-        ----------
-        node : ast.Attribute
-            A use of an attribute.
-        name : str
-            The name of the object.
-
-        Returns
-        -------
-        list of str
-            Those that are called, if that is, and else those that are not; the nearest first, at most `NEAREST`.
+        Those that are called, if that is, and else those that are not; the nearest first, at most `NEAREST`.
         """
         uses = self._used.get((name, id(node) in self._called), [])
         place = position(node)
@@ -219,19 +121,7 @@ class Attributes:
 
 
 class Keys:
-    r"""The texts by which code reads and writes items, as of dictionaries.
-
-    Parameters
-    ----------
-    scope : ast.AST
-        A function.
-
-    Examples
-    --------
-    >>> function = ast.parse("def f(a):\n    a['x'] = a['y']").body[0]
-    >>> Keys(function).others(function.body[0].value.slice)
-    ['x']
-    """
+    """The texts by which code reads and writes items, as of dictionaries."""
 
     def __init__(self, scope: ast.AST):
         self._used = [
@@ -244,15 +134,7 @@ class Keys:
     def others(self, node: ast.expr) -> list[str]:
         """The keys that can be used in place of another.
 
-        Parameters
-        ----------
-        node : ast.expr
-            A constant that is a key.
-
-        Returns
-        -------
-        list of str
-            The nearest first, at most `NEAREST`.
+        The nearest first, at most `NEAREST`.
         """
         own = getattr(node, "value", None)
         by_distance = sorted(self._used, key=lambda use: (abs(use[0].line - node.lineno), use))
@@ -265,23 +147,7 @@ _OF_CONTAINERS = frozenset(
 
 
 def not_counted(scope: ast.AST) -> frozenset[str]:
-    r"""The names and attributes that are used as nothing is that can be counted by ones.
-
-    Parameters
-    ----------
-    scope : ast.AST
-        A function or a class.
-
-    Returns
-    -------
-    frozenset of str
-        Their texts: those of which an attribute or item is read, or over which code iterates.
-
-    Examples
-    --------
-    >>> sorted(not_counted(ast.parse("for a in self.b:\n    c.d(e[a])")))
-    ['c', 'e', 'self', 'self.b']
-    """
+    """The names and attributes that are used as nothing is that can be counted by ones."""
     used: list[ast.expr] = []
     for node in ast.walk(scope):
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
@@ -297,22 +163,9 @@ def not_counted(scope: ast.AST) -> frozenset[str]:
 
 
 def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    r"""The blocks of statements that a node contains directly.
+    """The blocks of statements that a node contains directly.
 
-    Parameters
-    ----------
-    node : ast.AST
-        Any.
-
-    Yields
-    ------
-    list of ast.stmt
-        Such as the two arms of an ``if``.
-
-    Examples
-    --------
-    >>> [len(body) for body in bodies(ast.parse("if a:\n    b()\nelse:\n    c()\n    d()").body[0])]
-    [1, 2]
+    Such as the two arms of an `if`.
     """
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from suspectra.mutation.precedence import Precedence
 from suspectra.mutation.scopes import position
-from suspectra.mutation.site import Change, Operator, Site
+from suspectra.mutation.site import Change, MutationSite, Operator
 
 _DELETED = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Raise, ast.Assert, ast.Delete)
 _JUMPS = (ast.Return, ast.Break, ast.Continue)
@@ -16,7 +16,7 @@ _NEVER_ADDED = (ast.Constant, ast.Compare, ast.BoolOp, ast.Lambda, ast.Dict, ast
 _YIELDS = (ast.Yield, ast.YieldFrom)  # without them a generator may be a plain function
 
 
-def _return_none(site: Site) -> Iterator[Change]:
+def _return_none(site: MutationSite) -> Iterator[Change]:
     """``return a`` → ``return None``."""
     node = site.node
     if isinstance(node, ast.Return) and node.value is not None:
@@ -24,7 +24,7 @@ def _return_none(site: Site) -> Iterator[Change]:
         yield from () if already else [(site.source.span(node), "return None")]
 
 
-def _deletion(site: Site) -> Iterator[Change]:
+def _deletion(site: MutationSite) -> Iterator[Change]:
     """A statement → ``pass``, unless nothing would follow a jump anyway."""
     node = site.node
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -37,14 +37,14 @@ def _deletion(site: Site) -> Iterator[Change]:
         yield site.source.span(node), "pass"
 
 
-def _jump(site: Site) -> Iterator[Change]:
+def _jump(site: MutationSite) -> Iterator[Change]:
     """``break`` → ``continue`` and the reverse."""
     node = site.node
     if isinstance(node, (ast.Break, ast.Continue)):
         yield site.source.span(node), "continue" if isinstance(node, ast.Break) else "break"
 
 
-def _handler(site: Site) -> Iterator[Change]:
+def _handler(site: MutationSite) -> Iterator[Change]:
     """``except KeyError`` → ``except Exception``."""
     node, parent = site.node, site.parent
     is_type = isinstance(parent, ast.ExceptHandler) and node is parent.type
@@ -52,7 +52,7 @@ def _handler(site: Site) -> Iterator[Change]:
         yield site.put(node, "Exception", Precedence.ATOM)
 
 
-def _accumulation(site: Site) -> Iterator[Change]:
+def _accumulation(site: MutationSite) -> Iterator[Change]:
     """``a = b`` → ``a += b``, where the variable has a value already."""
     node = site.node
     if not isinstance(node, ast.Assign) or len(node.targets) > 1 or isinstance(node.value, _NEVER_ADDED):

@@ -10,43 +10,14 @@ _NEVER_NUMBERS = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple, ast.Dict, as
 
 
 def is_number(value: object) -> bool:
-    """Whether a constant is a number.
-
-    Parameters
-    ----------
-    value : object
-        The constant.
-
-    Returns
-    -------
-    bool
-        False for True and False.
-
-    Examples
-    --------
-    >>> is_number(1), is_number(True)
-    (True, False)
-    """
+    """Whether a constant is a number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def is_numeric(node: ast.expr) -> bool:
     """Whether an expression is certainly a number.
 
-    Parameters
-    ----------
-    node : ast.expr
-        Any.
-
-    Returns
-    -------
-    bool
-        False where the text does not say it.
-
-    Examples
-    --------
-    >>> is_numeric(ast.parse("a - b", mode="eval").body), is_numeric(ast.parse("a + b", mode="eval").body)
-    (True, False)
+    False where the text does not say it.
     """
     if isinstance(node, ast.BinOp):
         return isinstance(node.op, (ast.Sub, ast.Div, ast.FloorDiv, ast.Pow)) or any(
@@ -58,20 +29,7 @@ def is_numeric(node: ast.expr) -> bool:
 def is_truth(node: ast.expr) -> bool:
     """Whether an expression is true or false, as far as its text and the names of functions say that.
 
-    Parameters
-    ----------
-    node : ast.expr
-        Any.
-
-    Returns
-    -------
-    bool
-        False where the text does not say it.
-
-    Examples
-    --------
-    >>> [is_truth(ast.parse(text, mode="eval").body) for text in ("a > b", "text.isdigit()", "a")]
-    [True, True, False]
+    False where the text does not say it.
     """
     if isinstance(node, ast.Call):
         name = called_name(node.func)
@@ -84,20 +42,7 @@ def is_truth(node: ast.expr) -> bool:
 def never_number(node: ast.expr) -> bool:
     """Whether an expression is certainly no number.
 
-    Parameters
-    ----------
-    node : ast.expr
-        Any.
-
-    Returns
-    -------
-    bool
-        False where the text does not say it.
-
-    Examples
-    --------
-    >>> never_number(ast.parse("[a]", mode="eval").body), never_number(ast.parse("a", mode="eval").body)
-    (True, False)
+    False where the text does not say it.
     """
     if isinstance(node, ast.Constant):
         return not isinstance(node.value, (int, float, complex))
@@ -107,41 +52,11 @@ def never_number(node: ast.expr) -> bool:
 def called_name(function: ast.expr) -> str:
     """The name by which a function is called.
 
-    Parameters
-    ----------
-    function : ast.expr
-        What a call calls.
-
-    Returns
-    -------
-    str
-        Without the object that has it; empty where there is none.
-
-    Examples
-    --------
-    >>> called_name(ast.parse("text.strip", mode="eval").body)
-    'strip'
+    Without the object that has it; empty where there is none.
     """
     return getattr(function, "id", getattr(function, "attr", ""))
 
 
 def is_read(node: ast.expr) -> bool:
-    """Whether an expression is evaluated, and neither assigned nor deleted.
-
-    Parameters
-    ----------
-    node : ast.expr
-        Any.
-
-    Returns
-    -------
-    bool
-        True for those that can't be assigned.
-
-    Examples
-    --------
-    >>> statement = ast.parse("a = b").body[0]
-    >>> is_read(statement.value), is_read(statement.targets[0])
-    (True, False)
-    """
+    """Whether an expression is evaluated, and neither assigned nor deleted."""
     return isinstance(getattr(node, "ctx", ast.Load()), ast.Load)

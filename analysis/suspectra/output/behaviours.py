@@ -12,29 +12,7 @@ MAX_BEHAVIOURS = 10  # number of behaviours in texts for people
 
 
 def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
-    """Iterate over the subgraphs, best first, with the field names of the JSON output; none for other reports.
-
-    Parameters
-    ----------
-    report : RankedReport
-        Any ranking.
-
-    Yields
-    ------
-    dict of str to object
-        Score, counts and statements.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra import Spectrum, make_technique
-    >>> from suspectra.report import Subgraph
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> graphs = [Subgraph(np.array([0, 1]), np.array([0, 1]), ef=1, ep=0)]
-    >>> report = SubgraphReport.from_subgraphs(make_technique("sbbfl"), spectrum, graphs, np.array([1.0]))
-    >>> [(one["score"], one["ef"], one["ep"], len(one["statements"])) for one in behaviours(report)]
-    [(1.0, 1, 0, 2)]
-    """
+    """Iterate over the subgraphs, best first, with the field names of the JSON output; none for other reports."""
     if not isinstance(report, SubgraphReport):
         return
     for graph, level in zip(report.subgraphs, report.subgraph_level.tolist(), strict=True):
@@ -51,26 +29,7 @@ def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
 
 
 def lines_of(elements: Elements, chosen: list[int]) -> str:
-    """List statements as files and lines; consecutive ones form a range.
-
-    Parameters
-    ----------
-    elements : Elements
-        The statements.
-    chosen : list of int
-        Columns, ascending.
-
-    Returns
-    -------
-    str
-        Such as ``cart.py:1-3, 6; shop.py:2``.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Spectrum
-    >>> lines_of(Spectrum.from_matrix([[1] * 9], [True]).elements, [0, 1, 2, 5])
-    'program:1-3, 6'
-    """
+    """List statements as files and lines; consecutive ones form a range."""
     parts = []
     for file, members in groupby(chosen, lambda element: elements.files[elements.file[element]]):
         ranges: list[list[int]] = []
@@ -87,29 +46,7 @@ def lines_of(elements: Elements, chosen: list[int]) -> str:
 
 
 def sentences(report: RankedReport) -> list[str]:
-    """Describe the best behaviours in a line each; a last line says how many more there are.
-
-    Parameters
-    ----------
-    report : RankedReport
-        Any ranking.
-
-    Returns
-    -------
-    list of str
-        Empty for a report without subgraphs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra import Spectrum, make_technique
-    >>> from suspectra.report import Subgraph
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> graphs = [Subgraph(np.array([0, 1]), np.array([0, 1]), ef=1, ep=0)]
-    >>> report = SubgraphReport.from_subgraphs(make_technique("sbbfl"), spectrum, graphs, np.array([1.0]))
-    >>> sentences(report)
-    ['1. 1.0000  program:1-2  (1 of 1 failed and 0 of 1 passed tests)']
-    """
+    """Describe the best behaviours in a line each; a last line says how many more there are."""
     if not isinstance(report, SubgraphReport):
         return []
     counts, elements = report.spectrum.counts, report.spectrum.elements

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TextIO
 
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.causes.techniques import FAMILY as CAUSES
 from suspectra.causes.techniques import TECHNIQUES
 from suspectra.output.terminal import Style, fit, pad, terminal_width
-from suspectra.technique_info import TechniqueInfo
 from suspectra.techniques import technique_infos
 
 _NO_DATA_FLOW = (
@@ -24,21 +24,7 @@ def _infos() -> list[TechniqueInfo]:
 
 
 def write_table(out: TextIO) -> None:
-    """Write names, papers and formulas, by family.
-
-    Parameters
-    ----------
-    out : TextIO
-        The output.
-
-    Examples
-    --------
-    >>> import io
-    >>> out = io.StringIO()
-    >>> write_table(out)
-    >>> out.getvalue().split()[:2]
-    ['formula', 'naish1']
-    """
+    """Write names, papers and formulas, by family."""
     style, columns = Style(out), terminal_width(out)
     infos = _infos()
     name = max(len(info.name) for info in infos)
@@ -55,21 +41,7 @@ def write_table(out: TextIO) -> None:
 
 
 def write_json(out: TextIO) -> None:
-    """Write the whole descriptions of all techniques as a JSON list of objects.
-
-    Parameters
-    ----------
-    out : TextIO
-        The output.
-
-    Examples
-    --------
-    >>> import io
-    >>> out = io.StringIO()
-    >>> write_json(out)
-    >>> [info["needs"] for info in json.loads(out.getvalue()) if info["name"] == "ochiai"]
-    [['lines']]
-    """
+    """Write the whole descriptions of all techniques as a JSON list of objects."""
     json.dump(
         [{**asdict(info), "needs": sorted(info.needs), "uses": sorted(info.uses)} for info in _infos()],
         out,

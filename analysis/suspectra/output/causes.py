@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TextIO
 
-from suspectra.causes.report import CauseReport, Narrowing, State
+from suspectra.base.english import many
+from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
-from suspectra.quantity import many
 
 _MAX_CHAIN = 24
 """States of a chain that are written; of a longer one those next to the root and the failure."""
@@ -20,23 +20,7 @@ _PLACE_SHARE = 0.5  # of the columns
 
 
 def write_narrowing(step: Narrowing, out: TextIO) -> None:
-    """Write where the search goes on after a step.
-
-    Parameters
-    ----------
-    step : Narrowing
-        What is known now.
-    out : TextIO
-        Written to at once.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra.causes.report import Member
-    >>> before = State("cart.py", 40, 40, 1, "3")
-    >>> write_narrowing(Narrowing((Member("cart.py", 12, 1, True),), (), (before,), 100, 40), sys.stdout)
-    the search goes on before cart.py:40  (the state there can make the test pass; 40 of 100 nodes left)
-    """
+    """Write where the search goes on after a step."""
     wrong = sum(member.polluted for member in step.cut)
     end = "fail later" if step.fails_later else "pass"
     if len(step.cut) == 1:
@@ -52,63 +36,12 @@ def write_narrowing(step: Narrowing, out: TextIO) -> None:
 
 
 def write_json(found: Mapping[str, object], out: TextIO) -> None:
-    """Write what was found as one JSON object.
-
-    Parameters
-    ----------
-    found : mapping of str to object
-        As `Failures.to_json` or `CauseReport.to_json` gives it.
-    out : TextIO
-        Written to.
-
-    Examples
-    --------
-    >>> import io
-    >>> out = io.StringIO()
-    >>> report = CauseReport("test_sum", (State("cart.py", 2, 2, 1, "3"),), (), (), (), (), 4, True, 0.5)
-    >>> write_json(report.to_json(), out)
-    >>> json.loads(out.getvalue())["roots"]
-    [{'file': 'cart.py', 'line': 2, 'end_line': 2, 'instance': 1, 'value': '3', 'column': 0, 'operand': ''}]
-    """
+    """Write what was found as one JSON object."""
     out.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
 
 
 def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
-    r"""Write the root causes, the chain from there to the failure, and what is near the roots.
-
-    Parameters
-    ----------
-    report : CauseReport
-        What was found.
-    out : TextIO
-        Written to.
-    sources : Sources
-        The sources of the lines.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "cart.py").write_text("def total(prices):\n    return sum(prices) - 1\n")
-    >>> found = CauseReport("test_sum", (State("cart.py", 2, 2, 1, "3"),), (), (), (), (), 4, True, 0.5)
-    >>> write_text(found, sys.stdout, Sources(folder))
-    <BLANKLINE>
-    Suspected causes of test_sum
-      cart.py:2  return sum(prices) - 1  → 3
-    <BLANKLINE>
-    4 altered runs in 0.5 s; the search came to its end
-
-    Where a line occurs several times, its places say which time is meant:
-
-    >>> from dataclasses import replace
-    >>> again = replace(found, roots=(*found.roots, State("cart.py", 2, 2, 5, "3")))
-    >>> write_text(again, sys.stdout, Sources(folder))
-    <BLANKLINE>
-    Suspected causes of test_sum
-      cart.py:2                 return sum(prices) - 1  → 3
-      cart.py:2 (the 5th time)  return sum(prices) - 1  → 3
-    <BLANKLINE>
-    4 altered runs in 0.5 s; the search came to its end
-    """
+    """Write the root causes, the chain from there to the failure, and what is near the roots."""
     style = Style(out)
     if report.roots:
         out.write("\n" + style(f"Suspected causes of {safe(report.test)}", "bold") + "\n")
@@ -137,28 +70,14 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
     out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {end}\n")
 
 
-def write_explained(explained: Mapping[str, State], out: TextIO) -> None:
-    """Write which other failures the causes explain.
-
-    Parameters
-    ----------
-    explained : mapping of str to State
-        By the name of a test, the cause.
-    out : TextIO
-        Written to.
-
-    Examples
-    --------
-    >>> import sys
-    >>> write_explained({"test_b": State("cart.py", 8, 8, 2, "false")}, sys.stdout)
-    test_b can be made to pass at cart.py:8, too: no other cause was searched for
-    """
+def write_explained(explained: Mapping[str, CauseState], out: TextIO) -> None:
+    """Write which other failures the causes explain."""
     for test, state in explained.items():
         place = safe(f"{state.file}:{state.line}")
         out.write(f"{safe(test)} can be made to pass at {place}, too: no other cause was searched for\n")
 
 
-def _write_states(states: tuple[State, ...] | list[State], out: TextIO, sources: Sources) -> None:
+def _write_states(states: tuple[CauseState, ...] | list[CauseState], out: TextIO, sources: Sources) -> None:
     columns = terminal_width(out)
     times = Counter((state.file, state.line) for state in states)
     places = [

@@ -6,7 +6,7 @@ import json
 import textwrap
 from typing import TextIO
 
-from suspectra.distinctions.comparison import Comparison
+from suspectra.distinctions.comparison import SuspectComparison
 from suspectra.distinctions.steps import in_bits
 from suspectra.distinctions.tie import TieAdvice
 from suspectra.evidence.sources import Sources
@@ -16,33 +16,8 @@ from suspectra.spectrum import Spectrum
 _MEMBERS = 12  # of a tie, that are listed
 
 
-def write_comparison(comparison: Comparison, advice: TieAdvice | None, out: TextIO, sources: Sources) -> None:
-    r"""Say why a line is not the first suspect.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The line against the first suspect.
-    advice : TieAdvice, optional
-        What would tell it apart from others with its score, where it has any.
-    out : TextIO
-        Written to.
-    sources : Sources
-        Where lines are read from.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra import make_technique
-    >>> _ = (folder / "program").write_text("total = 0\nif prices:\n    total = 1\n")
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]))
-    >>> write_comparison(Comparison.from_report(report, 2), None, sys.stdout, Sources(folder))
-    program:3
-        total = 1
-    <BLANKLINE>
-    - No failing test executes program:3, and 1 passing test executes it. It can be at fault only because it is not
-      executed.
-    """
+def write_comparison(comparison: SuspectComparison, advice: TieAdvice | None, out: TextIO, sources: Sources) -> None:
+    """Say why a line is not the first suspect."""
     spectrum, style = comparison.report.spectrum, Style(out)
     location = spectrum.elements.location(comparison.element)
     function = spectrum.elements.function_name(comparison.element)
@@ -56,32 +31,7 @@ def write_comparison(comparison: Comparison, advice: TieAdvice | None, out: Text
 
 
 def write_tie(advice: TieAdvice, out: TextIO, sources: Sources) -> None:
-    r"""List the lines of a tie, and say what would tell them apart.
-
-    Parameters
-    ----------
-    advice : TieAdvice
-        With the tie.
-    out : TextIO
-        Written to.
-    sources : Sources
-        Where lines are read from.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra import make_technique
-    >>> from suspectra.distinctions.tie import advise
-    >>> _ = (folder / "program").write_text("total = 0\nprint(total)\n")
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1]], failed=[True]))
-    >>> write_tie(advise(report), sys.stdout, Sources(folder))
-    2 statements at ranks 1 to 2 have the same score.
-        program:1  total = 0
-        program:2  print(total)
-    <BLANKLINE>
-    - Every test executes all of them or none.
-    - No test passes that executes any of them: add one that is near.
-    """
+    """List the lines of a tie, and say what would tell them apart."""
     spectrum, style = advice.tie.report.spectrum, Style(out)
     out.write(f"{style(_tied(advice), 'bold')}\n")
     members = advice.tie.members.tolist()
@@ -96,29 +46,8 @@ def write_tie(advice: TieAdvice, out: TextIO, sources: Sources) -> None:
     _write_steps(advice, out)
 
 
-def write_comparison_json(comparison: Comparison, advice: TieAdvice | None, out: TextIO) -> None:
-    """Write a comparison as one JSON object.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The line against the first suspect.
-    advice : TieAdvice, optional
-        What would tell it apart from others with its score, where it has any.
-    out : TextIO
-        Written to.
-
-    Examples
-    --------
-    >>> import io
-    >>> from suspectra import make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]))
-    >>> out = io.StringIO()
-    >>> write_comparison_json(Comparison.from_report(report, 0), None, out)
-    >>> found = json.loads(out.getvalue())
-    >>> found["line"], found["rank_best"], found["compared_with"]["line"]
-    (1, 2, 2)
-    """
+def write_comparison_json(comparison: SuspectComparison, advice: TieAdvice | None, out: TextIO) -> None:
+    """Write a comparison as one JSON object."""
     spectrum, report = comparison.report.spectrum, comparison.report
     own = report.suspect_of(comparison.element)
     turn = comparison.turn
@@ -145,50 +74,12 @@ def write_comparison_json(comparison: Comparison, advice: TieAdvice | None, out:
 
 
 def write_tie_json(advice: TieAdvice, out: TextIO) -> None:
-    """Write a tie, and what would tell its lines apart, as one JSON object.
-
-    Parameters
-    ----------
-    advice : TieAdvice
-        With the tie.
-    out : TextIO
-        Written to.
-
-    Examples
-    --------
-    >>> import io
-    >>> from suspectra import make_technique
-    >>> from suspectra.distinctions.tie import advise
-    >>> out = io.StringIO()
-    >>> write_tie_json(advise(make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1]], failed=[True]))), out)
-    >>> [(member["file"], member["line"]) for member in json.loads(out.getvalue())["members"]]
-    [('program', 1), ('program', 2)]
-    """
+    """Write a tie, and what would tell its lines apart, as one JSON object."""
     out.write(json.dumps(tie_as_dict(advice), indent=1, allow_nan=False) + "\n")
 
 
 def tie_as_dict(advice: TieAdvice) -> dict[str, object]:
-    """A tie, and what would tell its lines apart, as in JSON.
-
-    Parameters
-    ----------
-    advice : TieAdvice
-        With the tie.
-
-    Returns
-    -------
-    dict
-        Of what JSON can contain.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> from suspectra.distinctions.tie import advise
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1]], failed=[True]))
-    >>> found = tie_as_dict(advise(report))
-    >>> found["bits"], found["rank_worst"], found["steps"]
-    (1.0, 2, [])
-    """
+    """A tie, and what would tell its lines apart, as in JSON."""
     tie, spectrum = advice.tie, advice.tie.report.spectrum
     return {
         "members": [_location(spectrum, member) for member in tie.members.tolist()],
@@ -210,26 +101,7 @@ def tie_as_dict(advice: TieAdvice) -> dict[str, object]:
 
 
 def heading(advice: TieAdvice) -> str:
-    """The tie in one line.
-
-    Parameters
-    ----------
-    advice : TieAdvice
-        With the tie.
-
-    Returns
-    -------
-    str
-        How many statements it has, and at which ranks.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> from suspectra.distinctions.tie import advise
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
-    >>> heading(advise(report))
-    '2 statements at ranks 1 to 2 have the same score.'
-    """
+    """The tie in one line."""
     tie = advice.tie
     if len(tie.members) == 1:
         return f"{tie.report.spectrum.elements.location(int(tie.members[0]))} has its score alone."
@@ -237,26 +109,7 @@ def heading(advice: TieAdvice) -> str:
 
 
 def sentences(advice: TieAdvice) -> list[str]:
-    """The sentences about a tie, most important first.
-
-    Parameters
-    ----------
-    advice : TieAdvice
-        With the tie.
-
-    Returns
-    -------
-    list of str
-        Each a sentence or two; names of tests are in them.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> from suspectra.distinctions.tie import advise
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
-    >>> sentences(advise(report))
-    ['Every test executes all of them or none.', 'No test passes that executes any of them: add one that is near.']
-    """
+    """The sentences about a tie, most important first."""
     tie, spectrum = advice.tie, advice.tie.report.spectrum
     found = []
     if len(tie.members) > 1 and advice.agreeing:

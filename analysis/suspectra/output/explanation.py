@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.failures import failure_sentence
 from suspectra.evidence.sources import Sources
@@ -15,48 +15,9 @@ from suspectra.report import RankedReport
 def write_explanation(
     report: RankedReport, evidence: Evidence, file: str, line: int, out: TextIO, sources: Sources
 ) -> None:
-    r"""Explain the statement on a line.
+    """Explain the statement on a line.
 
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking.
-    evidence : Evidence
-        The evidence of the ranking.
-    file : str
-        Relative to the workspace, with forward slashes.
-    line : int
-        Counted from 1.
-    out : TextIO
-        The output.
-    sources : Sources
-        The sources of the lines.
-
-    Raises
-    ------
-    UsageError
-        When there is no ranked statement on the line.
-
-    Examples
-    --------
-    >>> import sys
-    >>> import numpy as np
-    >>> from suspectra import Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
-    >>> _ = (folder / "program").write_text("total = 1\nprint(total)\n")
-    >>> write_explanation(report, evidence, "program", 1, sys.stdout, Sources(folder))
-    program:1
-        total = 1
-    <BLANKLINE>
-    Suspect 1 of 2: Ochiai 1
-    1 of 1 failing and 0 of 1 passing tests execute this line.
-    <BLANKLINE>
-        ef / sqrt(F * (ef + ep))
-        1 / sqrt(1 * (1 + 0)) = 1
-    <BLANKLINE>
-    Failing tests that execute it:
-        t1
+    Raises UsageError when there is no ranked statement on the line.
     """
     element = element_at(report, file, line)
     suspect = report.suspect_of(element)
@@ -86,34 +47,7 @@ def write_explanation(
 def element_at(report: RankedReport, file: str, line: int) -> int:
     """The ranked statement on a line.
 
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking.
-    file : str
-        Relative to the workspace, with forward slashes.
-    line : int
-        Counted from 1.
-
-    Returns
-    -------
-    int
-        Its element.
-
-    Raises
-    ------
-    UsageError
-        When there is no statement that was ranked.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 0]], failed=[True]))
-    >>> element_at(report, "program", 2)
-    1
-    >>> element_at(report, "program", 3)
-    Traceback (most recent call last):
-    suspectra.errors.UsageError: program: line 3: there is no statement on it. Fix: name line 2, the nearest one
+    Raises UsageError when there is no statement that was ranked.
     """
     element = report.spectrum.elements.at(file, line)
     if element is None:

@@ -6,17 +6,17 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from suspectra.output.bar import Bar
-from suspectra.output.ranking import Listing
+from suspectra.base.english import every
+from suspectra.output.rankings.ranking import Listing
 from suspectra.output.terminal import Style, safe
-from suspectra.quantity import every
-from suspectra.techniques.findings import FindingsReport
-from suspectra.techniques.investigation import InvestigationReport
-from suspectra.techniques.mutant_results import MutantReport
-from suspectra.techniques.value_predicates import ValuePredicatesReport
+from suspectra.output.time_bar import Bar
+from suspectra.techniques.experiments.findings import FindingsReport
+from suspectra.techniques.experiments.investigation import InvestigationReport
+from suspectra.techniques.experiments.mutant_results import MutantReport
+from suspectra.techniques.experiments.value_predicates import ValuePredicatesReport
 
 if TYPE_CHECKING:
-    from suspectra.experiment import Experiment
+    from suspectra.runs.experiment import Experiment
 
 
 class InvestigationProgress(Bar):
@@ -24,32 +24,6 @@ class InvestigationProgress(Bar):
 
     A statement gets a line as soon as a test passes, another one if all tests pass with one alteration, and at the end
     one that says how many do, if these have become more meanwhile.
-
-    Parameters
-    ----------
-    out : text stream
-        Written to.
-    failing : int
-        How many failing tests are investigated.
-    line_of : callable
-        Given the place of an alteration, returns the line at which a ranking shows it: where the statement begins.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra.experiment import EVERY, Experiment, Outcome
-    >>> progress = InvestigationProgress(sys.stdout, failing=2, line_of=lambda file, line: line)
-    >>> made = [
-    ...     Experiment(test, "switch", "cart.py", 8, 8, 7, "if", EVERY, "false", Outcome.PASSED, 0.01)
-    ...     for test in ("test_sum", "test_tax")
-    ... ]
-    >>> progress.found(made[0])
-    cart.py:8: test_sum passes if this comes out false
-    >>> progress.show(0.5, "12 experiments")
-    >>> progress.clear()
-    >>> progress.found(made[1])
-    cart.py:8: both failing tests pass if this comes out false
-    >>> progress.finish()
     """
 
     def __init__(self, out: TextIO, failing: int, line_of: Callable[[str, int], int]):
@@ -60,13 +34,7 @@ class InvestigationProgress(Bar):
         self.style = Style(out)
 
     def found(self, experiment: Experiment) -> None:
-        """Take a finding, and write it if it is news.
-
-        Parameters
-        ----------
-        experiment : Experiment
-            One after which the test passes.
-        """
+        """Take a finding, and write it if it is news."""
         place = experiment.file, self._line_of(experiment.file, experiment.line)
         at_place = self._tests.setdefault(place, {})
         tests = at_place.setdefault(experiment.condition, set())
@@ -106,36 +74,7 @@ def write_json(
     complete: bool,
     seconds: float,
 ) -> None:
-    """Write the ranking with the findings, and all experiments.
-
-    Parameters
-    ----------
-    listing : Listing
-        The ranking; its evidence contains the experiments that count.
-    tests : sequence of str
-        The tests that were investigated.
-    experiments : iterable of Experiment
-        Those that were made now.
-    out : TextIO
-        Written to.
-    complete : bool
-        Whether everything was tried.
-    seconds : float
-        How long it took.
-
-    Examples
-    --------
-    >>> import io
-    >>> import numpy as np
-    >>> from suspectra import Evidence, Spectrum, make_technique
-    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1], [0, 1]], failed=[True, False]))
-    >>> listing = Listing(report, Evidence("by hand", (), (), (), np.zeros(0, np.int32)), ())
-    >>> out = io.StringIO()
-    >>> write_json(listing, ["t1"], [], out, complete=True, seconds=0.5)
-    >>> found = json.loads(out.getvalue())
-    >>> found["suspects"][0]["line"], found["suspects"][0]["findings"], found["complete"]
-    (1, [], True)
-    """
+    """Write the ranking with the findings, and all experiments."""
     found: dict[str, Any] = {
         "tests": list(tests),
         "suspects": list(_suspects(listing)),

@@ -10,77 +10,33 @@ from typing import TextIO, TypedDict
 
 import numpy as np
 
-from suspectra.arrays import Floats
+from suspectra.base.arrays import Floats
 from suspectra.evidence.sources import Sources
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.sampling import SampledHittingTimes
-from suspectra.output.chain_svg import Picture, chance
+from suspectra.output.pictures.chain import Picture, chance
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 
 _GAP = "  "
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
-    """Expected steps from the top of the ranking, exact or estimated; infinite for elements not in the chain.
+class ExpectedSteps:
+    """Expected steps from the top of the ranking, exact or estimated; infinite for elements not in the chain."""
 
-    Parameters
-    ----------
-    steps, rank : ndarray of float64, shape (elements,)
-        Expected steps, and HT_Rank.
-    low, high : ndarray of float64, shape (elements,), optional
-        The confidence interval of an estimate.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-    >>> Steps.exact(model).steps.round(2).tolist()
-    [18.5, 4.25, 56.0]
-    >>> from suspectra.markov.sampling import sample_hitting_times
-    >>> estimate = Steps.estimated(model, sample_hitting_times(model.chain, seed=1, walks=50, precision=0.1))
-    >>> bool(estimate.low[1] < 4.25 < estimate.high[1])
-    True
-    """
-
-    steps: Floats
-    rank: Floats
-    low: Floats | None = None
-    high: Floats | None = None
+    steps: Floats  # expected steps, and HT_Rank; shape (elements,)
+    rank: Floats  # expected steps, and HT_Rank; shape (elements,)
+    low: Floats | None = None  # the confidence interval of an estimate; shape (elements,)
+    high: Floats | None = None  # the confidence interval of an estimate; shape (elements,)
 
     @classmethod
-    def exact(cls, model: DebuggingModel) -> Steps:
-        """Compute the exact steps.
-
-        Parameters
-        ----------
-        model : DebuggingModel
-            The debugging model.
-
-        Returns
-        -------
-        Steps
-            Without a confidence interval.
-        """
+    def exact(cls, model: DebuggingModel) -> ExpectedSteps:
+        """Compute the exact steps."""
         return cls(model.expected_steps, model.ht_rank)
 
     @classmethod
-    def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> Steps:
-        """Take the steps that random walks estimated.
-
-        Parameters
-        ----------
-        model : DebuggingModel
-            The debugging model.
-        sampled : SampledHittingTimes
-            The estimates of random walks.
-
-        Returns
-        -------
-        Steps
-            With a confidence interval.
-        """
+    def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> ExpectedSteps:
+        """Take the steps that random walks estimated."""
 
         def by_element(values: Floats) -> Floats:
             spread = np.full(len(model.report.spectrum.elements), np.inf)
@@ -95,19 +51,10 @@ class _Interval(TypedDict, total=False):
     high: float | None
 
 
-class Entry(_Interval):
+class MoveEntry(_Interval):
     """A statement with the field names of the JSON output; None stands for infinitely many steps, and for no rank.
 
     `low` and `high` are the confidence interval of an estimate.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-    >>> own: Entry = entry(model, 1, Steps.exact(model))
-    >>> own["line"], own["rank_best"], round(own["expected_steps"], 2), own["ht_rank"]
-    (2, 1, 4.25, 0.5)
     """
 
     file: str
@@ -120,35 +67,12 @@ class Entry(_Interval):
     ht_rank: float | None
 
 
-def entry(model: DebuggingModel, element: int, steps: Steps) -> Entry:
-    """Make the JSON entry of a statement.
-
-    Parameters
-    ----------
-    model : DebuggingModel
-        The debugging model.
-    element : int
-        Its column in the spectrum.
-    steps : Steps
-        The steps from the top of the ranking.
-
-    Returns
-    -------
-    Entry
-        The entry; JSON can represent it.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-    >>> round(entry(model, 2, Steps.exact(model))["expected_steps"], 2)
-    56.0
-    """
+def entry(model: DebuggingModel, element: int, steps: ExpectedSteps) -> MoveEntry:
+    """Make the JSON entry of a statement."""
     report = model.report
     where, ranked = report.spectrum.elements.location(element), report.level[element] >= 0
     suspect = report.suspect_of(element) if ranked else None
-    found: Entry = {
+    found: MoveEntry = {
         "file": where.file,
         "line": where.line,
         "end_line": where.end_line,
@@ -167,39 +91,10 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    r"""Write the next moves from a statement as a table.
-
-    Parameters
-    ----------
-    model : DebuggingModel
-        The debugging model.
-    element : int
-        The current statement.
-    steps : Steps
-        The steps from the top of the ranking.
-    top : int
-        How many moves to list.
-    out : TextIO
-        The output.
-    sources : Sources
-        The sources of the lines.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-    >>> _ = (folder / "program").write_text("total = 0\ntotal = 1\nprint(total)\n")
-    >>> write_moves(model, 1, Steps.exact(model), 5, sys.stdout, Sources(folder))
-    program:2
-        total = 1
-    <BLANKLINE>
-    Chance  Next       Because              Source
-      83 %  program:1  next in the ranking  total = 0
-      17 %  program:3  next in the ranking  print(total)
-    """
+def write_moves(
+    model: DebuggingModel, element: int, steps: ExpectedSteps, top: int, out: TextIO, sources: Sources
+) -> None:
+    """Write the next moves from a statement as a table."""
     style = Style(out)
     own = entry(model, element, steps)
     where = f"{own['file']}:{own['line']}" + (f" in {own['function']}" if own["function"] else "")
@@ -219,76 +114,22 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
         out.write("There is nowhere to go from here.\n")
 
 
-def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    r"""Write the statements with the fewest expected steps as a table.
-
-    Parameters
-    ----------
-    model : DebuggingModel
-        The debugging model.
-    steps : Steps
-        The steps from the top of the ranking.
-    top : int
-        How many statements to list.
-    out : TextIO
-        The output.
-    sources : Sources
-        The sources of the lines.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-    >>> _ = (folder / "program").write_text("total = 0\ntotal = 1\nprint(total)\n")
-    >>> write_steps(model, Steps.exact(model), 2, sys.stdout, Sources(folder))
-    HT_Rank  Steps  Rank  Location   Source
-        0.5   4.25     1  program:2  total = 1
-        1.5   18.5     2  program:1  total = 0
-    <BLANKLINE>
-    2 of 3 statements, by Ochiai, from 6 states, p_jump 0.5
-    """
+def write_steps(model: DebuggingModel, steps: ExpectedSteps, top: int, out: TextIO, sources: Sources) -> None:
+    """Write the statements with the fewest expected steps as a table."""
     rows = []
     for element in _soonest(model, steps, top):
         own = entry(model, element, steps)
         rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
         source = sources.line(own["file"], own["line"]).strip()
         rows.append((f"{own['ht_rank']:g}", _number(own), rank, f"{own['file']}:{own['line']}", safe(source)))
-    _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
+    _write_table(("HT_Rank", "ExpectedSteps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
     known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
     summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
     out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out)])
 
 
-def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: int, out: TextIO) -> None:
-    """Write moves or steps as one JSON object; an infinite number of steps is null.
-
-    Parameters
-    ----------
-    model : DebuggingModel
-        The debugging model.
-    element : int or None
-        The current statement; None for the statements with the fewest expected steps.
-    steps : Steps
-        The steps from the top of the ranking.
-    top : int
-        How many to list.
-    out : TextIO
-        The output.
-
-    Examples
-    --------
-    >>> import io
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
-    >>> out = io.StringIO()
-    >>> write_json(model, 1, Steps.exact(model), 1, out)
-    >>> found = json.loads(out.getvalue())
-    >>> found["around"]["line"], [(move["line"], move["reasons"]) for move in found["moves"]]
-    (2, [(1, ['next in the ranking'])])
-    """
+def write_json(model: DebuggingModel, element: int | None, steps: ExpectedSteps, top: int, out: TextIO) -> None:
+    """Write moves or steps as one JSON object; an infinite number of steps is null."""
     jumps = model.jumps
     answer: dict[str, object] = {
         "technique": model.report.technique.name,
@@ -323,14 +164,14 @@ def _chain(model: DebuggingModel, element: int) -> dict[str, object] | None:
     }
 
 
-def _soonest(model: DebuggingModel, steps: Steps, top: int) -> list[int]:
+def _soonest(model: DebuggingModel, steps: ExpectedSteps, top: int) -> list[int]:
     """The elements with the fewest steps, ties in the order of the ranking."""
     level = model.report.level[model.elements]
     soonest: list[int] = model.elements[np.lexsort((level, steps.rank[model.elements]))[:top]].tolist()
     return soonest
 
 
-def _number(own: Entry) -> str:
+def _number(own: MoveEntry) -> str:
     if own["expected_steps"] is None:
         return "∞"
     text = f"{own['expected_steps']:.5g}"

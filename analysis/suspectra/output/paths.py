@@ -6,33 +6,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
+from suspectra.base.english import many, ordinal
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, fit, pad, safe, terminal_width, width
 from suspectra.paths.report import CALL, PathReport, ReportedPlace, grouped
-from suspectra.paths.transitions import Transition
-from suspectra.quantity import many, ordinal
+from suspectra.paths.transition_search import Transition
 
 _PLACE_SHARE = 0.5  # of the columns
 
 
 def write_json(report: PathReport, out: TextIO) -> None:
-    """Write the report as one JSON object.
-
-    Parameters
-    ----------
-    report : PathReport
-        What was found.
-    out : TextIO
-        Written to.
-
-    Examples
-    --------
-    >>> import io
-    >>> out = io.StringIO()
-    >>> write_json(PathReport("nearest-path", "test_sum", (), None, (), 1, True, 0.2), out)
-    >>> json.loads(out.getvalue())["candidates"]
-    1
-    """
+    """Write the report as one JSON object."""
     document: dict[str, object] = {
         "technique": report.technique,
         "report": list(map(_place_in_json, report.report)),
@@ -59,33 +43,7 @@ def write_json(report: PathReport, out: TextIO) -> None:
 
 
 def write_text(report: PathReport, out: TextIO, sources: Sources) -> None:
-    r"""Write where the run that passes parts from the failing one, and what else came out differently.
-
-    Parameters
-    ----------
-    report : PathReport
-        What was found.
-    out : TextIO
-        Written to.
-    sources : Sources
-        The sources of the lines.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra.location import Location
-    >>> _ = (folder / "cart.py").write_text("if prices:\n    total = 1\n")
-    >>> parts = ReportedPlace(Location("cart.py", 1, 1), "if", 2, False, True)
-    >>> how = "test_b passes, and goes the same way for the first 12 decisions and calls."
-    >>> report = PathReport("nearest-path", "test_sum", (parts,), "test_b", (parts,), 1, True, 0.2, how, parts)
-    >>> write_text(report, sys.stdout, Sources(folder))
-    test_b passes, and goes the same way for the first 12 decisions and calls.
-    <BLANKLINE>
-    Here they part:
-      cart.py:1  false the 2nd time, there true  if prices:
-    <BLANKLINE>
-    1 candidate in 0.2 s
-    """
+    """Write where the run that passes parts from the failing one, and what else came out differently."""
     if report.summary:
         out.write(Style(out)(safe(report.summary), "bold") + "\n")
     else:
@@ -158,26 +116,7 @@ def _more(times: int) -> str:
 
 
 def in_words(one: ReportedPlace) -> str:
-    """Say how an event came out in both runs.
-
-    Parameters
-    ----------
-    one : ReportedPlace
-        The event.
-
-    Returns
-    -------
-    str
-        Such as ``false the 2nd time, there true``.
-
-    Examples
-    --------
-    >>> from suspectra.location import Location
-    >>> in_words(ReportedPlace(Location("cart.py", 8, 8), "if", 2, False, True))
-    'false the 2nd time, there true'
-    >>> in_words(ReportedPlace(Location("lexer.c", 48, 48), "switch", 1, None, None))
-    'goes another way there'
-    """
+    """Say how an event came out in both runs."""
     time = "" if one.instance == 1 else f" the {ordinal(one.instance)} time"
     if one.outcome is None:
         return f"called{time}, there not" if one.kind == CALL else f"goes another way there{time}"

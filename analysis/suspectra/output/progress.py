@@ -13,28 +13,11 @@ STEP = 10
 """Without a terminal, a line is written every this many percent."""
 
 
-class Progress:
-    """Writes the progress after each test, and names failing tests.
-
-    Parameters
-    ----------
-    out : text stream
-        The output.
-
-    Examples
-    --------
-    >>> import sys
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> with Progress(sys.stdout) as progress:
-    ...     progress(1, 2, TestResult("test_sum", Verdict.FAILED, "assert 3 == 4"))
-    ...     progress(2, 2, TestResult("test_tax", Verdict.PASSED))
-    failed test_sum
-    [ 50%] 1 of 2 tests, 1 failed
-    [100%] 2 of 2 tests, 1 failed
-    """
+class ProgressLines:
+    """Writes the progress after each test, and names failing tests."""
 
     def __init__(self, out: TextIO):
-        self.out = out
+        self.out = out  # the output
         self.style = Style(out)
         self.changing = out.isatty()
         self._shown = 0
@@ -57,7 +40,7 @@ class Progress:
             self._shown = percent
             self._line(state)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLines:
         return self
 
     def __exit__(self, *_: object) -> None:

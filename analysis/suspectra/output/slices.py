@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
+from suspectra.base.english import many, ordinal
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
-from suspectra.dependences.slices import Branch, Slice
+from suspectra.dependences.slices import Slice, SliceBranch
 from suspectra.output.terminal import Style, fit, safe, terminal_width
-from suspectra.quantity import many, ordinal
 
 if TYPE_CHECKING:
-    from suspectra.dependences.slices import Step
+    from suspectra.dependences.slices import SliceStep
 
 LineOf = Callable[[str, int], str]
 """Given a file and a line from 1, returns its text."""
@@ -34,38 +34,7 @@ _MAX_VALUE = 40  # columns
 
 
 def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: TextIO) -> None:
-    """Write a slice as a tree.
-
-    Parameters
-    ----------
-    found : Slice
-        What is written.
-    heading : str
-        The first line.
-    line_of : callable
-        Given a file and a line, returns its text.
-    limit : int
-        How many steps to write.
-    out : text stream
-        Written to.
-
-    Examples
-    --------
-    >>> import sys
-    >>> import numpy as np
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.slices import backward
-    >>> from suspectra.dependences.trace import DependenceTrace, Site
-    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2))
-    >>> graph, once = DependenceGraph.from_edges(2, [(0, 1, 0)]), np.ones(2, np.int32)
-    >>> trace = DependenceTrace("t", sites, graph, once, -once, ["1", "2"], 1, once > 1, ())
-    >>> source = {1: "total = 1", 2: "total += 1"}
-    >>> write_slice(backward(trace), "What led to it", lambda file, line: source[line], 5, sys.stdout)
-    What led to it
-    a.py:2  total += 1 → 2
-    └─ from a.py:1  total = 1 → 1
-    2 values and decisions of the run, on 2 lines outside the tests
-    """
+    """Write a slice as a tree."""
     style, columns = Style(out), terminal_width(out)
     out.write(f"{style(safe(heading), 'bold')}\n")
     tree = found.tree(limit)
@@ -84,85 +53,26 @@ def write_slice(found: Slice, heading: str, line_of: LineOf, limit: int, out: Te
 
 
 def write_slice_json(found: Slice, limit: int, out: TextIO) -> None:
-    """Write a slice as one JSON object.
-
-    Parameters
-    ----------
-    found : Slice
-        What is written.
-    limit : int
-        How many steps its tree has at most.
-    out : text stream
-        Written to.
-
-    Examples
-    --------
-    >>> import io
-    >>> import numpy as np
-    >>> from suspectra.dependences.graph import DependenceGraph
-    >>> from suspectra.dependences.slices import backward
-    >>> from suspectra.dependences.trace import DependenceTrace, Site
-    >>> sites = tuple(Site("a.py", line, line, 0, "value", line) for line in (1, 2))
-    >>> graph, once = DependenceGraph.from_edges(2, [(0, 1, 0)]), np.ones(2, np.int32)
-    >>> trace = DependenceTrace("t", sites, graph, once, -once, ["1", "2"], 1, once > 1, ())
-    >>> out = io.StringIO()
-    >>> write_slice_json(backward(trace), 5, out)
-    >>> json.loads(out.getvalue())["tree"][0]["branches"][0]["value"]
-    '1'
-    """
+    """Write a slice as one JSON object."""
     json.dump(found.to_json(limit), out, indent=1)
     out.write("\n")
 
 
-def step_in_words(step: Step, line_of: LineOf) -> str:
+def step_in_words(step: SliceStep, line_of: LineOf) -> str:
     """Say where a step is.
 
-    Parameters
-    ----------
-    step : Step
-        Of a slice.
-    line_of : callable
-        Given a file and a line, returns its text.
-
-    Returns
-    -------
-    str
-        Place, source, and which time the place was executed if not the first, or that it was while it was imported.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.slices import Step
-    >>> step = Step(4, "cart.py", 8, 8, 4, "value", 2, "30", None, False)
-    >>> step_in_words(step, lambda file, line: "    total = 30")
-    'cart.py:8  total = 30  (the 2nd time)'
+    Place, source, and which time the place was executed if not the first, or that it was while it was imported.
     """
     again = f"  (the {ordinal(step.instance)} time)" if step.instance > 1 else "" if step.instance else "  (at import)"
     return safe(f"{step.place}  {step.operand or line_of(step.file, step.line).strip()}{again}")
 
 
-def result_of(step: Step) -> str:
-    """Return the value of a step in short.
-
-    Parameters
-    ----------
-    step : Step
-        Of a slice.
-
-    Returns
-    -------
-    str
-        At most forty columns.
-
-    Examples
-    --------
-    >>> from suspectra.dependences.slices import Step
-    >>> result_of(Step(4, "cart.py", 8, 8, 4, "decision", 1, "True", True, False))
-    'true'
-    """
+def result_of(step: SliceStep) -> str:
+    """Return the value of a step in short."""
     return fit(safe(step.result), _MAX_VALUE)
 
 
-def _size(tree: Sequence[Branch]) -> int:
+def _size(tree: Sequence[SliceBranch]) -> int:
     """How many steps a tree has."""
     waiting, steps = [*tree], 0
     while waiting:
@@ -171,9 +81,9 @@ def _size(tree: Sequence[Branch]) -> int:
     return steps
 
 
-def _lines(branch: Branch, direction: Direction, line_of: LineOf) -> Iterator[tuple[str, str, str]]:
+def _lines(branch: SliceBranch, direction: Direction, line_of: LineOf) -> Iterator[tuple[str, str, str]]:
     """Indentation, text and value of each line of a tree."""
-    waiting: list[tuple[Branch, str, str]] = [(branch, "", "")]
+    waiting: list[tuple[SliceBranch, str, str]] = [(branch, "", "")]
     while waiting:
         one, indent, below = waiting.pop()
         why = "" if one.why is None else f"{WHY[direction, one.why]} "
@@ -185,5 +95,5 @@ def _lines(branch: Branch, direction: Direction, line_of: LineOf) -> Iterator[tu
         ]
 
 
-def _with_ends(branches: Sequence[Branch]) -> list[tuple[Branch, bool]]:
+def _with_ends(branches: Sequence[SliceBranch]) -> list[tuple[SliceBranch, bool]]:
     return [(branch, number == len(branches) - 1) for number, branch in enumerate(branches)]

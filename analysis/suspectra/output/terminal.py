@@ -22,65 +22,17 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
 
 
 def safe(text: str) -> str:
-    r"""Make unsafe characters visible; tabs become spaces.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-
-    Returns
-    -------
-    str
-        Text without control characters.
-
-    Examples
-    --------
-    >>> print(safe("red\x1b[31m"))
-    red\x1b[31m
-    """
+    """Make unsafe characters visible; tabs become spaces."""
     return _UNSAFE.sub(lambda match: visible(match[0]), text.expandtabs(4))
 
 
 def visible(character: str) -> str:
-    r"""Write a character as Python's source does.
-
-    Parameters
-    ----------
-    character : str
-        Any character.
-
-    Returns
-    -------
-    str
-        ASCII.
-
-    Examples
-    --------
-    >>> print(visible("\u202e"))
-    \u202e
-    """
+    """Write a character as Python's source does."""
     return character.encode("unicode_escape").decode("ascii")
 
 
 def width(text: str) -> int:
-    r"""Count the columns of a text: wide characters take two, combining ones none.
-
-    Parameters
-    ----------
-    text : str
-        One line.
-
-    Returns
-    -------
-    int
-        The number of columns.
-
-    Examples
-    --------
-    >>> width("日本"), width("e\u0301")
-    (4, 1)
-    """
+    """Count the columns of a text: wide characters take two, combining ones none."""
     if text.isascii():
         return len(text)
     return sum(_columns(character) for character in text)
@@ -95,24 +47,7 @@ def _columns(character: str) -> int:
 def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
     """Shorten a text to some columns, with an ellipsis for the removed part.
 
-    Parameters
-    ----------
-    text : str
-        One line.
-    columns : int
-        The largest number of columns.
-    keep_end : bool, optional
-        Remove the beginning instead of the end.
-
-    Returns
-    -------
-    str
-        The text itself if it fits.
-
-    Examples
-    --------
-    >>> fit("src/shop/cart.py:12", 12, keep_end=True)
-    '…/cart.py:12'
+    The text itself if it fits.
     """
     most = MARKS * columns
     if len(text) <= most and width(text) <= columns:
@@ -130,26 +65,7 @@ def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
 def after_place(place: str, text: str, columns: int) -> str:
     """Write a text after a place, which stays whole, since terminals open only whole ones.
 
-    Parameters
-    ----------
-    place : str
-        Such as ``  src/shop/cart.py:12``.
-    text : str
-        Shortened to what is left of the line; left out if that is less than :data:`LEAST`.
-    columns : int
-        The number of columns.
-
-    Returns
-    -------
-    str
-        Longer than `columns` only if `place` is.
-
-    Examples
-    --------
-    >>> after_place("src/shop/cart.py:12  ", "total = price * count", 36)
-    'src/shop/cart.py:12  total = price …'
-    >>> after_place("src/shop/cart.py:12  ", "total = price * count", 26)
-    'src/shop/cart.py:12'
+    Longer than `columns` only if `place` is.
     """
     left = columns - width(place)
     return (place + fit(text, left) if left >= LEAST else place).rstrip()
@@ -158,100 +74,28 @@ def after_place(place: str, text: str, columns: int) -> str:
 def pad(text: str, columns: int, *, right: bool = False) -> str:
     """Fill a text with spaces to some columns.
 
-    Parameters
-    ----------
-    text : str
-        One line.
-    columns : int
-        The number of columns.
-    right : bool, optional
-        Put the spaces in front.
-
-    Returns
-    -------
-    str
-        The text itself if it is wider.
-
-    Examples
-    --------
-    >>> pad("日本", 6), pad("8", 3, right=True)
-    ('日本  ', '  8')
+    The text itself if it is wider.
     """
     space = " " * (columns - width(text))
     return space + text if right else text + space
 
 
 def terminal_width(out: TextIO) -> int:
-    """Return the number of columns of the terminal, or a fixed number without one.
-
-    Parameters
-    ----------
-    out : TextIO
-        The output.
-
-    Returns
-    -------
-    int
-        At least :data:`NARROWEST` on a terminal.
-
-    Examples
-    --------
-    >>> import io
-    >>> from unittest.mock import patch
-    >>> with patch.dict(os.environ, COLUMNS="40"):
-    ...     terminal_width(io.StringIO())
-    72
-    """
+    """Return the number of columns of the terminal, or a fixed number without one."""
     if out.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return max(NARROWEST, shutil.get_terminal_size().columns)
     return WIDTH_WITHOUT_TERMINAL
 
 
 def wrapped(text: str, out: TextIO) -> list[str]:
-    """Break a sentence into lines that fit; a longer word, such as a path, stays whole.
-
-    Parameters
-    ----------
-    text : str
-        Possibly from the evidence.
-    out : TextIO
-        The output.
-
-    Returns
-    -------
-    list of str
-        The lines, without their ends.
-
-    Examples
-    --------
-    >>> import io
-    >>> from unittest.mock import patch
-    >>> with patch.dict(os.environ, COLUMNS="80"):
-    ...     wrapped("word " * 20, io.StringIO())[1]
-    'word word word word'
-    """
+    """Break a sentence into lines that fit; a longer word, such as a path, stays whole."""
     return wrap(safe(text), terminal_width(out), break_long_words=False, break_on_hyphens=False)
 
 
 class Style:
     """Adds colours on a terminal that supports them, unless NO_COLOR is set, and elsewhere if FORCE_COLOR is.
 
-    Parameters
-    ----------
-    out : TextIO
-        The output.
-
-    References
-    ----------
     https://no-color.org, https://force-color.org; that NO_COLOR counts more if both are set is pytest's rule, too.
-
-    Examples
-    --------
-    >>> import io
-    >>> file = io.StringIO()
-    >>> style = Style(file)
-    >>> style("cart.py:8", "bold", "red"), style.on
-    ('cart.py:8', False)
     """
 
     def __init__(self, out: TextIO):
@@ -267,23 +111,6 @@ class Style:
 
 
 def soften(stream: TextIO) -> None:
-    """Make a stream replace characters that it can't encode, instead of failing.
-
-    Parameters
-    ----------
-    stream : TextIO
-        stdout or stderr; None is ignored.
-
-    Examples
-    --------
-    >>> import io
-    >>> data = io.BytesIO()
-    >>> stream = io.TextIOWrapper(data, encoding="ascii")
-    >>> soften(stream)
-    >>> _ = stream.write("rank 3–5")
-    >>> stream.flush()
-    >>> data.getvalue()
-    b'rank 3?5'
-    """
+    """Make a stream replace characters that it can't encode, instead of failing."""
     if stream is not None and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace" if stream is sys.stderr else "replace")

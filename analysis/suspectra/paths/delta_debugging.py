@@ -10,14 +10,8 @@ Differences = frozenset[int]
 """Some of the differences between two runs, by their numbers."""
 
 
-class Verdict(Enum):
-    """How a run ends in which some differences are applied.
-
-    Examples
-    --------
-    >>> Verdict("?") is Verdict.UNRESOLVED
-    True
-    """
+class ConfigurationVerdict(Enum):
+    """How a run ends in which some differences are applied."""
 
     PASSES = "✔"
     FAILS = "✘"
@@ -27,26 +21,11 @@ class Verdict(Enum):
 
 
 class Isolated(NamedTuple):
-    """What delta debugging has found.
+    """What delta debugging has found."""
 
-    Parameters
-    ----------
-    passing : frozenset of int
-        Differences with which the run passes.
-    failing : frozenset of int
-        Those and the cause: the run fails.
-    minimal : bool
-        Whether nothing can be left out of the cause; False where the search was ended.
-
-    Examples
-    --------
-    >>> Isolated(frozenset({1}), frozenset({1, 4}), True).cause
-    frozenset({4})
-    """
-
-    passing: Differences
-    failing: Differences
-    minimal: bool
+    passing: Differences  # differences with which the run passes
+    failing: Differences  # those and the cause: the run fails
+    minimal: bool  # whether nothing can be left out of the cause; False where the search was ended
 
     @property
     def cause(self) -> Differences:
@@ -54,35 +33,13 @@ class Isolated(NamedTuple):
         return self.failing - self.passing
 
 
-def isolate(number: int, test: Callable[[Differences], Verdict], go_on: Callable[[], bool] = lambda: True) -> Isolated:
-    """Narrow differences down to a cause from which nothing can be left out.
+def isolate(
+    number: int, test: Callable[[Differences], ConfigurationVerdict], go_on: Callable[[], bool] = lambda: True
+) -> Isolated:
+    """Narrow differences down to a cause from which nothing can be left out."""
+    known = {frozenset[int](): ConfigurationVerdict.PASSES, frozenset(range(number)): ConfigurationVerdict.FAILS}
 
-    Parameters
-    ----------
-    number : int
-        How many differences there are. A run passes with none of them, and fails with all.
-    test : callable
-        Tells how a run ends with some of them. It is called once for each set.
-    go_on : callable, optional
-        Asked before each test; if it says no, what is known is the result.
-
-    Returns
-    -------
-    Isolated
-        1-minimal: without any single difference of the cause, or with any single one more to the passing side, the run
-        neither passes nor fails otherwise than known.
-
-    Examples
-    --------
-    >>> isolate(8, lambda some: Verdict.FAILS if {2, 5} <= some else Verdict.PASSES).cause in ({2}, {5})
-    True
-    >>> both = {frozenset(): Verdict.PASSES, frozenset(range(4)): Verdict.FAILS}
-    >>> sorted(isolate(4, lambda some: both.get(some, Verdict.UNRESOLVED)).cause)
-    [0, 1, 2, 3]
-    """
-    known = {frozenset[int](): Verdict.PASSES, frozenset(range(number)): Verdict.FAILS}
-
-    def ask(some: Differences) -> Verdict | None:
+    def ask(some: Differences) -> ConfigurationVerdict | None:
         if some not in known:
             if not go_on():
                 return None
@@ -108,7 +65,10 @@ def isolate(number: int, test: Callable[[Differences], Verdict], go_on: Callable
 
 
 def _step(
-    low: Differences, high: Differences, parts: Iterable[Differences], ask: Callable[[Differences], Verdict | None]
+    low: Differences,
+    high: Differences,
+    parts: Iterable[Differences],
+    ask: Callable[[Differences], ConfigurationVerdict | None],
 ) -> tuple[Differences, Differences] | None:
     """The next two sets; the same ones if no part tells more, None if the search was ended."""
     for part in parts:
@@ -116,9 +76,9 @@ def _step(
             verdict = ask(some)
             if verdict is None:
                 return None
-            if verdict is Verdict.FAILS:
+            if verdict is ConfigurationVerdict.FAILS:
                 return low, some
-            if verdict is Verdict.PASSES:
+            if verdict is ConfigurationVerdict.PASSES:
                 return some, high
     return low, high
 

@@ -10,27 +10,10 @@ from suspectra.paths.path import Path
 
 
 class Distance(NamedTuple):
-    """The branches of a run that correspond to branches of another one and came out differently.
+    """The branches of a run that correspond to branches of another one and came out differently."""
 
-    Parameters
-    ----------
-    branches : tuple of int
-        Their positions, ascending.
-    same_flow : bool, optional
-        Both runs execute the same statements in the same order. This counts as the largest distance, since there is
-        nothing to report.
-
-    Examples
-    --------
-    >>> distances = [Distance((), True), Distance((1,)), Distance((1, 4)), Distance((2, 4))]
-    >>> [one.branches for one in sorted(distances, key=lambda one: one.nearness)]
-    [(2, 4), (1, 4), (1,), ()]
-    >>> Distance((2, 4)).events, Distance((), same_flow=True).events
-    ((2, 4), (0,))
-    """
-
-    branches: tuple[int, ...]
-    same_flow: bool = False
+    branches: tuple[int, ...]  # their positions, ascending
+    same_flow: bool = False  # both runs execute the same statements in the same order
 
     @property
     def events(self) -> tuple[int, ...]:
@@ -47,45 +30,18 @@ class Distance(NamedTuple):
 
 
 class Parting(NamedTuple):
-    """Where two runs begin to differ.
+    """Where two runs begin to differ."""
 
-    Parameters
-    ----------
-    position : int
-        Of the first event of a run that has no counterpart, or whose counterpart came out differently; the number of
-        events where only the other run goes on.
-    other : int
-        Of its counterpart; -1 for none.
-
-    Examples
-    --------
-    >>> Parting(3, -1).other
-    -1
-    """
-
+    # of the first event of a run that has no counterpart, or whose counterpart came out differently; the number of
+    # events where only the other run goes on
     position: int
-    other: int
+    other: int  # of its counterpart; -1 for none
 
 
 def distance(run: Path, other: Path) -> Distance:
     """Find the corresponding branches that came out differently (paper 001, Definition 3).
 
-    Parameters
-    ----------
-    run, other : Path
-        Of the same program. The distance is measured in the events of the first; it is not symmetric.
-
-    Returns
-    -------
-    Distance
-        Without any branch but not of the same flow where the runs differ only since one ended early.
-
-    Examples
-    --------
-    >>> run = Path.from_events([(1, -1, 0), (3, -1, 0), (5, -1, 1), (6, 2, 1), (7, 3, -1), (10, -1, -1)])
-    >>> other = Path.from_events([(1, -1, 0), (3, -1, 1), (4, 1, -1), (5, -1, 1), (6, 3, 0), (9, 4, -1), (10, -1, -1)])
-    >>> distance(run, other).branches, distance(run, run).events
-    ((1, 3), (0,))
+    Without any branch but not of the same flow where the runs differ only since one ended early.
     """
     if run.same_flow(other):
         return Distance((), same_flow=True)
@@ -96,24 +52,7 @@ def distance(run: Path, other: Path) -> Distance:
 
 
 def differing_events(run: Path, other: Path) -> int:
-    """Count the events in which two runs differ.
-
-    Parameters
-    ----------
-    run, other : Path
-        Of the same program.
-
-    Returns
-    -------
-    int
-        Events of both that have no counterpart, and pairs of corresponding ones that came out differently.
-
-    Examples
-    --------
-    >>> run = Path.from_events([(1, -1, 0), (3, -1, -1)])
-    >>> differing_events(run, Path.from_events([(1, -1, 1), (2, 0, -1), (3, -1, -1)]))
-    2
-    """
+    """Count the events in which two runs differ."""
     counterpart = run.aligned(other)
     there = counterpart >= 0
     turned = np.count_nonzero(run.outcome[there] != other.outcome[counterpart[there]])
@@ -124,23 +63,7 @@ def differing_events(run: Path, other: Path) -> int:
 def parting(run: Path, other: Path) -> Parting | None:
     """Find where two runs begin to differ.
 
-    Parameters
-    ----------
-    run, other : Path
-        Of the same program.
-
-    Returns
-    -------
-    Parting or None
-        None where they take the same path.
-
-    Examples
-    --------
-    >>> run = Path.from_events([(1, -1, -1), (3, -1, 0), (5, -1, -1)])
-    >>> parting(run, Path.from_events([(1, -1, -1), (3, -1, 1), (4, 1, -1), (5, -1, -1)]))
-    Parting(position=1, other=1)
-    >>> parting(run, Path.from_events([(1, -1, -1)])), parting(run, run)
-    (Parting(position=1, other=-1), None)
+    None where they take the same path.
     """
     counterpart = run.aligned(other)
     there = counterpart >= 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, Protocol
 
-from suspectra.cancellation import check
+from suspectra.base.cancellation import check
 from suspectra.paths.path import dependents
 from suspectra.paths.statement_graph import StatementGraph
 
@@ -19,74 +19,25 @@ Statements = tuple[int, ...]
 
 
 class Judge(Protocol):
-    """Says whether inputs can drive a program along a path, and what comes out then.
-
-    Examples
-    --------
-    >>> class Short:
-    ...     def feasible(self, statements, whole):
-    ...         return len(statements) < 4
-    ...     def successful(self, statements):
-    ...         return 4 in statements
-    >>> judge: Judge = Short()
-    >>> graph = StatementGraph({1: (2, 3), 2: (3,), 3: (4, 5), 4: (5,), 5: ()})
-    >>> [(one.statements, one.successful) for one in PathSearch(graph, [3, 5], judge).candidates()]
-    [((3, 4, 5), True)]
-    """
+    """Says whether inputs can drive a program along a path, and what comes out then."""
 
     def feasible(self, statements: Statements, whole: bool) -> bool:
         """Whether there may be an input.
 
-        Parameters
-        ----------
-        statements : tuple of int
-            The path, or the last part of one.
-        whole : bool
-            Whether it begins where the run begins.
-
-        Returns
-        -------
-        bool
-            True also where it is not known.
+        True also where it is not known.
         """
 
     def successful(self, statements: Statements) -> bool:
-        """Whether the run along a feasible path is right.
-
-        Parameters
-        ----------
-        statements : tuple of int
-            The path.
-
-        Returns
-        -------
-        bool
-            For one input that leads along it.
-        """
+        """Whether the run along a feasible path is right."""
 
 
 class Candidate(NamedTuple):
-    """A path that was tried.
+    """A path that was tried."""
 
-    Parameters
-    ----------
-    turned : tuple of int
-        Positions of the failing run's branches that come out differently: its distance.
-    statements : tuple of int
-        The path.
-    feasible, successful : bool
-        How it was judged.
-
-    Examples
-    --------
-    >>> Candidate((3,), (1, 3, 5, 6, 9, 10), True, False).turned
-    (3,)
-    """
-
-    turned: tuple[int, ...]
-    statements: Statements
-    feasible: bool
-    successful: bool
+    turned: tuple[int, ...]  # positions of the failing run's branches that come out differently: its distance
+    statements: Statements  # the path
+    feasible: bool  # how it was judged
+    successful: bool  # how it was judged
 
 
 @dataclass
@@ -100,46 +51,16 @@ class _Level:
 
 
 class PathSearch:
-    """Generates paths near a failing run's until one is feasible and successful (`generatePaths`, Figure 3).
-
-    Parameters
-    ----------
-    graph : StatementGraph
-        The program.
-    failing : sequence of int
-        The statements of the failing run, in order.
-    judge : Judge
-        Decides.
-    fixed : set of int, optional
-        Branches that are never turned. The paper does not turn those of loops (Section 5.3).
-    max_per_set : int, optional
-        Paths that are made by turning the same branches, at most.
-
-    Attributes
-    ----------
-    left_out : int
-        Sets of branches of which paths were left out because of `max_per_set`.
-
-    Examples
-    --------
-    >>> class Nothing:
-    ...     def feasible(self, statements, whole):
-    ...         return not whole
-    ...     def successful(self, statements):
-    ...         return False
-    >>> graph = StatementGraph({1: (2, 3), 2: (3,), 3: (4, 5), 4: (5,), 5: ()})
-    >>> [one.statements for one in PathSearch(graph, [1, 3, 5], Nothing()).candidates()]
-    [(1, 3, 4, 5), (1, 2, 3, 4, 5), (1, 2, 3, 5)]
-    """
+    """Generates paths near a failing run's until one is feasible and successful (`generatePaths`, Figure 3)."""
 
     def __init__(
         self,
         graph: StatementGraph,
-        failing: Sequence[int],
+        failing: Sequence[int],  # the statements of the failing run, in order
         judge: Judge,
         *,
-        fixed: frozenset[int] = frozenset(),
-        max_per_set: int = MAX_PER_SET,
+        fixed: frozenset[int] = frozenset(),  # branches that are never turned
+        max_per_set: int = MAX_PER_SET,  # paths that are made by turning the same branches, at most
     ):
         self._graph, self._judge, self._max_per_set = graph, judge, max_per_set
         self._failing = tuple(failing)
@@ -149,16 +70,13 @@ class PathSearch:
             for place, statement in enumerate(self._failing[:-1])
             if graph.is_branch(statement) and statement not in fixed
         ]
-        self.left_out = 0
+        self.left_out = 0  # sets of branches of which paths were left out because of `max_per_set`
 
     def candidates(self) -> Iterator[Candidate]:
         """Try paths, the nearest first.
 
-        Yields
-        ------
-        Candidate
-            In an order in which none is nearer than an earlier one (Theorem 1). The last one is successful, or there is
-            none.
+        In an order in which none is nearer than an earlier one (Theorem 1). The last one is successful, or there is
+        none.
         """
         levels = [_Level([self._failing], reversed(self._branches), ())]
         while levels:
@@ -212,27 +130,7 @@ class PathSearch:
 def sets_of_branches(depends_on: Sequence[int], branches: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
     """Choose the branches that come out differently together, in the order in which `PathSearch` turns them.
 
-    Parameters
-    ----------
-    depends_on : sequence of int
-        The event that each one of the failing run depends on, as a `Path` has it.
-    branches : sequence of int
-        The positions of those that may be turned, the one last that is turned first. Ascending, they give the order of
-        `PathSearch`.
-    size : int
-        How many of them at a time.
-
-    Yields
-    ------
-    tuple of int
-        Positions, ascending. No branch depends on another one of its set: turned, that would not be executed.
-
-    Examples
-    --------
-    >>> list(sets_of_branches([-1, -1, -1, 2, -1], [0, 2, 3], 2))
-    [(0, 3), (0, 2)]
-    >>> list(sets_of_branches([-1, -1, -1, 2, -1], [3, 2, 0], 2))
-    [(0, 2), (0, 3)]
+    Positions, ascending. No branch depends on another one of its set: turned, that would not be executed.
     """
     reasons = cache(lambda branch: frozenset(_reasons(depends_on, branch)))
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 
 Hashes = npt.NDArray[np.uint64]
 """Execution indices."""
@@ -23,50 +23,20 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying by it loses 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The events of one run: executions of statements, or of decisions and calls alone.
+    """The events of one run: executions of statements, or of decisions and calls alone."""
 
-    Parameters
-    ----------
-    statement : ndarray of int, shape (events,)
-        What each event executes; the same number in every run.
-    depends_on : ndarray of int, shape (events,)
-        The position of the event that each one is dynamically control dependent on: the last one before it whose
-        statement decides whether its own is executed, for the first of a function the calling one (paper 001,
-        Definition 1); -1 for none.
-    outcome : ndarray of int, shape (events,)
-        How each branch came out, as a number of its arms; `NO_BRANCH` for other events.
-
-    Examples
-    --------
-    >>> figure_2 = [np.array(column) for column in ([1, 3, 5, 6, 7, 10], [-1, -1, -1, 2, 3, -1], [0, 0, 1, 1, -1, -1])]
-    >>> run = Path(*figure_2)
-    >>> other = Path.from_events([(1, -1, 0), (3, -1, 1), (4, 1, -1), (5, -1, 1), (6, 3, 0), (9, 4, -1), (10, -1, -1)])
-    >>> run.aligned(other).tolist()
-    [0, 1, 3, 4, -1, 6]
-    """
-
-    statement: Ints
+    statement: Ints  # what each event executes; the same number in every run; shape (events,)
+    # the position of the event that each one is dynamically control dependent on: the last one before it whose
+    # statement decides whether its own is executed, for the first of a function the calling one (paper 001, Definition
+    # 1); -1 for none; shape (events,)
     depends_on: Ints
-    outcome: Ints
+    outcome: Ints  # how each branch came out, as a number of its arms; `NO_BRANCH` for other events; shape (events,)
 
     @classmethod
     def from_events(cls, events: Iterable[tuple[int, int, int]]) -> Path:
         """Make a path from (statement, depends on, outcome) tuples.
 
-        Parameters
-        ----------
-        events : iterable of (int, int, int)
-            In order.
-
-        Returns
-        -------
-        Path
-            With columns of int64.
-
-        Raises
-        ------
-        ValueError
-            When an event depends on itself or on a later one.
+        Raises ValueError when an event depends on itself or on a later one.
         """
         table = np.array(list(events), np.int64).reshape(-1, 3)
         if np.any(table[:, 1] >= np.arange(len(table))):
@@ -78,13 +48,7 @@ class Path:
 
     @cached_property
     def is_branch(self) -> Bools:
-        """Whether each event is a branch; shape (events,).
-
-        Examples
-        --------
-        >>> Path.from_events([(1, -1, 0), (3, 0, NO_BRANCH)]).is_branch.tolist()
-        [True, False]
-        """
+        """Whether each event is a branch; shape (events,)."""
         return np.not_equal(self.outcome, NO_BRANCH)
 
     @cached_property
@@ -94,13 +58,6 @@ class Path:
         It stands for the statement, the event that this one depends on, and how often the statement was executed before
         for the same reason. So events have the same number exactly if they align (paper 001, Definition 2), but for
         collisions: among ten million events there is one with a probability of about one in a million.
-
-        Examples
-        --------
-        >>> run = Path.from_events([(1, -1, 1), (3, 0, -1), (3, 0, -1)])
-        >>> other = Path.from_events([(2, -1, -1), (1, -1, 1), (3, 1, -1)])
-        >>> np.isin(run.execution_index, other.execution_index).tolist()
-        [True, True, False]
         """
         return _execution_index(self.statement, self.depends_on)
 
@@ -111,15 +68,7 @@ class Path:
     def aligned(self, other: Path) -> Ints:
         """Find the corresponding events of another run.
 
-        Parameters
-        ----------
-        other : Path
-            Of the same program.
-
-        Returns
-        -------
-        ndarray of int64, shape (events,)
-            The position of each event's counterpart; -1 where there is none.
+        Of shape (events,). The position of each event's counterpart; -1 where there is none.
         """
         if not len(other):
             return np.full(len(self), -1, np.int64)
@@ -135,41 +84,14 @@ class Path:
     def same_flow(self, other: Path) -> bool:
         """Say whether another run executes the same statements in the same order.
 
-        Parameters
-        ----------
-        other : Path
-            Of the same program.
-
-        Returns
-        -------
-        bool
-            Also False where only the outcome of the last event differs.
-
-        Examples
-        --------
-        >>> run = Path.from_events([(1, -1, 0), (3, 0, -1)])
-        >>> run.same_flow(run), run.same_flow(Path.from_events([(1, -1, 1), (3, 0, -1)]))
-        (True, False)
+        Also False where only the outcome of the last event differs.
         """
         return np.array_equal(self.statement, other.statement) and np.array_equal(self.outcome, other.outcome)
 
     def dependents(self, position: int) -> Bools:
         """Find the events that are only executed because of how one event came out, directly or not.
 
-        Parameters
-        ----------
-        position : int
-            Of the event.
-
-        Returns
-        -------
-        ndarray of bool, shape (events,)
-            Without the event itself.
-
-        Examples
-        --------
-        >>> Path.from_events([(1, -1, 0), (2, 0, 1), (3, 1, -1), (4, -1, -1)]).dependents(0).tolist()
-        [False, True, True, False]
+        Of shape (events,).
         """
         return dependents(self.depends_on.tolist(), position)
 
@@ -177,22 +99,7 @@ class Path:
 def dependents(depends_on: Sequence[int], position: int) -> Bools:
     """Find the events that are transitively dependent on one event.
 
-    Parameters
-    ----------
-    depends_on : sequence of int
-        As in a `Path`.
-    position : int
-        Of the event.
-
-    Returns
-    -------
-    ndarray of bool, shape (events,)
-        Without the event itself.
-
-    Examples
-    --------
-    >>> dependents([-1, 0, 1, -1], 0).tolist()
-    [False, True, True, False]
+    Of shape (events,).
     """
     found = np.zeros(len(depends_on), bool)
     inside = {position}

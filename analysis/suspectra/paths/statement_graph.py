@@ -12,46 +12,17 @@ from suspectra.program.dominance import control_dependences
 
 @dataclass(frozen=True, eq=False)
 class StatementGraph:
-    """Which statements can follow each other.
+    """Which statements can follow each other."""
 
-    Parameters
-    ----------
-    successors : mapping of int to sequence of int
-        For each statement those that can come next, in the order of its arms.
-
-    Examples
-    --------
-    >>> graph = StatementGraph({1: (2, 3), 2: (3,), 3: ()})
-    >>> graph.is_branch(1), graph.path([1, 3]).outcome.tolist(), list(graph.ways(1, 3, but_not=3))
-    (True, [1, -1], [(1, 2, 3)])
-    """
-
-    successors: Mapping[int, Sequence[int]]
+    successors: Mapping[int, Sequence[int]]  # for each statement those that can come next, in the order of its arms
 
     def is_branch(self, statement: int) -> bool:
-        """Say whether there are several ways on from a statement.
-
-        Parameters
-        ----------
-        statement : int
-            Its number.
-
-        Returns
-        -------
-        bool
-            Whether it has two successors or more.
-        """
+        """Say whether there are several ways on from a statement."""
         return len(self.successors.get(statement, ())) > 1
 
     @cached_property
     def decides(self) -> Mapping[int, frozenset[int]]:
-        """The branches that each statement is statically control dependent on.
-
-        Examples
-        --------
-        >>> StatementGraph({1: (2, 3), 2: (3,), 3: ()}).decides
-        {1: frozenset(), 2: frozenset({1}), 3: frozenset()}
-        """
+        """The branches that each statement is statically control dependent on."""
         names = sorted({*self.successors, *(next_ for after in self.successors.values() for next_ in after)})
         number = {name: place for place, name in enumerate(names)}
         edges = [(number[name], number[next_]) for name, after in self.successors.items() for next_ in after]
@@ -62,18 +33,7 @@ class StatementGraph:
         return {name: frozenset(branches) for name, branches in found.items()}
 
     def path(self, statements: Sequence[int]) -> Path:
-        """Find the dynamic control dependences of a run (paper 001, Definition 1).
-
-        Parameters
-        ----------
-        statements : sequence of int
-            What was executed, in order.
-
-        Returns
-        -------
-        Path
-            The outcome of a branch is the place of the next statement among its successors.
-        """
+        """Find the dynamic control dependences of a run (paper 001, Definition 1)."""
         last: dict[int, int] = {}
         events = []
         for place, statement in enumerate(statements):
@@ -88,17 +48,7 @@ class StatementGraph:
     def ways(self, start: int, end: int, but_not: int) -> Iterator[tuple[int, ...]]:
         """Find the acyclic ways between two statements that leave the first one by another arm.
 
-        Parameters
-        ----------
-        start, end : int
-            The first and the last statement; they may be the same one.
-        but_not : int
-            The successor of the first one that is not taken.
-
-        Yields
-        ------
-        tuple of int
-            All statements of a way, in order of the arms (`get_all` of paper 001, Section 4).
+        All statements of a way, in order of the arms (`get_all` of paper 001, Section 4).
         """
         arms = dict.fromkeys(self.successors.get(start, ()))
         arms.pop(but_not, None)

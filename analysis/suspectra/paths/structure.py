@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 from suspectra.paths.path import NO_BRANCH, Path
 
 
@@ -20,33 +20,8 @@ def structural_path(
 ) -> Path:
     """Make the path of all executed statements of a run.
 
-    Parameters
-    ----------
-    executed : sequence of int
-        The number of each executed statement, in order; the same numbers in every run.
-    call : sequence of int
-        For each the number of its call.
-    called_at : sequence of int
-        For each call the index in `executed` of the statement that made it; -1 for none.
-    block : sequence of int
-        For each statement the first one of the list of statements that it is in.
-    owner : sequence of int
-        For each statement the one that this list belongs to; -1 for the body of a function.
-
-    Returns
-    -------
-    Path
-        The first statement of a block depends on the statement that the block belongs to, or on the one that made the
-        call; the others depend on the first one.
-
-    Examples
-    --------
-    >>> # 0: for …:   1: total += one   2: return total
-    >>> blocks, owners = [0, 1, 0], [-1, 0, -1]
-    >>> one = structural_path([0, 1, 2], [0, 0, 0], [-1], blocks, owners)
-    >>> two = structural_path([0, 1, 1, 2], [0, 0, 0, 0], [-1], blocks, owners)
-    >>> one.aligned(two).tolist()
-    [0, 1, 3]
+    The first statement of a block depends on the statement that the block belongs to, or on the one that made the call;
+    the others depend on the first one.
     """
     first: dict[tuple[int, int], int] = {}
     last: dict[tuple[int, int], int] = {}
@@ -66,21 +41,7 @@ def structural_path(
 def comparable_points(failing: Path, passing: Path) -> list[tuple[int, int]]:
     """Find the executed statements before which the states of two runs can be compared.
 
-    Parameters
-    ----------
-    failing, passing : Path
-        As `structural_path` makes them.
-
-    Returns
-    -------
-    list of (int, int)
-        Positions in the failing run, ascending, and in the passing one, ascending too.
-
-    Examples
-    --------
-    >>> path = structural_path([0, 1], [0, 0], [-1], [0, 0], [-1, -1])
-    >>> comparable_points(path, path)
-    [(0, 0), (1, 1)]
+    Positions in the failing run, ascending, and in the passing one, ascending too.
     """
     counterpart: Ints = failing.aligned(passing)
     found: list[tuple[int, int]] = []

@@ -9,72 +9,32 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
-from suspectra.quantity import many
+from suspectra.base.english import many
 
 
 @dataclass(frozen=True)
 class Started:
-    """The program was started.
+    """The program was started."""
 
-    Parameters
-    ----------
-    pid : int
-        Its process id.
-
-    Examples
-    --------
-    >>> Started(pid=4711)
-    Started(pid=4711)
-    """
-
-    pid: int
+    pid: int  # its process id
 
 
 @dataclass(frozen=True)
 class Output:
-    """The program wrote some lines.
+    """The program wrote some lines."""
 
-    Parameters
-    ----------
-    lines : tuple of str
-        In order, without line ends; a very long line is split.
-
-    Examples
-    --------
-    >>> Output(("collected 3 items", "test_cart.py ..F")).lines[-1]
-    'test_cart.py ..F'
-    """
-
-    lines: tuple[str, ...]
+    lines: tuple[str, ...]  # in order, without line ends; a very long line is split
 
 
 @dataclass(frozen=True)
 class TestProgress:
-    """The progress of the program's tests.
-
-    Parameters
-    ----------
-    done, failed : int
-        Numbers of tests that ended, and that failed.
-    total : int
-        The number of tests; 0 while it is not known.
-
-    Examples
-    --------
-    >>> progress = TestProgress(done=30, failed=1, total=120)
-    >>> print(progress)
-    30 of 120 tests, 1 failed
-    >>> progress.percentage
-    25
-    >>> print(TestProgress())
-    collecting tests
-    """
+    """The progress of the program's tests."""
 
     __test__ = False  # tells pytest that this is not a test class
 
-    done: int = 0
-    failed: int = 0
-    total: int = 0
+    done: int = 0  # numbers of tests that ended, and that failed
+    failed: int = 0  # numbers of tests that ended, and that failed
+    total: int = 0  # the number of tests; 0 while it is not known
 
     @property
     def percentage(self) -> int | None:
@@ -91,30 +51,13 @@ class TestProgress:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why the tests will not complete.
+    """Why the tests will not complete."""
 
-    Parameters
-    ----------
-    text : str
-        A message for the user.
-
-    Examples
-    --------
-    >>> Trouble("the test process was killed").text
-    'the test process was killed'
-    """
-
-    text: str
+    text: str  # a message for the user
 
 
 class Stopped(str, Enum):
-    """Why the runner ended a program.
-
-    Examples
-    --------
-    >>> Stopped.TIMEOUT.value
-    'timeout'
-    """
+    """Why the runner ended a program."""
 
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
@@ -122,37 +65,16 @@ class Stopped(str, Enum):
 
 
 @dataclass(frozen=True)
-class Ended:
-    """The program has ended; always the last event.
+class ProgramEnded:
+    """The program has ended; always the last event."""
 
-    Parameters
-    ----------
-    code : int or None
-        Exit code; None when a signal ended it.
-    signal : int
-        The signal that ended it, else 0.
-    stopped : Stopped, optional
-        Why the runner ended it, if it did.
-    interrupted : bool
-        Whether the user interrupted this process, and the program with it.
-    stdout, stderr : bytes
-        The first part of its output, if that is kept.
-    seconds : float
-        How long it ran.
-
-    Examples
-    --------
-    >>> Ended(code=2).status, Ended(code=None, signal=9).status
-    (2, 137)
-    """
-
-    code: int | None
-    signal: int = 0
-    stopped: Stopped | None = None
-    interrupted: bool = False
-    stdout: bytes = b""
-    stderr: bytes = b""
-    seconds: float = 0.0
+    code: int | None  # exit code; None when a signal ended it
+    signal: int = 0  # the signal that ended it, else 0
+    stopped: Stopped | None = None  # why the runner ended it, if it did
+    interrupted: bool = False  # whether the user interrupted this process, and the program with it
+    stdout: bytes = b""  # the first part of its output, if that is kept
+    stderr: bytes = b""  # the first part of its output, if that is kept
+    seconds: float = 0.0  # how long it ran
 
     @property
     def status(self) -> int:
@@ -160,29 +82,11 @@ class Ended:
         return 128 + self.signal if self.code is None else self.code
 
 
-Event: TypeAlias = Started | Output | TestProgress | Trouble | Ended
+Event: TypeAlias = Started | Output | TestProgress | Trouble | ProgramEnded
 
 
 class ProgressFile:
-    r"""Follows the progress file that a recorder writes; see :mod:`suspectra_recorder.progress`.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which may not exist yet.
-
-    Examples
-    --------
-    >>> path = folder / "progress"
-    >>> progress = ProgressFile(path)
-    >>> list(progress.news())  # there is no file yet
-    []
-    >>> _ = path.write_text('{"tests": 3}\n{"failed": true}\n{"trouble": "the test process was killed"}\n{"fai')
-    >>> for event in progress.news():
-    ...     print(event)
-    1 of 3 tests, 1 failed
-    Trouble(text='the test process was killed')
-    """
+    """Follows the progress file that a recorder writes; see :mod:`suspectra_recorder.progress`."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -191,13 +95,7 @@ class ProgressFile:
         self._progress = TestProgress()
 
     def news(self) -> Iterator[TestProgress | Trouble]:
-        """Read what was added since the last call.
-
-        Yields
-        ------
-        TestProgress or Trouble
-            At most one for the current numbers of tests, then the troubles.
-        """
+        """Read what was added since the last call."""
         try:
             with self._path.open("rb") as stream:
                 stream.seek(self._read)

@@ -20,9 +20,9 @@ from pathlib import Path
 from queue import Empty, Queue
 from typing import IO, Any, TypeAlias
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError, Problem
-from suspectra.processes.events import Ended, Event, Output, ProgressFile, Started, Stopped
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.processes.events import Event, Output, ProgramEnded, ProgressFile, Started, Stopped
 from suspectra.processes.watchdog import Watchdog
 
 GRACE_S = 1.0
@@ -42,13 +42,7 @@ _SHELL_SIGNALS = {
 
 
 class Streams(Enum):
-    """Where the output of a program goes.
-
-    Examples
-    --------
-    >>> [streams.name for streams in Streams if Program(("ls",), ".", {}, streams).grouped]
-    ['EVENTS', 'KEPT']
-    """
+    """Where the output of a program goes."""
 
     TERMINAL = "terminal"
     """To the output of this process. The program also gets its input and the user's interrupts."""
@@ -57,52 +51,23 @@ class Streams(Enum):
     EVENTS = "events"
     """Into :class:`~suspectra.processes.events.Output` events, errors included."""
     KEPT = "kept"
-    """Into the :class:`~suspectra.processes.events.Ended`, up to `MAX_OUTPUT`; beyond, the program is ended."""
+    """Into the :class:`~suspectra.processes.events.ProgramEnded`, up to `MAX_OUTPUT`; beyond, the program is ended."""
 
 
 @dataclass(frozen=True)
-class Program:
-    """A program to run, and how to run it.
+class CommandToRun:
+    """A program to run, and how to run it."""
 
-    Parameters
-    ----------
-    arguments : tuple of str
-        Program and arguments; they are not passed to a shell.
-    folder : str
-        The working folder.
-    environment : mapping of str to str
-        The whole environment.
-    streams : Streams
-        Where its output goes.
-    timeout : float, optional
-        Time limit in seconds, after which it is ended.
-    guarded : bool
-        Whether it gets a watchdog. Then it ends together with this process, even if that is killed, and with all
-        processes that it started, in any group. Processes that it leaves running when it ends by itself are not
-        touched. Without a watchdog, the rest of its group is ended with it.
-    progress : Path, optional
-        The file to which lines are added as its tests end; see :mod:`suspectra_recorder.progress`.
-    descriptors : tuple of int
-        Descriptors of this process that it inherits, under the same numbers; only where programs inherit any.
-    cure : str
-        What the user can do if it can't be started.
-
-    Examples
-    --------
-    >>> program = Program(("pytest", "-q"), "/work/shop", {"PATH": "/usr/bin"}, timeout=60.0)
-    >>> program.streams, program.grouped
-    (<Streams.KEPT: 'kept'>, True)
-    """
-
-    arguments: tuple[str, ...]
-    folder: str
-    environment: Mapping[str, str]
-    streams: Streams = Streams.KEPT
-    timeout: float | None = None
-    guarded: bool = False
-    progress: Path | None = None
+    arguments: tuple[str, ...]  # program and arguments; they are not passed to a shell
+    folder: str  # the working folder
+    environment: Mapping[str, str]  # the whole environment
+    streams: Streams = Streams.KEPT  # where its output goes
+    timeout: float | None = None  # time limit in seconds, after which it is ended
+    guarded: bool = False  # whether it gets a watchdog
+    progress: Path | None = None  # the file to which lines are added as its tests end; see suspectra_recorder.progress
+    # descriptors of this process that it inherits, under the same numbers; only where programs inherit any
     descriptors: tuple[int, ...] = ()
-    cure: str = "check the command"
+    cure: str = "check the command"  # what the user can do if it can't be started
 
     @property
     def grouped(self) -> bool:
@@ -110,33 +75,14 @@ class Program:
         return self.streams in (Streams.EVENTS, Streams.KEPT)
 
 
-def run(program: Program, token: Token | None = None, notify: Callable[[Event], object] = lambda event: None) -> Ended:
-    r"""Run a program to its end.
+def run(
+    program: CommandToRun, token: Token | None = None, notify: Callable[[Event], object] = lambda event: None
+) -> ProgramEnded:
+    """Run a program to its end.
 
-    Parameters
-    ----------
-    program : Program
-        What to run.
-    token : Token, optional
-        Cancel it, from any thread, to end the program.
-    notify : callable
-        Called with each event, in this thread.
+    The last event.
 
-    Returns
-    -------
-    Ended
-        The last event.
-
-    Raises
-    ------
-    EvidenceError
-        When it can't be started.
-
-    Examples
-    --------
-    >>> ended = run(Program(("echo", "hello"), ".", dict(os.environ)))
-    >>> ended.code, ended.stdout
-    (0, b'hello\n')
+    Raises EvidenceError when it can't be started.
     """
     environment = dict(program.environment)
     watchdog = Watchdog(environment) if program.guarded else None
@@ -175,14 +121,16 @@ def _files(streams: Streams) -> Iterator[_Streams]:
 class _Run:
     """One run of a program."""
 
-    def __init__(self, program: Program, token: Token, notify: Callable[[Event], object], watchdog: Watchdog | None):
+    def __init__(
+        self, program: CommandToRun, token: Token, notify: Callable[[Event], object], watchdog: Watchdog | None
+    ):
         self._program, self._token, self._notify, self._watchdog = program, token, notify, watchdog
         self._progress = ProgressFile(program.progress) if program.progress else None
         self._messages: Queue[Started | Output | None] = Queue(_MAX_CHUNKS)  # None after its end
         self._stopped: Stopped | None = None
         self._kill_at = float("inf")
 
-    def run(self, environment: Mapping[str, str], streams: _Streams) -> Ended:
+    def run(self, environment: Mapping[str, str], streams: _Streams) -> ProgramEnded:
         """Run the program from start to end."""
         begun = time.monotonic()
         process = self._start(environment, streams)
@@ -197,7 +145,7 @@ class _Run:
         code = process.returncode
         number = -code if code < 0 else code - 128 if code in _SHELL_SIGNALS else 0
         stdout, stderr = map(_head, kept) if kept else (b"", b"")
-        return Ended(None if number else code, number, self._stopped, interrupted, stdout, stderr, seconds)
+        return ProgramEnded(None if number else code, number, self._stopped, interrupted, stdout, stderr, seconds)
 
     def _start(self, environment: Mapping[str, str], streams: _Streams) -> subprocess.Popen[bytes]:
         program = self._program
@@ -316,14 +264,6 @@ def _head(file: IO[bytes]) -> bytes:
 def memory_folder() -> str | None:
     """Return a folder in memory, in which profiles and output are cheapest; None if there is none.
 
-    Returns
-    -------
-    str or None
-        ``/dev/shm`` if it is writable.
-
-    Examples
-    --------
-    >>> os.path.isdir(memory_folder() or ".")
-    True
+    `/dev/shm` if it is writable.
     """
     return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None

@@ -23,49 +23,20 @@ _MARK = ".in-use"  # a file in the folder; its lock ends with its process, howev
 class ScratchFolder:
     """A temporary folder for as long as this process needs it.
 
-    Before a process makes its first one, it removes those of processes that have been killed. A folder counts as one
-    of these only if it belongs to the same user, and if its mark is there and is not locked. On Windows they stay.
+    Before a process makes its first one, it removes those of processes that have been killed. A folder counts as one of
+    these only if it belongs to the same user, and if its mark is there and is not locked. On Windows they stay.
 
-    Parameters
-    ----------
-    above : str, optional
-        Where it is made; by default in the folder for temporary files.
-
-    Attributes
-    ----------
-    path : Path
-        Absolute, without links.
-
-    Raises
-    ------
-    OSError
-        When it can't be made.
-
-    Examples
-    --------
-    >>> with ScratchFolder() as scratch:
-    ...     made = scratch / "notes"
-    ...     found = made.write_text("kept for a moment"), scratch.is_dir()
-    >>> found, scratch.exists()
-    ((17, True), False)
+    Raises OSError when it can't be made.
     """
 
     def __init__(self, above: str | None = None):
         above = os.path.realpath(above or tempfile.gettempdir())
         _remove_left(above)
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=above))
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=above))  # absolute, without links
         self._mark = _mark(self.path)
 
     def remove(self) -> None:
-        """Remove it; nothing happens the second time.
-
-        Examples
-        --------
-        >>> scratch = ScratchFolder()
-        >>> scratch.remove()
-        >>> scratch.path.exists()
-        False
-        """
+        """Remove it; nothing happens the second time."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._mark is not None:
             os.close(self._mark)

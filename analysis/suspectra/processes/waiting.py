@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from suspectra.cancellation import Token, check
-from suspectra.errors import EvidenceError
-from suspectra.processes.events import Ended, Event, Output, Started
-from suspectra.processes.runner import LOOK_S, Program, run
+from suspectra.base.cancellation import Token, check
+from suspectra.base.errors import EvidenceError
+from suspectra.processes.events import Event, Output, ProgramEnded, Started
+from suspectra.processes.runner import LOOK_S, CommandToRun, run
 from suspectra.processes.watchdog import Watchdog
 
 END_S = 5.0
@@ -26,41 +26,15 @@ _LAST_LINES = 15  # of the output of a process that did not start to wait
 
 
 class WaitingProcess:
-    r"""A program that inherits one end of a socket.
+    """A program that inherits one end of a socket."""
 
-    Parameters
-    ----------
-    program_for : callable
-        Given the descriptor that the program will inherit, returns the program.
-    notify : callable
-        Called with its events, in a thread of its own.
-
-    Attributes
-    ----------
-    printed : sequence of str
-        The last lines of its output.
-    error : EvidenceError or None
-        Why it could not be started.
-
-    Examples
-    --------
-    >>> import sys
-    >>> code = "import os, sys; n = int(sys.argv[1]); os.write(n, b'ready\\n'); os.write(n, os.read(n, 9))"
-    >>> def program_for(channel):
-    ...     return Program((sys.executable, "-c", code, str(channel)), ".", dict(os.environ))
-    >>> process = WaitingProcess(program_for)
-    >>> lines = process.lines(10.0)
-    >>> next(lines), process.send([1]), next(lines)
-    (b'ready', None, b'[1]')
-    >>> process.ended()
-    >>> process.close()
-    """
-
-    def __init__(self, program_for: Callable[[int], Program], notify: Callable[[Event], object] = lambda event: None):
+    def __init__(
+        self, program_for: Callable[[int], CommandToRun], notify: Callable[[Event], object] = lambda event: None
+    ):
         self._notify = notify
         self._token, self._rest = Token(), b""
-        self.printed = deque[str](maxlen=_LAST_LINES)
-        self.error: EvidenceError | None = None
+        self.printed = deque[str](maxlen=_LAST_LINES)  # the last lines of its output
+        self.error: EvidenceError | None = None  # why it could not be started
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(LOOK_S)
         program = program_for(theirs.fileno())
@@ -74,7 +48,7 @@ class WaitingProcess:
         self._started.wait()
         theirs.close()
 
-    def _run(self, program: Program) -> None:
+    def _run(self, program: CommandToRun) -> None:
         try:
             run(program, self._token, self._on_event)
         except EvidenceError as error:
@@ -86,7 +60,7 @@ class WaitingProcess:
             self._pid = event.pid
         elif isinstance(event, Output):
             self.printed.extend(event.lines)
-        elif isinstance(event, Ended):
+        elif isinstance(event, ProgramEnded):
             self._pid = 0
         self._started.set()
         self._notify(event)
@@ -94,15 +68,7 @@ class WaitingProcess:
     def send(self, what: object) -> None:
         """Ask.
 
-        Parameters
-        ----------
-        what : object
-            Something that JSON can represent.
-
-        Raises
-        ------
-        OSError
-            When it has ended.
+        Raises OSError when it has ended.
         """
         self._channel.settimeout(END_S)
         try:
@@ -113,26 +79,8 @@ class WaitingProcess:
     def lines(self, seconds: float, look: Callable[[], object] = lambda: None) -> Iterator[bytes]:
         """Read what it answers, line by line.
 
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for each line.
-        look : callable
-            Called every :data:`~suspectra.processes.runner.LOOK_S` until a line comes.
-
-        Yields
-        ------
-        bytes
-            Without the line end.
-
-        Raises
-        ------
-        EOFError
-            When it ends.
-        TimeoutError
-            When it takes too long.
-        Cancelled
-            When the work is cancelled that waits.
+        Raises EOFError when it ends. Raises TimeoutError when it takes too long. Raises Cancelled when the work is
+        cancelled that waits.
         """
         while True:
             limit = time.monotonic() + seconds

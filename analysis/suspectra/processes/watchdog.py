@@ -35,28 +35,7 @@ Process = tuple[int, int, bool]
 class Watchdog:
     """Watches over whatever is started with an environment, until it is released.
 
-    Parameters
-    ----------
-    environ : mutable mapping of str to str
-        The environment, to which the mark is added until the watchdog is released.
-
-    Raises
-    ------
-    OSError
-        When the watchdog can't be started.
-
-    Examples
-    --------
-    >>> environ = {}
-    >>> with Watchdog(environ):  # at its end: release(); after an exception: end()
-    ...     len(environ[VARIABLE])
-    24
-    >>> environ
-    {}
-    >>> watchdog = Watchdog(environ)
-    >>> watchdog.end()  # there is nothing to end
-    >>> watchdog.kill()
-    >>> watchdog.release()
+    Raises OSError when the watchdog can't be started.
     """
 
     def __init__(self, environ: MutableMapping[str, str]):
@@ -111,15 +90,7 @@ class Watchdog:
 def _marked(mark: str) -> list[int]:
     """Find the processes of a run, with their descendants.
 
-    Parameters
-    ----------
-    mark : str
-        The mark in the environment of its processes.
-
-    Returns
-    -------
-    list of int
-        Process ids, ascending, without this one.
+    Process ids, ascending, without this one.
     """
     processes = list(_from_proc(mark.encode()) if os.path.isdir("/proc/self") else _from_ps(mark))
     return sorted(_with_descendants(processes) - {os.getpid()})
@@ -171,15 +142,7 @@ def _with_descendants(processes: Iterable[Process]) -> set[int]:
 
 
 def _end_all(mark: str, ask: bool) -> None:
-    """Ask the processes of a run to end, and kill those that remain.
-
-    Parameters
-    ----------
-    mark : str
-        The mark in the environment of its processes.
-    ask : bool
-        Whether they are asked first.
-    """
+    """Ask the processes of a run to end, and kill those that remain."""
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)
     for number in (signal.SIGINT, kill) if ask else (kill,):
         end = time.monotonic() + END_TIMEOUT_S

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from suspectra.experiment import Experiment
-from suspectra.failure_slice import FailureSlice
-from suspectra.observation import Observation
-from suspectra.reported_paths import ReportedPaths
+from suspectra.runs.experiment import Experiment
+from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.observation import Observation
+from suspectra.runs.reported_paths import ReportedPaths
 
 if TYPE_CHECKING:
-    from suspectra.measured_file import MeasuredFile
     from suspectra.program.flow_graph import FlowGraph
     from suspectra.program.flow_readers import FlowReading
+    from suspectra.runs.measured_file import MeasuredFile
 
 
 @dataclass(frozen=True, eq=False)

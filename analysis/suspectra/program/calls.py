@@ -10,11 +10,11 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import checked
 from suspectra.program import Program
+from suspectra.program.file_cache import Remembered
 from suspectra.program.languages import is_python
-from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import Elements, PerTest, Spectrum
 from suspectra_recorder.instrumentation.source import parse
@@ -29,56 +29,29 @@ _COMMON |= {"read", "write", "close", "open", "flush", "seek", "readline", "read
 
 
 @dataclass(frozen=True, eq=False)
-class Calls:
+class StatementCalls:
     """Which statements call which functions.
 
-    A call counts where exactly one measured function has the name that is called, no built-in type has a method of
-    that name, and some test executed both ends; anything else is left out rather than guessed. A class's name stands
-    for its ``__init__``.
-
-    Parameters
-    ----------
-    pairs : ndarray of int64, shape (k, 2)
-        Elements x, y where x calls the function whose first statement is y; ascending.
-
-    Examples
-    --------
-    >>> Calls.from_program(Spectrum.from_matrix([[1, 1, 0]], failed=[True]), None).pairs.shape
-    (0, 2)
+    A call counts where exactly one measured function has the name that is called, no built-in type has a method of that
+    name, and some test executed both ends; anything else is left out rather than guessed. A class's name stands for its
+    ``__init__``.
     """
 
-    pairs: Ints
+    pairs: Ints  # elements x, y where x calls the function whose first statement is y; ascending; shape (k, 2)
     _named: _Named | None = None
 
     @classmethod
     def from_program(
         cls,
         spectrum: Spectrum,
-        program: Program | None,
+        program: Program | None,  # the sources
         progress: Callable[[float], object] = lambda fraction: None,
-        previous: Calls | None = None,
-        files: Collection[str] | None = None,
-    ) -> Calls:
+        previous: StatementCalls | None = None,  # the calls before a change
+        files: Collection[str] | None = None,  # the paths of the files whose calls are wanted; all unless given
+    ) -> StatementCalls:
         """Find the calls that tests made.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            The statements and the tests that executed them.
-        program : Program, optional
-            The sources. Without them, or where they changed since the tests ran, no calls are found.
-        progress : callable
-            Called with the finished fraction before each file; it may raise to cancel.
-        previous : Calls, optional
-            The calls before a change. Sources are read again only if a file changed, and only rows of tests that ran
-            again are looked at. If the calls are the same, this object is returned.
-        files : collection of str, optional
-            The paths of the files whose calls are wanted; all unless given.
-
-        Returns
-        -------
-        Calls
-            Pairs of a calling statement and the first statement of the called function.
+        Pairs of a calling statement and the first statement of the called function.
         """
         elements = spectrum.elements
         if program is None or program.source_of is None or not len(elements):
@@ -167,13 +140,7 @@ def _by_unique_name(elements: Elements, begins: dict[int, int]) -> dict[str, int
 
 @Remembered
 def _callers(data: bytes, lines: bytes, end_lines: bytes) -> tuple[tuple[int, str], ...]:
-    """The innermost statement around each call, and the called name; empty if the source can't be parsed.
-
-    Parameters
-    ----------
-    lines, end_lines : bytes
-        First and last line of each statement of the file, as integers of 32 bits.
-    """
+    """The innermost statement around each call, and the called name; empty if the source can't be parsed."""
     first, last = np.frombuffer(lines, np.int32), np.frombuffer(end_lines, np.int32)
     found = []
     for line, name in _calls(data):

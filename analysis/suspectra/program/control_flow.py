@@ -9,48 +9,23 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.arrays import Bools, Floats, Ints, ranges
-from suspectra.cancellation import check
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.arrays import Bools, Floats, Ints, ranges
+from suspectra.base.cancellation import check
+from suspectra.base.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph, GraphTable, joined
-from suspectra.program.python_arcs import Completion
-from suspectra.program.python_graphs import keep_flows, python_flows, python_graphs
+from suspectra.program.python.arcs import Completion
+from suspectra.program.python.graphs import keep_flows, python_flows, python_graphs
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
 
 @dataclass(frozen=True, eq=False)
 class ControlFlow:
-    """The flow graphs of a program. Blocks and edges are numbered over all graphs.
+    """The flow graphs of a program. Blocks and edges are numbered over all graphs."""
 
-    Parameters
-    ----------
-    tables : tuple of GraphTable
-        One for each file, or one for all.
-    problems : tuple of Problem
-        Gaps in what is known of the flow.
-
-    Examples
-    --------
-    >>> graph = FlowGraph.from_edges(0, 4, [(0, 2, 7), (2, 3, 8), (3, 1, 9)], [(2, 40), (3, 41)])
-    >>> flow = ControlFlow((graph.table, graph.table))
-    >>> flow.source.tolist(), flow.graph_of_block.tolist()
-    ([0, 2, 3, 4, 6, 7], [0, 0, 0, 0, 1, 1, 1, 1])
-    >>> flow.blocks, flow.first_graph.tolist(), flow.first_block.tolist(), flow.first_edge.tolist()
-    (8, [0, 1, 2], [0, 4, 8], [0, 3, 6])
-    >>> flow.function.tolist(), flow.graph_of_edge.tolist(), flow.graph(1).edge.tolist()
-    ([0, 0], [0, 0, 0, 1, 1, 1], [7, 8, 9])
-    >>> flow.target.tolist(), flow.edge.tolist(), flow.member_block.tolist(), flow.member_element.tolist()
-    ([2, 3, 1, 6, 7, 5], [7, 8, 9, 7, 8, 9], [2, 3, 6, 7], [40, 41, 40, 41])
-    >>> flow.enters.tolist(), flow.leaves.tolist()
-    ([True, False, False, True, False, False], [False, False, True, False, False, True])
-    >>> flow.is_decision.tolist().count(True), flow.last_element.tolist()
-    (0, [-1, -1, 40, 41, -1, -1, 40, 41])
-    """
-
-    tables: tuple[GraphTable, ...]
-    problems: tuple[Problem, ...] = ()
+    tables: tuple[GraphTable, ...]  # one for each file, or one for all
+    problems: tuple[Problem, ...] = ()  # gaps in what is known of the flow
 
     def __len__(self) -> int:
         return int(self.first_graph[-1])
@@ -71,41 +46,14 @@ class ControlFlow:
         return _starts(table.first_block for table in self.tables)
 
     def graph(self, number: int) -> FlowGraph:
-        """Return one of the graphs, with edges and elements of the spectrum.
-
-        Parameters
-        ----------
-        number : int
-            Its index over all tables.
-
-        Returns
-        -------
-        FlowGraph
-            Its blocks and edges are numbered from 0.
-        """
+        """Return one of the graphs, with edges and elements of the spectrum."""
         table = int(np.searchsorted(self.first_graph, number, "right")) - 1
         return self.tables[table].graph(number - int(self.first_graph[table]))
 
     def elements_of(self, block: int) -> Ints:
         """Return the elements of a block.
 
-        Parameters
-        ----------
-        block : int
-            Its index over all graphs.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Ascending; empty for entry and exit.
-
-        Examples
-        --------
-        >>> from suspectra.program.flow_graph import FlowGraph
-        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
-        >>> flow = ControlFlow((graph.table, graph.table))
-        >>> flow.elements_of(4).tolist(), flow.graph(1).elements_of(1).tolist()
-        ([40, 41], [40, 41])
+        Of shape (k,). Ascending; empty for entry and exit.
         """
         return self.member_element[slice(*np.searchsorted(self.member_block, [block, block + 1]))]
 
@@ -177,25 +125,7 @@ class ControlFlow:
         return np.repeat(np.arange(len(self)), np.diff(self.first_edge))
 
     def part(self, graphs: Ints) -> FlowPart:
-        """Select some of the graphs.
-
-        Parameters
-        ----------
-        graphs : ndarray of int, shape (k,)
-            Their indices, ascending.
-
-        Returns
-        -------
-        FlowPart
-            The graphs, whose blocks get new numbers.
-
-        Examples
-        --------
-        >>> from suspectra.program.flow_graph import FlowGraph
-        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40)])
-        >>> ControlFlow((graph.table, graph.table)).part(np.array([1])).edges.tolist()
-        [2, 3]
-        """
+        """Select some of the graphs."""
         check()
         blocks = ranges(self.first_block[graphs], self.first_block[graphs + 1])
         edges = ranges(self.first_edge[graphs], self.first_edge[graphs + 1])
@@ -208,24 +138,7 @@ class ControlFlow:
     def over_elements(self, scores: Floats, elements: int) -> Floats:
         """Give each element the highest score of its blocks; NaN scores do not count.
 
-        Parameters
-        ----------
-        scores : ndarray of float64, shape (blocks,)
-            One for each block.
-        elements : int
-            The number of elements of the spectrum.
-
-        Returns
-        -------
-        ndarray of float64, shape (elements,)
-            NaN for elements of which no block has a score.
-
-        Examples
-        --------
-        >>> from suspectra.program.flow_graph import FlowGraph
-        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0), (2, 0), (2, 1)])
-        >>> ControlFlow((graph.table,)).over_elements(np.array([0.0, 0.2, 0.7]), 3).tolist()
-        [0.7, 0.7, nan]
+        Of shape (elements,).
         """
         check()
         best = np.full(elements, -np.inf)
@@ -253,30 +166,12 @@ def _joined(of_tables: Iterable[Ints]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class FlowPart:
-    """Some graphs of a control flow, whose blocks get new numbers.
+    """Some graphs of a control flow, whose blocks get new numbers."""
 
-    Parameters
-    ----------
-    blocks : ndarray of int64, shape (blocks,)
-        Their indices in the whole flow.
-    edges : ndarray of int64, shape (edges,)
-        Their indices in the whole flow.
-    source, target : ndarray of int64, shape (edges,)
-        The blocks at the ends of each edge, numbered within this part.
-
-    Examples
-    --------
-    >>> from suspectra.program.flow_graph import FlowGraph
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40)])
-    >>> part = ControlFlow((graph.table, graph.table)).part(np.array([1]))
-    >>> part.blocks.tolist(), part.source.tolist(), part.target.tolist()
-    ([3, 4, 5], [0, 1], [1, 2])
-    """
-
-    blocks: Ints
-    edges: Ints
-    source: Ints
-    target: Ints
+    blocks: Ints  # their indices in the whole flow; shape (blocks,)
+    edges: Ints  # their indices in the whole flow; shape (edges,)
+    source: Ints  # the blocks at the ends of each edge, numbered within this part; shape (edges,)
+    target: Ints  # the blocks at the ends of each edge, numbered within this part; shape (edges,)
 
 
 def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:
@@ -309,7 +204,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
 
     Examples
     --------
-    >>> from suspectra.measured_file import MeasuredFile
+    >>> from suspectra.runs.measured_file import MeasuredFile
     >>> from suspectra.spectrum import Function
     >>> none, lines = np.zeros(3, np.int32), np.arange(1, 5, dtype=np.int32)
     >>> file = MeasuredFile("f.py", None, lines, lines, np.array([-1, 0, 0, 0]), (("f", 1, 4),))

@@ -14,40 +14,15 @@ class DominatorTree:
     """For each node the last one that every way to it leads through.
 
     Found by the algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm", 2001).
-
-    Parameters
-    ----------
-    immediate : tuple of int
-        The immediate dominator of each node; -1 for roots, for nodes where ways from several roots meet, and for nodes
-        that no root leads to.
-
-    Examples
-    --------
-    >>> tree = DominatorTree.from_edges(4, [(0, 1), (0, 2), (1, 3), (2, 3)], roots=[0])
-    >>> tree.immediate, list(tree.dominators(3))
-    ((-1, 0, 0, 0), [3, 0])
     """
 
+    # the immediate dominator of each node; -1 for roots, for nodes where ways from several roots meet, and for nodes
+    # that no root leads to
     immediate: tuple[int, ...]
 
     @classmethod
     def from_edges(cls, nodes: int, edges: Iterable[tuple[int, int]], roots: Sequence[int]) -> DominatorTree:
-        """Find the dominators of a graph.
-
-        Parameters
-        ----------
-        nodes : int
-            How many there are; they are numbered from 0.
-        edges : iterable of (int, int)
-            Source and target of each edge.
-        roots : sequence of int
-            Where ways begin.
-
-        Returns
-        -------
-        DominatorTree
-            Of all nodes.
-        """
+        """Find the dominators of a graph."""
         before, after = _neighbours(nodes, edges)
         order = _reverse_postorder(roots, after)
         place = {node: number for number, node in enumerate(order)}
@@ -68,18 +43,7 @@ class DominatorTree:
         return cls(tuple(_NONE if one == _UNREACHED else one for one in immediate))
 
     def dominators(self, node: int) -> Iterator[int]:
-        """Iterate over the dominators of a node, nearest first.
-
-        Parameters
-        ----------
-        node : int
-            Its number.
-
-        Yields
-        ------
-        int
-            First the node itself.
-        """
+        """Iterate over the dominators of a node, nearest first."""
         while node != _NONE:
             yield node
             node = self.immediate[node]
@@ -93,26 +57,7 @@ def control_dependences(
     A node is control dependent on a decision if one way out of the decision is sure to lead to it, and another may
     avoid it (Ferrante, Ottenstein and Warren 1987, Section 3.1). Of a loop that never ends one node counts as an exit.
 
-    Parameters
-    ----------
-    nodes : int
-        How many there are; they are numbered from 0.
-    edges : sequence of (int, int)
-        Source and target of each edge.
-    exits : sequence of int
-        Where ways end.
-
-    Returns
-    -------
-    frozenset of (int, int)
-        Pairs of a decision and a node; a loop's decision is also dependent on itself.
-
-    Examples
-    --------
-    >>> sorted(control_dependences(4, [(0, 1), (0, 2), (1, 3), (2, 3)], exits=[3]))
-    [(0, 1), (0, 2)]
-    >>> sorted(control_dependences(3, [(0, 1), (1, 0), (0, 2)], exits=[2]))
-    [(0, 0), (0, 1)]
+    Pairs of a decision and a node; a loop's decision is also dependent on itself.
     """
     back = [(target, source) for source, target in edges]
     tree = DominatorTree.from_edges(nodes, back, [*exits, *_endless(nodes, edges, exits)])

@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, distinct
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Bools, Ints, distinct
+from suspectra.base.cancellation import check, checked
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
@@ -19,35 +19,13 @@ class DynamicFlow:
     """Nodes with elements, and the traversed arcs between them. They define adjacency for paper 003, Definition 26.
 
     A node is a basic block where the evidence has blocks, else a single statement.
-
-    Parameters
-    ----------
-    node_start : ndarray of int64, shape (nodes + 1,)
-        The first index of each node's elements in `element`, then their number.
-    element : ndarray of int32, shape (members,)
-        Elements, node by node, in the order of execution.
-    source, target : ndarray of int64, shape (arcs,)
-        The nodes at the ends of each arc.
-    edge : ndarray of int64, shape (arcs,)
-        Column of each arc in the spectrum's edges.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 1]], failed=[True])
-    >>> lines = np.array([[-1, 1], [1, 3], [3, -1]]).T
-    >>> edges = Edges(np.zeros(3, int), lines[0], lines[1], np.zeros(3, int))
-    >>> DynamicFlow.from_lines(spectrum.elements, edges).pairs.tolist()
-    [[0, 2]]
-    >>> flow = DynamicFlow.from_lines(spectrum.elements, edges)
-    >>> flow.nodes, flow.elements_of(2).tolist()
-    (3, [2])
     """
 
-    node_start: Ints
-    element: Ints
-    source: Ints
-    target: Ints
-    edge: Ints
+    node_start: Ints  # the first index of each node's elements in `element`, then their number; shape (nodes + 1,)
+    element: Ints  # elements, node by node, in the order of execution; shape (members,)
+    source: Ints  # the nodes at the ends of each arc; shape (arcs,)
+    target: Ints  # the nodes at the ends of each arc; shape (arcs,)
+    edge: Ints  # column of each arc in the spectrum's edges; shape (arcs,)
     _terms: _Terms | None = None
 
     @property
@@ -58,15 +36,7 @@ class DynamicFlow:
     def elements_of(self, node: int) -> Ints:
         """Return the elements of a node.
 
-        Parameters
-        ----------
-        node : int
-            Its index.
-
-        Returns
-        -------
-        ndarray of int, shape (k,)
-            In the order of execution.
+        Of shape (k,). In the order of execution.
         """
         return self.element[self.node_start[node] : self.node_start[node + 1]]
 
@@ -91,33 +61,7 @@ class DynamicFlow:
     def from_spectrum(
         cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), previous: DynamicFlow | None = None
     ) -> DynamicFlow:
-        """Build the flow of a spectrum: by blocks where a graph has the edges, by lines elsewhere.
-
-        Parameters
-        ----------
-        spectrum : Spectrum
-            Without edges the flow is empty.
-        graphs : sequence of FlowGraph
-            They say which blocks the edges of the spectrum join. In a file of which no graph has an edge, arcs join
-            lines; other edges are left out.
-        previous : DynamicFlow, optional
-            The flow before a change. It is returned if tests traverse the same edges of the same tables.
-
-        Returns
-        -------
-        DynamicFlow
-            Only with arcs that a test traversed.
-
-        Examples
-        --------
-        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(0, 0), (1, 1), (2, 2)])
-        >>> spectrum = replace(
-        ...     Spectrum.from_matrix([[1, 1, 0]], failed=[True]), edge_rows=(np.array([0]),),
-        ...     edges=Edges(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), np.zeros(2, int), EdgeKind.BLOCK),
-        ... )
-        >>> DynamicFlow.from_spectrum(spectrum, [graph]).pairs.tolist()
-        [[0, 1]]
-        """
+        """Build the flow of a spectrum: by blocks where a graph has the edges, by lines elsewhere."""
         if spectrum.edges is None or spectrum.edge_rows is None:
             return cls.from_lines(spectrum.elements, _no_edges())
         edges, counts = spectrum.edges, spectrum.edge_hit_counts
@@ -136,19 +80,7 @@ class DynamicFlow:
     def from_lines(cls, elements: Elements, edges: Edges, chosen: Bools | None = None) -> DynamicFlow:
         """Build the flow of edges that join lines. Each element is a node.
 
-        Parameters
-        ----------
-        elements : Elements
-            The statements.
-        edges : Edges
-            Arcs between lines.
-        chosen : ndarray of bool, shape (edges,), optional
-            The edges to include; all unless given.
-
-        Returns
-        -------
-        DynamicFlow
-            Without arcs that begin or end where no statement is, such as entries and exits.
+        Without arcs that begin or end where no statement is, such as entries and exits.
         """
         columns = np.flatnonzero(~edges.is_outcome if chosen is None else chosen & ~edges.is_outcome)
         source, target = (ends[columns] for ends in _ends(elements, edges))

@@ -11,45 +11,25 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 from suspectra.spectrum import Edges, Elements
 
 
 @dataclass(frozen=True)
 class FilePart:
-    """One file of the tables. Parts with equal content are equal, wherever their columns are.
+    """One file of the tables. Parts with equal content are equal, wherever their columns are."""
 
-    Parameters
-    ----------
-    lines, functions, arc_ends : bytes
-        First lines of the statements, their functions, and the ends of the arcs, all integers of 32 bits.
-    function_lines : tuple of int
-        The first line of each of its functions.
-    file, first_element, first_function : int
-        The index of the file, and of its first element and function in the tables.
-    columns : ndarray of int64, shape (arcs,)
-        Columns of its arcs in the spectrum.
-
-    Examples
-    --------
-    >>> lines = np.arange(1, 4, dtype=np.int32)
-    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
-    >>> edges = Edges(np.zeros(2, int), np.array([1, 2]), np.array([2, 3]), np.zeros(2, int))
-    >>> (part,) = file_parts(elements, edges)
-    >>> part.arcs, part.elements_at(np.array([3, 9])).tolist()
-    ({(1, 2): 0, (2, 3): 1}, [2, -1])
-    >>> part.ends.tolist(), part.element_of_line, part.function_of_line, part.function_of(0)
-    ([[1, 2], [2, 3]], {1: 0, 2: 1, 3: 2}, {}, -1)
-    """
-
-    lines: bytes
+    lines: bytes  # first lines of the statements, their functions, and the ends of the arcs, all integers of 32 bits
+    # first lines of the statements, their functions, and the ends of the arcs, all integers of 32 bits
     functions: bytes
-    arc_ends: bytes
-    function_lines: tuple[int, ...]
-    file: int = field(compare=False)
+    arc_ends: bytes  # first lines of the statements, their functions, and the ends of the arcs, all integers of 32 bits
+    function_lines: tuple[int, ...]  # the first line of each of its functions
+    file: int = field(compare=False)  # the index of the file, and of its first element and function in the tables
+    # the index of the file, and of its first element and function in the tables
     first_element: int = field(compare=False)
+    # the index of the file, and of its first element and function in the tables
     first_function: int = field(compare=False)
-    columns: Ints = field(compare=False)
+    columns: Ints = field(compare=False)  # columns of its arcs in the spectrum; shape (arcs,)
 
     @cached_property
     def arcs(self) -> dict[tuple[int, int], int]:
@@ -71,15 +51,7 @@ class FilePart:
     def elements_at(self, lines: Ints) -> Ints:
         """Return the statement that begins on each of some lines, -1 where none does.
 
-        Parameters
-        ----------
-        lines : ndarray of int, shape (k,)
-            Counted from 1.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Indices within the file.
+        Of shape (k,).
         """
         file_lines = np.frombuffer(self.lines, np.int32)
         if not len(file_lines):
@@ -90,24 +62,7 @@ class FilePart:
     def numbers_of(self, ends: Ints) -> Ints:
         """Return the index of each of some arcs within the file, -1 for others.
 
-        Parameters
-        ----------
-        ends : ndarray of int32, shape (k, 2)
-            First and last line of each arc.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Indices within the file.
-
-        Examples
-        --------
-        >>> lines = np.arange(1, 4, dtype=np.int32)
-        >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
-        >>> edges = Edges(np.zeros(2, int), np.array([1, 2]), np.array([2, 3]), np.zeros(2, int))
-        >>> (part,) = file_parts(elements, edges)
-        >>> part.numbers_of(np.array([[2, 3], [3, 1]], np.int32)).tolist()
-        [1, -1]
+        Of shape (k,).
         """
         codes, order = self._codes
         wanted = arc_codes(ends)
@@ -128,67 +83,20 @@ class FilePart:
         return dict(zip(self.function_lines, range(len(self.function_lines)), strict=True))
 
     def function_of(self, element: int) -> int:
-        """Return the function of a statement, -1 for none.
-
-        Parameters
-        ----------
-        element : int
-            Its index within the file.
-
-        Returns
-        -------
-        int
-            Its index within the file.
-        """
+        """Return the function of a statement, -1 for none."""
         return int(np.frombuffer(self.functions, np.int32, 1, 4 * element)[0])
 
 
 def arc_codes(ends: Ints) -> Ints:
     """Encode each arc as one integer.
 
-    Parameters
-    ----------
-    ends : ndarray of int, shape (k, 2)
-        Lines, which may be negative.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        Different for different arcs.
-
-    Examples
-    --------
-    >>> arc_codes(np.array([[1, 2], [1, -1]])).tolist()
-    [4294967298, 8589934591]
+    Of shape (k,).
     """
     return ends[:, 0].astype(np.int64) << 32 | ends[:, 1].astype(np.int64) & 0xFFFFFFFF
 
 
 def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
-    """Iterate over the parts of all files with arcs, in the order of the files; outcomes of conditions are left out.
-
-    Parameters
-    ----------
-    elements : Elements
-        The statements of all files.
-    edges : Edges
-        Arcs between their lines.
-
-    Yields
-    ------
-    FilePart
-        With indices within its file.
-
-    Examples
-    --------
-    >>> lines = np.arange(1, 4, dtype=np.int32)
-    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
-    >>> edges = Edges(np.zeros(2, int), np.array([1, 2]), np.array([2, 3]), np.zeros(2, int))
-    >>> [part.ends.tolist() for part in file_parts(elements, edges)]
-    [[[1, 2], [2, 3]]]
-    >>> list(file_parts(elements, Edges(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), np.zeros(0, int))))
-    []
-    """
+    """Iterate over the parts of all files with arcs, in the order of the files; outcomes of conditions are left out."""
     order = np.argsort(edges.file, kind="stable")
     order = order[~edges.is_outcome[order]]
     files, starts = np.unique(edges.file[order], return_index=True)

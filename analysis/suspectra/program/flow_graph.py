@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
 
 ENTRY, EXIT = 0, 1
 """The first and the last block of every graph; neither has elements."""
@@ -20,38 +20,16 @@ class FlowGraph:
 
     Blocks are numbered from 0. An element may be in several blocks (such as the header of a loop). A block may have no
     elements (such as entry and exit).
-
-    Parameters
-    ----------
-    function : int
-        Index into the elements' functions, -1 for code outside any.
-    blocks : int
-        Number of basic blocks.
-    source, target : ndarray of int32, shape (k,)
-        Blocks at the ends of each edge.
-    edge : ndarray of int32, shape (k,)
-        Column of each edge in the spectrum's :class:`~suspectra.spectrum.Edges`, -1 for an edge that is not there.
-    block_start : ndarray of int32, shape (blocks + 1,)
-        The first index of each block's elements in `element`, then their number.
-    element : ndarray of int32, shape (members,)
-        Elements, block by block, ascending within a block.
-
-    Examples
-    --------
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
-    >>> graph.elements_of(1).tolist(), graph.exits.tolist()
-    ([40, 41], [2])
-    >>> graph.own_elements.tolist(), graph.table.source.tolist()
-    ([40, 41], [0, 1])
     """
 
-    function: int
-    blocks: int
-    source: Ints
-    target: Ints
+    function: int  # index into the elements' functions, -1 for code outside any
+    blocks: int  # number of basic blocks
+    source: Ints  # blocks at the ends of each edge; shape (k,)
+    target: Ints  # blocks at the ends of each edge; shape (k,)
+    # column of each edge in the spectrum's suspectra.spectrum.Edges, -1 for an edge that is not there; shape (k,)
     edge: Ints
-    block_start: Ints
-    element: Ints
+    block_start: Ints  # the first index of each block's elements in `element`, then their number; shape (blocks + 1,)
+    element: Ints  # elements, block by block, ascending within a block; shape (members,)
 
     @classmethod
     def from_edges(
@@ -59,25 +37,11 @@ class FlowGraph:
         function: int,
         blocks: int,
         edges: Iterable[tuple[int, int, int]],
-        elements: Iterable[tuple[int, int]],
+        elements: Iterable[tuple[int, int]],  # block and element, in any order
     ) -> FlowGraph:
         """Make a graph from (source block, target block, edge column) and (block, element) tuples.
 
-        Parameters
-        ----------
-        function : int
-            Index into the elements' functions, -1 for code outside any.
-        blocks : int
-            The number of blocks.
-        edges : iterable of (int, int, int)
-            Source block, target block and column of each edge.
-        elements : iterable of (int, int)
-            Block and element, in any order.
-
-        Returns
-        -------
-        FlowGraph
-            Its edges are in the given order.
+        Its edges are in the given order.
         """
         arcs = np.array(list(edges), np.int32).reshape(-1, 3)
         pairs = np.array(sorted(set(elements)), np.int32).reshape(-1, 2)
@@ -87,15 +51,7 @@ class FlowGraph:
     def elements_of(self, block: int) -> Ints:
         """Return the elements of a block.
 
-        Parameters
-        ----------
-        block : int
-            Its index, from 0.
-
-        Returns
-        -------
-        ndarray of int32, shape (k,)
-            Ascending.
+        Of shape (k,).
         """
         return self.element[self.block_start[block] : self.block_start[block + 1]]
 
@@ -128,60 +84,24 @@ class FlowGraph:
 
 @dataclass(frozen=True, eq=False)
 class GraphTable:
-    """The flow graphs of several functions in shared arrays, since a program has too many for one object each.
+    """The flow graphs of several functions in shared arrays, since a program has too many for one object each."""
 
-    Parameters
-    ----------
-    function : ndarray of int32, shape (graphs,)
-        Index of each graph's function, -1 for code outside any.
-    first_block, first_edge : ndarray of int, shape (graphs + 1,)
-        The first block and edge of each graph, then their total number.
-    source, target : ndarray of int32, shape (edges,)
-        Blocks at the ends of each edge, numbered within its graph.
-    edge : ndarray of int32, shape (edges,)
-        Column of each edge, -1 for an edge that is not in the spectrum.
-    block_start : ndarray of int32, shape (blocks + 1,)
-        The first index of each block's elements in `element`, then their number.
-    element : ndarray of int32, shape (members,)
-        Elements, block by block.
-    made : GraphTable, optional
-        The table with indices within its file from which this one was made. Tables with the same `made` differ only in
-        the positions of their columns.
-
-    Examples
-    --------
-    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
-    >>> table = GraphTable.from_graphs([graph, graph])
-    >>> table.first_block.tolist(), table.graph(1).elements_of(1).tolist()
-    ([0, 3, 6], [40, 41])
-    """
-
-    function: Ints
-    first_block: Ints
-    first_edge: Ints
-    source: Ints
-    target: Ints
-    edge: Ints
-    block_start: Ints
-    element: Ints
+    function: Ints  # index of each graph's function, -1 for code outside any; shape (graphs,)
+    first_block: Ints  # the first block and edge of each graph, then their total number; shape (graphs + 1,)
+    first_edge: Ints  # the first block and edge of each graph, then their total number; shape (graphs + 1,)
+    source: Ints  # blocks at the ends of each edge, numbered within its graph; shape (edges,)
+    target: Ints  # blocks at the ends of each edge, numbered within its graph; shape (edges,)
+    edge: Ints  # column of each edge, -1 for an edge that is not in the spectrum; shape (edges,)
+    block_start: Ints  # the first index of each block's elements in `element`, then their number; shape (blocks + 1,)
+    element: Ints  # elements, block by block; shape (members,)
+    # the table with indices within its file from which this one was made
     made: GraphTable | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.function)
 
     def graph(self, number: int) -> FlowGraph:
-        """Return one of the graphs.
-
-        Parameters
-        ----------
-        number : int
-            Its index, from 0.
-
-        Returns
-        -------
-        FlowGraph
-            Its arrays are views of the table's.
-        """
+        """Return one of the graphs."""
         edges = slice(*self.first_edge[number : number + 2].tolist())
         first, last = self.first_block[number : number + 2].tolist()
         starts = self.block_start[first : last + 1]
@@ -196,29 +116,7 @@ class GraphTable:
         )
 
     def placed(self, first_function: int, columns: Ints, first_element: int) -> GraphTable:
-        """Convert indices within a file to those of the whole tables.
-
-        Parameters
-        ----------
-        first_function : int
-            The index of the file's first function.
-        columns : ndarray of int, shape (arcs of the file,)
-            The column of each edge of the file.
-        first_element : int
-            The index of the file's first element.
-
-        Returns
-        -------
-        GraphTable
-            The same graphs; `made` is this table.
-
-        Examples
-        --------
-        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
-        >>> table = graph.table.placed(first_function=7, columns=np.array([20, 21]), first_element=40)
-        >>> table.function.tolist(), table.edge.tolist(), table.element.tolist()
-        ([7], [20, 21], [40])
-        """
+        """Convert indices within a file to those of the whole tables."""
         function = np.where(self.function >= 0, self.function + first_function, -1).astype(np.int32)
         edge = np.where(self.edge >= 0, columns[self.edge], -1).astype(np.int32) if len(columns) else self.edge
         element = self.element + np.int32(first_element)
@@ -228,15 +126,7 @@ class GraphTable:
     def from_graphs(cls, graphs: Sequence[FlowGraph]) -> GraphTable:
         """Join several graphs to one table.
 
-        Parameters
-        ----------
-        graphs : sequence of FlowGraph
-            With columns of the spectrum.
-
-        Returns
-        -------
-        GraphTable
-            In the given order.
+        In the given order.
         """
         tables = [graph.table for graph in graphs]
         return cls(
@@ -254,19 +144,6 @@ class GraphTable:
 def joined(parts: Sequence[Ints]) -> Ints:
     """Concatenate arrays of integers.
 
-    Parameters
-    ----------
-    parts : sequence of ndarray of int
-        May be empty.
-
-    Returns
-    -------
-    ndarray of int, shape (sum of lengths,)
-        In the given order.
-
-    Examples
-    --------
-    >>> joined([np.array([1, 2]), np.array([3])]).tolist(), joined([]).tolist()
-    ([1, 2, 3], [])
+    Of shape (sum of lengths,). In the given order.
     """
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)

@@ -21,8 +21,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import IO
 
-from suspectra.cancellation import check, checked
-from suspectra.program.python_flow import PythonFlow
+from suspectra.base.cancellation import check, checked
+from suspectra.program.python.flow import PythonFlow
 
 MIN_BYTES = 2 << 20
 """Sources of a smaller total size are read before a process would have started, in bytes."""
@@ -41,20 +41,7 @@ _START = (
 def read_flow(data: bytes) -> PythonFlow | None:
     """Read the flow of one source.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-
-    Returns
-    -------
-    PythonFlow or None
-        None if it is not valid Python.
-
-    Examples
-    --------
-    >>> read_flow(b"def f(): pass").scopes[1].line, read_flow(b"def")
-    (1, None)
+    None if it is not valid Python.
     """
     try:
         return PythonFlow.parse(data)
@@ -66,18 +53,6 @@ class FlowReading:
     """The reading of several sources, which helper processes begin at once if the sources are many.
 
     The helpers end when all is read, or when this object is deleted.
-
-    Parameters
-    ----------
-    sources : sequence of bytes
-        Whole files.
-
-    Examples
-    --------
-    >>> reading = FlowReading([b"def f(): pass", b"def"])
-    >>> [flow and len(flow.scopes) for _, flow in sorted(reading.flows())]
-    [None, 2]
-    >>> reading.stop()
     """
 
     def __init__(self, sources: Sequence[bytes]):
@@ -98,17 +73,11 @@ class FlowReading:
         Helpers begin at the front, and this process at the back. When they meet, it reads what the helpers have not
         answered yet itself, instead of waiting. After the first call there is nothing left to yield.
 
-        Yields
-        ------
-        source : bytes
-            Each of the sources, in any order.
-        flow : PythonFlow or None
-            None if it is not valid Python.
+        Each of the sources, in any order.
 
-        Raises
-        ------
-        Cancelled
-            When the current work was cancelled; the helper processes have then ended.
+        None if it is not valid Python.
+
+        Raises Cancelled when the current work was cancelled; the helper processes have then ended.
         """
         try:
             while self._portions:
@@ -141,11 +110,6 @@ class _Helper:
     """A process that reads portions of sources.
 
     This process never waits for it. If the helper fails, its portions are read here.
-
-    Parameters
-    ----------
-    portions : dict of int to sequence of bytes
-        The sources of each portion, by its number.
     """
 
     def __init__(self, portions: dict[int, Sequence[bytes]]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from suspectra.program import Program
 
 if TYPE_CHECKING:
-    from suspectra.measured_file import MeasuredFile
+    from suspectra.runs.measured_file import MeasuredFile
 
 SourceOf = Callable[[str], bytes | None]
 """Given a path, returns the bytes of the file as it was when the tests ran, or None if they are not available."""
@@ -19,46 +19,14 @@ SourceOf = Callable[[str], bytes | None]
 
 @dataclass(frozen=True)
 class SourcesAsRun:
-    """Sources that are still as they were when the tests ran.
+    """Sources that are still as they were when the tests ran."""
 
-    Parameters
-    ----------
-    files : tuple of MeasuredFile
-        The files with their digests.
-    read : SourceOf or None
-        Given a path, returns the current bytes of the file, or None.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> file = MeasuredFile("f.py", "60303ae2", np.zeros(0), np.zeros(0), np.zeros(0), ())
-    >>> print(SourcesAsRun((file,), lambda path: b"changed since")("f.py"))
-    None
-    """
-
-    files: tuple[MeasuredFile, ...]
-    read: SourceOf | None
+    files: tuple[MeasuredFile, ...]  # the files with their digests
+    read: SourceOf | None  # given a path, returns the current bytes of the file, or None
 
     @classmethod
     def for_program(cls, program: Program | None) -> SourcesAsRun:
-        """Make the sources of a program.
-
-        Parameters
-        ----------
-        program : Program or None
-            The program.
-
-        Returns
-        -------
-        SourcesAsRun
-            Without a program, no source is available.
-
-        Examples
-        --------
-        >>> print(SourcesAsRun.for_program(None)("f.py"))
-        None
-        """
+        """Make the sources of a program."""
         return cls((), None) if program is None else cls(program.files, program.source_of)
 
     def __call__(self, path: str) -> bytes | None:

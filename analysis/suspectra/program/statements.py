@@ -14,11 +14,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, ranges
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Bools, Ints, ranges
+from suspectra.base.cancellation import check, checked
+from suspectra.program.file_cache import Remembered
 from suspectra.program.flow_graph import EXIT, FlowGraph
 from suspectra.program.languages import is_c
-from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Edges, Elements
 
@@ -31,11 +31,6 @@ class StatementKind(IntEnum):
     """What a statement does to control. Kinds where faults are more likely have larger values.
 
     A `DEFINITION` is a statement outside of functions of which only the value matters that it has given a name.
-
-    Examples
-    --------
-    >>> StatementKind.RETURN > StatementKind.DECISION
-    True
     """
 
     DEFINITION = -1
@@ -46,40 +41,15 @@ class StatementKind(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """The edges that leave statements.
+    """The edges that leave statements."""
 
-    Parameters
-    ----------
-    element, edge : ndarray of int64, shape (k,)
-        A statement, and the column of an edge that leaves it or its block. Both may be repeated.
-
-    Examples
-    --------
-    >>> branches = Branches(np.array([0, 0, 3]), np.array([5, 6, 2]))
-    >>> branches.edge[branches.element == 0].tolist()
-    [5, 6]
-    """
-
-    element: Ints
-    edge: Ints
+    element: Ints  # a statement, and the column of an edge that leaves it or its block
+    edge: Ints  # a statement, and the column of an edge that leaves it or its block. Both may be repeated; shape (k,)
 
     def leaving(self, element: int) -> Ints:
         """The edges that leave one statement.
 
-        Parameters
-        ----------
-        element : int
-            The statement.
-
-        Returns
-        -------
-        ndarray of int64, shape (k,)
-            Their columns, ascending.
-
-        Examples
-        --------
-        >>> Branches(np.array([3, 0, 0]), np.array([2, 6, 5])).leaving(0).tolist()
-        [5, 6]
+        Of shape (k,). Their columns, ascending.
         """
         start, end = np.searchsorted(self.element, [element, element + 1], sorter=self._by_element)
         return np.unique(self.edge[self._by_element[start:end]])
@@ -90,42 +60,13 @@ class Branches:
 
 
 @dataclass(frozen=True, eq=False)
-class Statements:
-    r"""Static properties of the elements of a spectrum.
+class StatementProperties:
+    """Static properties of the elements of a spectrum."""
 
-    Parameters
-    ----------
-    elements : Elements
-        The statements.
-    edges : Edges or None
-        The edges of the spectrum.
-    graphs : tuple of FlowGraph
-        The flow graphs, which say what blocks the edges join, where the evidence has them.
-    source_of : callable
-        Given a path, returns the bytes of the file as it was run, or None.
-
-    Examples
-    --------
-    >>> lines = np.array([1, 2, 3], np.int32)
-    >>> elements = Elements(("a.py",), lines * 0, lines, lines, lines * 0 - 1, ())
-    >>> source = b"if a:\n    b = a\nreturn b\n"
-    >>> Statements(elements, None, (), lambda path: source).kind.tolist()
-    [1, 0, 2]
-    >>> graph = FlowGraph.from_edges(-1, 4, [(0, 2, 0), (2, 1, 1)], [(0, 0), (2, 1), (1, 2)])
-    >>> edges = Edges(lines[:2] * 0, np.array([0, 2]), np.array([2, 1]), lines[:2] * 0, EdgeKind.BLOCK)
-    >>> statements = Statements(elements, edges, (graph,), lambda path: source)
-    >>> statements.first_line_of_target(0), statements.branches.__class__.__name__
-    (2, 'Branches')
-    >>> statements.kinds_known, statements.functions_known, statements.function.tolist()
-    (True, False, [0, 0, 0])
-    >>> statements.is_signature.tolist()
-    [False, False, False]
-    """
-
-    elements: Elements
-    edges: Edges | None
-    graphs: tuple[FlowGraph, ...]
-    source_of: Callable[[str], bytes | None]
+    elements: Elements  # the statements
+    edges: Edges | None  # the edges of the spectrum
+    graphs: tuple[FlowGraph, ...]  # the flow graphs, which say what blocks the edges join, where the evidence has them
+    source_of: Callable[[str], bytes | None]  # given a path, returns the bytes of the file as it was run, or None
 
     @cached_property
     def kind(self) -> Ints:
@@ -205,18 +146,7 @@ class Statements:
         return signature
 
     def first_line_of_target(self, edge: int) -> int:
-        """The line on which the block that an edge enters begins.
-
-        Parameters
-        ----------
-        edge : int
-            The column of an edge between blocks.
-
-        Returns
-        -------
-        int
-            0 for a block without statements.
-        """
+        """The line on which the block that an edge enters begins."""
         assert self.edges is not None
         within = self.graphs[self._graph[edge]].elements_of(int(self.edges.target[edge]))
         return int(self.elements.line[within[0]]) if len(within) else 0
@@ -250,34 +180,9 @@ class Statements:
 @lru_cache(maxsize=4)
 def statements(
     elements: Elements, edges: Edges | None, graphs: tuple[FlowGraph, ...], source_of: SourcesAsRun
-) -> Statements:
-    """Return the static properties of statements: the same object as long as the tables and files are the same.
-
-    Parameters
-    ----------
-    elements : Elements
-        The statements of the spectrum.
-    edges : Edges or None
-        The edges of the spectrum.
-    graphs : tuple of FlowGraph
-        The flow graphs, where the evidence has them.
-    source_of : SourcesAsRun
-        The sources that have not changed since the run.
-
-    Returns
-    -------
-    Statements
-        Its properties are computed once.
-
-    Examples
-    --------
-    >>> lines = np.array([1, 2], np.int32)
-    >>> elements = Elements(("a.py",), lines * 0, lines, lines, lines * 0 - 1, ())
-    >>> nothing = SourcesAsRun((), None)
-    >>> statements(elements, None, (), nothing) is statements(elements, None, (), nothing)
-    True
-    """
-    return Statements(elements, edges, graphs, source_of)
+) -> StatementProperties:
+    """Return the static properties of statements: the same object as long as the tables and files are the same."""
+    return StatementProperties(elements, edges, graphs, source_of)
 
 
 @Remembered

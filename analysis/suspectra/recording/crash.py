@@ -12,87 +12,34 @@ from suspectra_recorder.activity import COLLECTION, IMPORT, Doing
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.log.collection import CollectionError, at_place
 from suspectra_recorder.log.frames import FrameKind, LogDamage
-from suspectra_recorder.log.reader import LogReader, Run
-from suspectra_recorder.log_of_run import LogOfRun
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.log.reader import LoggedRun, LogReader
+from suspectra_recorder.run_log import LogOfRun
+from suspectra_recorder.scope import RecordedFiles
 
 _HEAD = 1 << 20  # bytes of a log in which its first record is
 
 
 @dataclass(frozen=True)
 class Crash:
-    """The end of a run without a report.
+    """The end of a run without a report."""
 
-    Parameters
-    ----------
-    status : int
-        The exit status of the command; 128 + n if signal n ended it.
-    doing : tuple of Doing
-        What the process did, the outermost first.
-
-    Examples
-    --------
-    >>> doing = (Doing("test", "test_cart.py::test_total", str(folder / "test_cart.py"), 3),)
-    >>> crash = Crash(139, doing)
-    >>> crash.sentence(str(folder))
-    'the run was cut off in test_cart.py::test_total (it was killed by SIGSEGV); the tests that finished are recorded'
-    >>> print(crash.error(str(folder)))
-    test_cart.py:3: Crash: the run was cut off in test_cart.py::test_total (it was killed by SIGSEGV)
-    """
-
-    status: int
-    doing: tuple[Doing, ...] = ()
+    status: int  # the exit status of the command; 128 + n if signal n ended it
+    doing: tuple[Doing, ...] = ()  # what the process did, the outermost first
 
     def sentence(self, workspace: str) -> str:
-        """Say how and where the run ended.
-
-        Parameters
-        ----------
-        workspace : str
-            The folder that was recorded.
-
-        Returns
-        -------
-        str
-            Without a full stop.
-        """
+        """Say how and where the run ended."""
         return f"{self._what(workspace)}; the tests that finished are recorded"
 
     def error(self, workspace: str) -> CollectionError:
         """Describe the crash as what kept the run from being complete.
 
-        Parameters
-        ----------
-        workspace : str
-            The folder that was recorded.
-
-        Returns
-        -------
-        CollectionError
-            Of the whole run, with the place if it is known.
+        Of the whole run, with the place if it is known.
         """
         _, place = self._where(workspace)
         return at_place(CollectionError("", "Crash", self._what(workspace)), place, workspace)
 
     def record(self, workspace: str, run: str, logs: Iterable[str]) -> None:
-        """Add the crash to the recording.
-
-        Parameters
-        ----------
-        workspace : str
-            The folder that was recorded.
-        run : str
-            Identifies the run.
-        logs : iterable of str
-            The paths of its logs.
-
-        Examples
-        --------
-        >>> Crash(3).record(str(folder), "8f3a", [])
-        >>> log, = (folder / ".suspectra" / "recording").iterdir()
-        >>> b"its process ended early, with status 3" in log.read_bytes()
-        True
-        """
+        """Add the crash to the recording."""
         about = next((head for path in logs if (head := _head(path))), {})  # how the tests are run again
         with contextlib.suppress(RecordingError):
             log = LogOfRun(workspace, run, "", about)
@@ -108,7 +55,7 @@ class Crash:
 
     def _where(self, workspace: str) -> tuple[str, tuple[str, int] | None]:
         """The innermost place in the workspace, in words and as file and line."""
-        name = Scope(workspace).name
+        name = RecordedFiles(workspace).name
         inside = [(one, file) for one in self.doing if one.path and (file := name(one.path))]
         imported = next((file for one, file in reversed(inside) if one.what == IMPORT), "")
         named = next(((one, file) for one, file in reversed(inside) if one.what != IMPORT), None)
@@ -131,7 +78,7 @@ class _Head(LogReader):
         super().__init__()
         self.fields: dict[str, object] = {}
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: LoggedRun) -> None:
         self.fields = {name: value for name, value in run.head.items() if name not in ("started", "worker")}
 
 

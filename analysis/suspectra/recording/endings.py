@@ -29,27 +29,7 @@ _UNITTEST = {
 
 
 def in_words(status: int, *, unittest: bool = False, deselected: int = 0) -> str:
-    """Say what the exit status of pytest or unittest means, or which signal ended the command (128 and its number).
-
-    Parameters
-    ----------
-    status : int
-        The exit status of the command.
-    unittest : bool
-        Whether unittest ran rather than pytest.
-    deselected : int
-        How many tests pytest found and left out, because of ``-k`` for example.
-
-    Returns
-    -------
-    str
-        Without a full stop.
-
-    Examples
-    --------
-    >>> in_words(5), in_words(5, deselected=3), in_words(137)
-    ('no tests were found', 'all 3 tests were deselected', 'it was killed by SIGKILL')
-    """
+    """Say what the exit status of pytest or unittest means, or which signal ended the command (128 and its number)."""
     if status == NO_TESTS and deselected:
         return f"all {deselected} tests were deselected" if deselected > 1 else "the only test was deselected"
     words = _UNITTEST if unittest else _PYTEST

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from suspectra.errors import EvidenceError, Problem, UsageError
-from suspectra.processes.events import Ended
-from suspectra.processes.runner import Program, Streams
+from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.processes.events import ProgramEnded
+from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.runner import run as run_program
 from suspectra.recording.crash import Crash
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra.recording.summary import summary_of
-from suspectra.recording.traces import Traces
+from suspectra.recording.traces import RunFiles
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import describe_output
-from suspectra_recorder.progress import Progress
-from suspectra_recorder.selection import SelectionFields
-from suspectra_recorder.settings import Settings, inject_env, recording_folder
-from suspectra_recorder.unittest_commands import runs_unittest
+from suspectra_recorder.progress import ProgressWriter
+from suspectra_recorder.pytest.selection import SelectionFields
+from suspectra_recorder.settings import RecordingSettings, inject_env, recording_folder
+from suspectra_recorder.unittest.commands import runs_unittest
 
 _USAGE_ERROR = 4  # of pytest
 _FAILED_TO_START = (1, 3, _USAGE_ERROR)  # of pytest: what a plugin raised, up to 9.0 and from then on
@@ -56,28 +56,12 @@ sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "
 
 
 @dataclass(frozen=True)
-class Command:
-    """The command to run.
+class TestCommand:
+    """The command to run."""
 
-    Parameters
-    ----------
-    arguments : tuple of str
-        Program and arguments.
-    python : str
-        The chosen interpreter; empty if the command names its own.
-    reason : str
-        Why it was chosen.
-
-    Examples
-    --------
-    >>> command = Command(("python3", "-m", "pytest"), "python3", "chosen by the user")
-    >>> command.python, command.runs_pytest
-    ('python3', True)
-    """
-
-    arguments: tuple[str, ...]
-    python: str = ""
-    reason: str = ""
+    arguments: tuple[str, ...]  # program and arguments
+    python: str = ""  # the chosen interpreter; empty if the command names its own
+    reason: str = ""  # why it was chosen
 
     @property
     def runs_pytest(self) -> bool:
@@ -89,72 +73,26 @@ def run(
     command: Sequence[str],
     workspace: str | os.PathLike[str],
     *,
-    python: str | None = None,
+    python: str | None = None,  # the interpreter for a command that starts with a bare `pytest` or `python`
     sources: Sequence[str] = (),
     include_tests: bool = False,
     counts: bool = False,
     children: bool = True,
     recorder: str | None = None,
-    failed_and_affected: bool = False,
+    failed_and_affected: bool = False,  # leave out tests that passed last time and that no change since can affect
     since: str | None = None,
     live: bool = False,
     only: Path | None = None,
     progress: Path | None = None,
-    report: TextIO | None = None,
+    report: TextIO | None = None,  # where a few lines about the recording are written, stderr by default
 ) -> int:
     """Run a test command and record it.
 
-    Parameters
-    ----------
-    command : sequence of str
-        As the user would type it: ``["pytest", "-x"]``, ``["python", "-m", "pytest"]``, ``["uv", "run", "pytest"]``;
-        empty for ``pytest`` alone.
-    workspace : path
-        The folder that is recorded, and that gets the recording.
-    python : str, optional
-        The interpreter for a command that starts with a bare ``pytest`` or ``python``. By default the first of these
-        that has pytest: the active virtual environment, ``.venv`` or ``venv`` in the workspace, the interpreter that
-        runs this, those on PATH.
-    sources : sequence of str
-        Folders and packages to record besides the workspace.
-    include_tests : bool
-        Record test modules and conftest files too.
-    counts : bool
-        Count how often each branch is taken.
-    children : bool
-        Record the processes that tests start.
-    recorder : str, optional
-        ``"auto"``, ``"probes"`` or ``"monitoring"``; by default according to the project's settings.
-    failed_and_affected : bool
-        Leave out tests that passed last time and that no change since can affect.
-    since : str, optional
-        A git revision; differences from it count as changes too.
-    live : bool
-        For runs on save, with `failed_and_affected`: pytest runs the tests that failed last time first, shows a line
-        for each failure, and ends after 50 more failures than last time, unless it is told otherwise.
-    only : path, optional
-        A file with the names of the tests to run, one per line; other tests are left out.
-    progress : path, optional
-        An existing file to which a line is added for each test that ends; see :mod:`suspectra_recorder.progress`.
-    report : text stream, optional
-        Where a few lines about the recording are written, stderr by default. The command's own output is not changed.
+    The command's exit status; 128 + n if signal n ended it, 130 if an interrupt did, 2 if the command succeeded but
+    could not be recorded.
 
-    Returns
-    -------
-    int
-        The command's exit status; 128 + n if signal n ended it, 130 if an interrupt did, 2 if the command succeeded but
-        could not be recorded.
-
-    Raises
-    ------
-    UsageError
-        When the command, or an interpreter with pytest, can't be found, or the recording's folder is a link.
-
-    Examples
-    --------
-    >>> run(["no-such-command"], folder)
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: no-such-command: this command does not exist. Fix: …
+    Raises UsageError when the command, or an interpreter with pytest, can't be found, or the recording's folder is a
+    link.
     """
     report = report if report is not None else sys.stderr
     root = os.path.realpath(workspace)
@@ -176,8 +114,8 @@ def run(
     else:
         selection = _selected(only, root if unittest else None) if only else ""
     try:
-        with Traces(root) as traces:
-            settings = Settings(
+        with RunFiles(root) as traces:
+            settings = RecordingSettings(
                 workspace=root,
                 sources=tuple(sources),
                 include_tests=include_tests,
@@ -191,7 +129,7 @@ def run(
                 activity=traces.activity,
             )
             inject_env(settings, environment, unittest=unittest)
-            ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
+            ended = _run(CommandToRun(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
             reported, crash = _outcome(traces, settings, chosen, ended, environment)
             lines = summary_of(reported, crash, root, ended.status)
     finally:
@@ -203,12 +141,16 @@ def run(
     if code == 0 and (crash is not None or any("problem" in line for line in reported)):
         code = NOT_RECORDED
     if code not in (0, TESTS_FAILED) or not reported:
-        Progress(settings.progress).trouble(lines[-1].removeprefix("error: "))
+        ProgressWriter(settings.progress).trouble(lines[-1].removeprefix("error: "))
     return INTERRUPTED if ended.interrupted and code not in (0, TESTS_FAILED) else code
 
 
 def _outcome(
-    traces: Traces, settings: Settings, command: Command, ended: Ended, environment: Mapping[str, str]
+    traces: RunFiles,
+    settings: RecordingSettings,
+    command: TestCommand,
+    ended: ProgramEnded,
+    environment: Mapping[str, str],
 ) -> tuple[list[dict[str, Any]], Crash | None]:
     """What the processes of a run said at their end; if they ended before that, the crash, which is recorded."""
     reported, doing, logs = traces.lines(), traces.doing(), traces.new_logs()
@@ -244,28 +186,11 @@ def _selected(only: Path, workspace: str | None) -> str:
 
 
 def named_tests(file: Path) -> list[str]:
-    r"""Read the names in a file, one per line.
+    """Read the names in a file, one per line.
 
-    Parameters
-    ----------
-    file : Path
-        A text file, UTF-8.
+    The names, without empty lines.
 
-    Returns
-    -------
-    list of str
-        The names, without empty lines.
-
-    Raises
-    ------
-    UsageError
-        When the file can't be read.
-
-    Examples
-    --------
-    >>> _ = (folder / "tests.txt").write_text("test_cart.py::test_sum\n\ntest_cart.py::test_tax\n")
-    >>> named_tests(folder / "tests.txt")
-    ['test_cart.py::test_sum', 'test_cart.py::test_tax']
+    Raises UsageError when the file can't be read.
     """
     try:
         text = file.read_text("utf-8")
@@ -282,42 +207,17 @@ def _written(selection: SelectionFields) -> str:
 
 
 def resolve(
-    command: Sequence[str],
+    command: Sequence[str],  # the command from the user; `pytest` if empty
     workspace: str,
     *,
     python: str | None = None,
-    environ: Mapping[str, str] | None = None,
-) -> Command:
+    environ: Mapping[str, str] | None = None,  # the environment; that of the process unless given
+) -> TestCommand:
     """Replace a bare ``pytest`` or ``python`` by the one of the right interpreter.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The command from the user; ``pytest`` if empty.
-    workspace : str
-        The folder in which virtual environments are searched.
-    python : str, optional
-        The interpreter from the user.
-    environ : mapping of str to str, optional
-        The environment; that of the process unless given.
+    The same command if it names another program.
 
-    Returns
-    -------
-    Command
-        The same command if it names another program.
-
-    Raises
-    ------
-    UsageError
-        When there is no such interpreter.
-
-    Examples
-    --------
-    >>> resolve([sys.executable, "-m", "pytest"], str(folder)).arguments[1:]
-    ('-m', 'pytest')
-    >>> resolve(["pytets"], str(folder))
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: pytets: this command does not exist. Fix: check its spelling and the PATH
+    Raises UsageError when there is no such interpreter.
     """
     environ = os.environ if environ is None else environ
     words = list(command) or ["pytest"]
@@ -326,11 +226,11 @@ def resolve(
         needed = "" if program in _PYTHON and runs_unittest(words, os.getcwd()) else _HAS_PYTEST
         interpreter, reason = _interpreter(workspace, python, environ, program, needed)
         if program in _PYTHON:
-            return Command((interpreter, *words[1:]), interpreter, reason)
-        return Command((interpreter, "-c", _RUN_PYTEST, *words[1:]), interpreter, reason)
+            return TestCommand((interpreter, *words[1:]), interpreter, reason)
+        return TestCommand((interpreter, "-c", _RUN_PYTEST, *words[1:]), interpreter, reason)
     if shutil.which(words[0], path=environ.get("PATH")) is None:
         raise UsageError(Problem(words[0], "", "this command does not exist", "check its spelling and the PATH"))
-    return Command(tuple(words))
+    return TestCommand(tuple(words))
 
 
 def _interpreter(
@@ -404,35 +304,40 @@ def _python_in(environment: str) -> str | None:
 
 def _passes(python: str, check: str) -> bool:
     try:
-        return run_program(Program((python, "-c", check), os.getcwd(), os.environ, timeout=_PYTHON_TIMEOUT_S)).code == 0
+        return (
+            run_program(CommandToRun((python, "-c", check), os.getcwd(), os.environ, timeout=_PYTHON_TIMEOUT_S)).code
+            == 0
+        )
     except EvidenceError:
         return False
 
 
-def _run(program: Program) -> Ended:
+def _run(program: CommandToRun) -> ProgramEnded:
     try:
         return run_program(program)
     except EvidenceError as error:
         raise UsageError(error.problem) from error
 
 
-def _may_be_pytest(command: Command, status: int) -> bool:
+def _may_be_pytest(command: TestCommand, status: int) -> bool:
     """Whether a command that ended with a status started pytest, or names it and it says that it can't be used so."""
     named = any(os.path.basename(word) in _PYTEST for word in command.arguments)
     return command.runs_pytest or (status == _USAGE_ERROR and named)
 
 
-def _record_reason(arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: Settings) -> None:
+def _record_reason(
+    arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: RecordingSettings
+) -> None:
     """Record why pytest ended before it loaded the recorder: a mistake in its ini file, or a plugin that this names.
 
     Its output went to the terminal only, so it is started once more, to fail again. It may only collect tests, if it
     was told to leave the recorder out.
     """
     words = (*arguments, "--collect-only")
-    ended = _run(Program(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
+    ended = _run(CommandToRun(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
     if ended.code != status or os.path.getsize(settings.status):
         return
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
-    from suspectra_recorder.failure import record_failure  # it imports all of the recorder
+    from suspectra_recorder.failures.failed_run import record_failure  # it imports all of the recorder
 
     record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root))

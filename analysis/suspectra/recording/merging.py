@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.frames import SUFFIX, LogDamage
 from suspectra_recorder.log.history import newest, newest_errors
 from suspectra_recorder.log.locks import is_locked
-from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
+from suspectra_recorder.log.sections import LogSection, SectionReader, log_of, part_passes
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests
@@ -28,31 +28,13 @@ _AGAIN = "run these tests again, or merge what was read"
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge did.
+    """What a merge did."""
 
-    Parameters
-    ----------
-    folder : Path
-        Of the merged recording.
-    tests, replaced : int
-        Tests of the merged recording, and records that a newer run of the same test replaced.
-    runs : int
-        Sections of the inputs that were kept: one for each process that ran tests.
-    problems : tuple of Problem
-        What could not be read.
-
-    Examples
-    --------
-    >>> merged = Merged(Path("all"), tests=5, replaced=2, runs=3, problems=())
-    >>> f"{merged.tests} tests of {merged.runs} runs"
-    '5 tests of 3 runs'
-    """
-
-    folder: Path
-    tests: int
-    replaced: int
-    runs: int
-    problems: tuple[Problem, ...]
+    folder: Path  # of the merged recording
+    tests: int  # tests of the merged recording, and records that a newer run of the same test replaced
+    replaced: int  # tests of the merged recording, and records that a newer run of the same test replaced
+    runs: int  # sections of the inputs that were kept: one for each process that ran tests
+    problems: tuple[Problem, ...]  # what could not be read
 
 
 class _Log(SectionReader):
@@ -78,35 +60,7 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     own later runs no longer found is left out; one that only an older input knows stays, as the newer ones may be
     shards that never had it.
 
-    Parameters
-    ----------
-    out : Path
-        Folder of the merged recording; empty, new, or one of the inputs.
-    inputs : sequence of Path
-        Folders of recordings, or of workspaces that contain one.
-
-    Returns
-    -------
-    Merged
-        The counts of what was merged, and problems.
-
-    Raises
-    ------
-    UsageError, EvidenceError
-        When there is nothing to merge, or `out` contains something else.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
-    >>> for part, name in enumerate(["test_sum", "test_tax"], 1):
-    ...     (folder / f"part{part}").mkdir()
-    ...     run = frame(FrameKind.RUN, b'{"run": "part%d", "started": %d}' % (part, part))
-    ...     test = frame(FrameKind.TEST, with_json(TestRecord(name, "passed").head(part)))
-    ...     _ = (folder / f"part{part}" / "1.log").write_bytes(MAGIC + run + test)
-    >>> merged = merge(folder / "all", [folder / "part1", folder / "part2"])
-    >>> merged.tests, merged.replaced, merged.runs
-    (2, 0, 2)
+    Raises UsageError, EvidenceError when there is nothing to merge, or `out` contains something else.
     """
     folders = list(dict.fromkeys(map(_recording_in, inputs)))
     refuse_links(str(out))
@@ -157,9 +111,9 @@ def _logs(folder: Path) -> list[Path]:
     return [Path(e.path) for e in entries if e.name.endswith(SUFFIX) and e.is_file(follow_symlinks=False)]
 
 
-def _read(folder: Path, problems: list[Problem]) -> list[Section]:
+def _read(folder: Path, problems: list[Problem]) -> list[LogSection]:
     """The sections of one recording, without the tests that its later runs no longer found."""
-    sections: list[Section] = []
+    sections: list[LogSection] = []
     for path in _logs(folder):
         if is_locked(path):
             cure = "wait until they have ended, then merge"
@@ -190,7 +144,7 @@ def _read(folder: Path, problems: list[Problem]) -> list[Section]:
     return sections
 
 
-def _versions(sections: Iterable[Section]) -> list[Problem]:
+def _versions(sections: Iterable[LogSection]) -> list[Problem]:
     """The files of which the merged runs executed different versions."""
     versions: dict[str, dict[str, None]] = {}
     for section in sections:
@@ -209,7 +163,7 @@ def _versions(sections: Iterable[Section]) -> list[Problem]:
     ]
 
 
-def _write(out: Path, sections: Sequence[Section], old: Sequence[Path]) -> None:
+def _write(out: Path, sections: Sequence[LogSection], old: Sequence[Path]) -> None:
     """One log, complete under its name before any other goes."""
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from suspectra.errors import Problem
-from suspectra.quantity import many
+from suspectra.base.english import many
+from suspectra.base.errors import Problem
 from suspectra.recording.crash import Crash
 from suspectra.recording.endings import NO_TESTS, TESTS_FAILED, in_words
 from suspectra_recorder.log.collection import CollectionError, summary
@@ -22,29 +22,7 @@ _ELSEWHERE = (
 
 
 def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str, code: int) -> list[str]:
-    """Summarize a recording in lines; if the tests did not complete, the last line says why.
-
-    Parameters
-    ----------
-    status : list of dict
-        What the processes that recorded say of it.
-    crash : Crash or None
-        That they ended without saying anything.
-    workspace : str
-        The folder that was recorded.
-    code : int
-        How the command ended.
-
-    Returns
-    -------
-    list of str
-        At least one.
-
-    Examples
-    --------
-    >>> summary_of([{"tests": 3}], None, "/work", 0)
-    ['recorded 3 tests in /work/.suspectra/recording']
-    """
+    """Summarize a recording in lines; if the tests did not complete, the last line says why."""
     problems = [line["problem"] for line in status if "problem" in line]
     if problems:
         return [str(Problem(**problems[0]))]

@@ -14,29 +14,8 @@ from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.settings import recording_folder
 
 
-class Traces:
-    r"""The files that the processes of a run write, as a context manager that removes all but the logs.
-
-    Parameters
-    ----------
-    workspace : str
-        The folder that is recorded.
-
-    Attributes
-    ----------
-    status : str
-        The file to which each process appends a line at its end.
-    activity : str
-        The file in which the process notes what it is doing; empty if there is no room for it.
-
-    Examples
-    --------
-    >>> with Traces(str(folder)) as traces:
-    ...     with open(traces.status, "w") as status:
-    ...         _ = status.write('{"tests": 3}\nno JSON\n')
-    ...     traces.lines(), traces.doing(), traces.new_logs()
-    ([{'tests': 3}], [], [])
-    """
+class RunFiles:
+    """The files that the processes of a run write, as a context manager that removes all but the logs."""
 
     def __init__(self, workspace: str):
         self._folder = recording_folder(workspace)
@@ -47,9 +26,9 @@ class Traces:
             with open(self.activity, "wb") as stream:
                 stream.write(bytes(SIZE))
         except OSError:  # the disk is full
-            self.activity = ""
+            self.activity = ""  # the file in which the process notes what it is doing; empty if there is no room for it
 
-    def __enter__(self) -> Traces:
+    def __enter__(self) -> RunFiles:
         return self
 
     def __exit__(
@@ -62,10 +41,7 @@ class Traces:
     def lines(self) -> list[dict[str, Any]]:
         """Read what the processes said at their end.
 
-        Returns
-        -------
-        list of dict
-            Empty if none got that far.
+        Empty if none got that far.
         """
         lines = []
         with open(self.status, encoding="utf-8", errors="replace") as stream:
@@ -79,20 +55,14 @@ class Traces:
     def doing(self) -> list[Doing]:
         """Read what the process of the tests was doing when it ended.
 
-        Returns
-        -------
-        list of Doing
-            The outermost first; empty if it was between two tests.
+        The outermost first; empty if it was between two tests.
         """
         return read_activity(self.activity) if self.activity else []
 
     def new_logs(self) -> list[str]:
         """List the logs that the run made.
 
-        Returns
-        -------
-        list of str
-            Paths, the oldest first.
+        Paths, the oldest first.
         """
         return [os.path.join(self._folder, name) for name in sorted(self._logs() - self._before)]
 

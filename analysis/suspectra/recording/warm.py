@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError, Problem
-from suspectra.processes.events import Ended, Event, ProgressFile, TestProgress, Trouble
-from suspectra.processes.runner import Program, Streams
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.processes.events import Event, ProgramEnded, ProgressFile, TestProgress, Trouble
+from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
 from suspectra.recording.endings import TESTS_FAILED
-from suspectra_recorder.selection import SelectionFields
-from suspectra_recorder.settings import Settings, inject_env
-from suspectra_recorder.warm.exchange import Greeting, RunAnswer, RunRequest
+from suspectra_recorder.pytest.selection import SelectionFields
+from suspectra_recorder.settings import RecordingSettings, inject_env
+from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
 COLLECT_S = 120.0
 """For collecting the tests: large projects import for a minute."""
@@ -33,69 +33,18 @@ _NEVER_S = 7 * 86_400.0
 """For an answer while its progress is looked at, which says by itself when it is late."""
 
 
-class Refused(Exception):
-    """Only a fresh process can run the tests; the text says why.
-
-    Examples
-    --------
-    >>> str(Refused("setup.cfg changed, from which tests were collected"))
-    'setup.cfg changed, from which tests were collected'
-    """
+class WarmRefusal(Exception):
+    """Only a fresh process can run the tests; the text says why."""
 
 
 class NotCollected(EvidenceError):
-    """The tests can't be collected from the sources as they are now; another time they may be.
-
-    Examples
-    --------
-    >>> raise NotCollected(Problem("", "", "not all tests can be collected", "see the errors of the next run"))
-    Traceback (most recent call last):
-    suspectra.recording.warm.NotCollected: not all tests can be collected. Fix: …
-    """
+    """The tests can't be collected from the sources as they are now; another time they may be."""
 
 
 class WarmTests:
-    r"""A process that has collected the tests of a workspace, and waits.
+    """A process that has collected the tests of a workspace, and waits.
 
-    Parameters
-    ----------
-    command : sequence of str
-        What runs pytest: program and arguments.
-    workspace : str
-        Where it runs, and what is recorded; its real path.
-    started : callable
-        Called with the events of the process until tests run.
-
-    Attributes
-    ----------
-    tests : int
-        How many were collected.
-    once : sequence of str
-        Why the process can't be forked, so that it runs one request and ends; empty if it can.
-    processor : float
-        How many seconds of processor time the last run took; 0 where it is not known.
-
-    Raises
-    ------
-    EvidenceError
-        When it can't be started.
-
-    Examples
-    --------
-    >>> import sys
-    >>> _ = (folder / "cart.py").write_text("def price():\n    return 20\n")
-    >>> test = "from cart import price\n\ndef test_price():\n    assert price() == 20\n"
-    >>> _ = (folder / "test_cart.py").write_text(test)
-    >>> seen = []
-    >>> with WarmTests([sys.executable, "-m", "pytest", "-q", "-p", "no:rerunfailures"], str(folder)) as warm:
-    ...     warm.wait()
-    ...     _ = (folder / "cart.py").write_text("def price():\n    return 21\n")
-    ...     ended = warm.run({"left_out": {}, "chosen": ["test_cart.py::test_price"]}, seen.append)
-    >>> warm.tests, warm.once, ended.code
-    (1, [], 1)
-    >>> warm.close()  # as the context did
-    >>> [str(event) for event in seen if isinstance(event, TestProgress)][-1]
-    '1 of 1 test, 1 failed'
+    Raises EvidenceError when it can't be started.
     """
 
     def __init__(self, command: Sequence[str], workspace: str, started: Callable[[Event], object] = lambda event: None):
@@ -104,9 +53,9 @@ class WarmTests:
         self.tests, self.once, self.processor = 0, list[str](), 0.0
         self._used = False
 
-        def program_for(channel: int) -> Program:
+        def program_for(channel: int) -> CommandToRun:
             environment = dict(os.environ)
-            settings = Settings(
+            settings = RecordingSettings(
                 workspace=workspace,
                 recorder="probes",
                 run=os.urandom(16).hex(),
@@ -114,7 +63,7 @@ class WarmTests:
                 channel=channel,
             )
             inject_env(settings, environment)
-            return Program(tuple(command), workspace, environment, Streams.EVENTS)
+            return CommandToRun(tuple(command), workspace, environment, Streams.EVENTS)
 
         try:
             self._process = WaitingProcess(program_for, self._on_event)
@@ -123,21 +72,17 @@ class WarmTests:
             raise
 
     def _on_event(self, event: Event) -> None:
-        if not isinstance(event, Ended):
+        if not isinstance(event, ProgramEnded):
             self._notify(event)
 
     def wait(self) -> None:
         """Wait until the tests are collected.
 
-        Raises
-        ------
-        NotCollected
-            When they can't be, because of the sources.
-        EvidenceError
-            When they can't be collected in time, or not by a process that waits.
+        Raises NotCollected when they can't be, because of the sources. Raises EvidenceError when they can't be
+        collected in time, or not by a process that waits.
         """
         try:
-            greeting: Greeting = json.loads(next(self._process.lines(COLLECT_S)))
+            greeting: WarmGreeting = json.loads(next(self._process.lines(COLLECT_S)))
         except TimeoutError:
             cause = f"pytest did not collect the tests within {COLLECT_S:.0f} s"
             raise EvidenceError(_problem(cause)) from None
@@ -156,64 +101,45 @@ class WarmTests:
         selection: SelectionFields,
         notify: Callable[[Event], object],
         token: Token | None = None,
-        longest: float = 0.0,
-    ) -> Ended:
+        longest: float = 0.0,  # how many seconds a test took at most before
+    ) -> ProgramEnded:
         """Run some of the tests.
 
-        Parameters
-        ----------
-        selection : SelectionFields
-            See :meth:`suspectra.selection.selection.Selection.fields`.
-        notify : callable
-            Called with each event, from any thread.
-        token : Token, optional
-            Cancel it, from any thread, to end the run.
-        longest : float
-            How many seconds a test took at most before.
-
-        Returns
-        -------
-        Ended
-            Not passed to `notify`.
-
-        Raises
-        ------
-        Refused
-            When only a fresh process can run them. Then this one is of no use any more.
+        Raises Refused when only a fresh process can run them. Then this one is of no use any more.
         """
         if self._used:
-            raise Refused("the process has run already")
+            raise WarmRefusal("the process has run already")
         self._used = bool(self.once)
         began, before = time.monotonic(), self._notify
         path = self._scratch.path / f"progress-{os.urandom(4).hex()}"
         path.touch()
         follow = _Follow(path, token or Token(), notify, max(TEST_S, _LONGER * longest), self._stop)
-        request: RunRequest = {"selection": selection, "progress": str(path)}
+        request: WarmRunRequest = {"selection": selection, "progress": str(path)}
         self._notify = notify
         try:
             self._process.send(request)
-            answer: RunAnswer = {}
+            answer: WarmRunAnswer = {}
             for line in self._process.lines(_NEVER_S, follow.look):
-                said: RunAnswer = json.loads(line)
+                said: WarmRunAnswer = json.loads(line)
                 answer.update(said)
                 if "status" in said:
                     break
         except (EOFError, OSError):
             if not self._used:
-                raise Refused("the process that waits has ended") from None
+                raise WarmRefusal("the process that waits has ended") from None
             self._process.ended()
         finally:
             self._notify = before
         follow.look()
         if "refused" in answer:
             self._used = True
-            raise Refused(answer["refused"])
+            raise WarmRefusal(answer["refused"])
         self.processor = answer.get("processor", 0.0)
         status = answer.get("status", -1)
         if status < 0 or follow.late:
             status = TESTS_FAILED if follow.progress.failed else 0
         signal = status - 128 if status > 128 else 0
-        return Ended(None if signal else status, signal, seconds=time.monotonic() - began)
+        return ProgramEnded(None if signal else status, signal, seconds=time.monotonic() - began)
 
     def _stop(self) -> None:
         """End the run."""
@@ -235,21 +161,7 @@ class WarmTests:
 
 
 class _Follow:
-    """Follows a run, and ends it where it hangs.
-
-    Parameters
-    ----------
-    path : Path
-        The file to which its progress is written.
-    token : Token
-        Ends the run when cancelled.
-    notify : callable
-        Called with its progress.
-    seconds : float
-        How long a test may take.
-    stop : callable
-        Ends the run.
-    """
+    """Follows a run, and ends it where it hangs."""
 
     def __init__(
         self, path: Path, token: Token, notify: Callable[[Event], object], seconds: float, stop: Callable[[], None]

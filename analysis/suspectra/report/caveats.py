@@ -6,35 +6,14 @@ from collections.abc import Collection
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.errors import Problem
-from suspectra.quantity import many, some
+from suspectra.base.arrays import Ints
+from suspectra.base.english import many, some
+from suspectra.base.errors import Problem
 from suspectra.spectrum import Spectrum
 
 
 def caveats_of(spectrum: Spectrum, first: Ints, explained: Collection[str] = ()) -> list[Problem]:
-    """Say what a ranking can't tell apart, and what would help.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        What was ranked.
-    first : ndarray of int, shape (k,)
-        The elements that share the first rank.
-    explained : collection of str
-        Failing tests of which it is known why they execute nothing.
-
-    Returns
-    -------
-    list of Problem
-        Each names a cause and a cure, and no file.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1]], failed=[True])
-    >>> [problem.cure for problem in caveats_of(spectrum, np.array([0, 1]))]
-    ['run passing tests too, best those near the failing ones']
-    """
+    """Say what a ranking can't tell apart, and what would help."""
     counts = spectrum.counts
     found = []
     if not counts.passed:
@@ -56,21 +35,5 @@ def caveats_of(spectrum: Spectrum, first: Ints, explained: Collection[str] = ())
 
 
 def silent_failures(spectrum: Spectrum) -> list[str]:
-    """List the failing tests that execute nothing that is recorded.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        What the tests execute.
-
-    Returns
-    -------
-    list of str
-        Their names.
-
-    Examples
-    --------
-    >>> silent_failures(Spectrum.from_matrix([[1], [0]], failed=[True, True], tests=["test_a", "test_b"]))
-    ['test_b']
-    """
+    """List the failing tests that execute nothing that is recorded."""
     return [name for name, row in spectrum.failing_index.items() if not len(spectrum.rows[row])]

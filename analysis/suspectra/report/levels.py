@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
+from suspectra.base.arrays import Floats, Ints
 
 # Scores that agree to this many significant digits are equal: formulas divide, and quotients that are equal on paper
 # may differ in the last bits.
@@ -18,23 +18,9 @@ def levels_of(scores: Floats) -> tuple[Floats, Ints]:
 
     Statements of one basic block share a score, so each run of equal neighbours is looked up once.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n,)
-        Not NaN.
+    Of shape (levels,). Rounded to significant digits, descending, none a negative zero.
 
-    Returns
-    -------
-    level_score : ndarray of float64, shape (levels,)
-        Rounded to significant digits, descending, none a negative zero.
-    level : ndarray of int64, shape (n,)
-        The index of each score in `level_score`.
-
-    Examples
-    --------
-    >>> level_score, level = levels_of(np.array([0.5, 1.0, 0.5]))
-    >>> level_score.tolist(), level.tolist()
-    ([1.0, 0.5], [1, 0, 1])
+    Of shape (n,).
     """
     if not len(scores):
         return np.zeros(0), np.zeros(0, np.int64)
@@ -46,20 +32,7 @@ def levels_of(scores: Floats) -> tuple[Floats, Ints]:
 def comparable(scores: Floats) -> Floats:
     """Return scores that are equal where they are equal on paper: rounded, and NaN as the lowest.
 
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n,)
-        Not changed.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        None is NaN.
-
-    Examples
-    --------
-    >>> comparable(np.array([np.nan, 0.1 + 0.2])).tolist()
-    [-inf, 0.3]
+    Of shape (n,). None is NaN.
     """
     return round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
 
@@ -67,22 +40,7 @@ def comparable(scores: Floats) -> Floats:
 def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Floats:
     """Round to significant decimal digits; zeros and infinities stay.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n,)
-        Not changed.
-    digits : int, optional
-        How many significant digits to keep.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Numbers closer to 0 than 1e-290 are not rounded.
-
-    Examples
-    --------
-    >>> bool(np.array([0.1 + 0.2])[0] == 0.3), bool(round_significant(np.array([0.1 + 0.2]))[0] == 0.3)
-    (False, True)
+    Of shape (n,). Numbers closer to 0 than 1e-290 are not rounded.
     """
     values = np.asarray(values, float).copy()
     plain = np.isfinite(values) & (values != 0)

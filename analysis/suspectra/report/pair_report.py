@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import Problem
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import Problem
 from suspectra.report.levels import comparable
 from suspectra.report.ranked_report import Explainer, RankedReport
 from suspectra.spectrum import Spectrum
@@ -24,28 +24,6 @@ class PairReport(RankedReport):
 
     After a change the first suspects are wanted at once, and the levels of a million elements later or never. Scores of
     a few thousand pairs say which pairs are first. Their elements are found without looking at the others.
-
-    Parameters
-    ----------
-    technique : Explainer
-        What made the scores.
-    spectrum : Spectrum
-        What was ranked.
-    scores : ndarray of float64, shape (pairs,)
-        One for each pair of `spectrum.pairs`.
-    unexecuted_last : bool, optional
-        As in :meth:`RankedReport.from_scores`.
-    notes : tuple of Problem, optional
-        What the technique noticed and the user should know.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> pairs = spectrum.pairs
-    >>> report = PairReport(make_technique("ochiai"), spectrum, (pairs.ef - pairs.ep).astype(float))
-    >>> report.top(1).tolist(), report.suspect(0).score, report.level.tolist(), report.level_score.tolist()
-    ([1], 1.0, [1, 0, 2], [1.0, 0.0, -1.0])
     """
 
     _ranked: Ints  # the pairs that are ranked by their scores
@@ -93,27 +71,9 @@ class PairReport(RankedReport):
     def ties_of(self, elements: Sequence[int] | Ints) -> Ints:
         """Return the number of the tie that each of some candidates is in, which is that of its level.
 
-        Parameters
-        ----------
-        elements : sequence or ndarray of int, shape (k,)
-            Their columns in the spectrum.
+        Of shape (k,).
 
-        Returns
-        -------
-        ndarray of int, shape (k,)
-            As in `tie_of_level`.
-
-        Raises
-        ------
-        ValueError
-            When one of them is not a candidate.
-
-        Examples
-        --------
-        >>> from suspectra import Spectrum, make_technique
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> make_technique("ochiai").localize(spectrum).ties_of([2, 1]).tolist()
-        [2, 0]
+        Raises ValueError when one of them is not a candidate.
         """
         pair = self.spectrum.pairs.of[np.asarray(elements, np.int64)]
         level = self._known_levels[0].of_pair[pair]

@@ -1,7 +1,4 @@
-"""`RankedReport`: the elements of a spectrum as a technique ranks them.
-
-The module is longer than 500 lines because a report and what it asks of the technique that made it refer to each other.
-"""
+"""`RankedReport`: the elements of a spectrum as a technique ranks them."""
 
 from __future__ import annotations
 
@@ -13,13 +10,13 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints
-from suspectra.errors import Problem
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.errors import Problem
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.report.caveats import caveats_of
 from suspectra.report.levels import levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum, is_only_read
-from suspectra.technique_info import TechniqueInfo
 
 ReportT = TypeVar("ReportT", bound="RankedReport")
 _KEPT = 1_000  # largest number of entries that are cached together

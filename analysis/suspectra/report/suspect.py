@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from suspectra.location import Location
-from suspectra.quantity import every
+from suspectra.base.english import every
+from suspectra.base.location import Location
 
 
 @dataclass(frozen=True)
@@ -144,26 +144,7 @@ class Suspect:
 def changed_words(count: int, failed: int, by_git: int = 0) -> str:
     """Say that a statement changed since failing tests that execute it passed, or that git knows of a change.
 
-    Parameters
-    ----------
-    count : int
-        Before how many tests failed it changed.
-    failed : int
-        How many failing tests there are.
-    by_git : int
-        How many of the first are not known to have passed.
-
-    Returns
-    -------
-    str
-        Without a capital or a stop; empty where `count` is 0.
-
-    Examples
-    --------
-    >>> changed_words(2, 3), changed_words(1, 1), changed_words(0, 3)
-    ('changed since 2 of 3 failing tests passed', 'changed since this test passed', '')
-    >>> changed_words(2, 3, 1), changed_words(3, 3, 3)
-    ('changed since 1 of 3 failing tests passed', 'changed, according to git')
+    Without a capital or a stop; empty where `count` is 0.
     """
     if not count:
         return ""

@@ -10,11 +10,11 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from suspectra.selection.recorded_tests import Version
+from suspectra.selection.recorded_tests import RecordedVersion
 from suspectra.selection.revision import Revision, project_files
 from suspectra_recorder.instrumentation.outline import EVERYTHING, Difference, Outline, difference, mentions
 from suspectra_recorder.instrumentation.source import parse
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.scope import RecordedFiles
 
 _MAX_SIZE = 1 << 26
 _NOTHING = Difference()
@@ -23,53 +23,21 @@ _GENERATOR = b'<meta name="generator" content="Suspectra">'  # marks pages of `s
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed since tests ran.
+    """What changed since tests ran."""
 
-    Parameters
-    ----------
-    differences : dict of Version to Difference
-        The differences of each version from the current file. Their `plain` is empty.
-    gone : frozenset of str
-        Paths of recorded files that no longer exist.
-    imports : dict of str to tuple of str
-        What each file imports, by path: when tests ran it, and now.
-    conftests : frozenset of str
-        The existing ``conftest.py`` files.
-
-    Examples
-    --------
-    >>> Changes(gone=frozenset({"tax.py"}), imports={"cart.py": ("tax",)}).differences
-    {}
-    """
-
-    differences: Mapping[Version, Difference] = field(default_factory=dict)
-    gone: frozenset[str] = frozenset()
+    # the differences of each version from the current file. Their `plain` is empty
+    differences: Mapping[RecordedVersion, Difference] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()  # paths of recorded files that no longer exist
+    # what each file imports, by path: when tests ran it, and now
     imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    conftests: frozenset[str] = frozenset()
+    conftests: frozenset[str] = frozenset()  # the existing `conftest.py` files
 
 
-class Workspace:
-    r"""The current state of a project's files. Each file is read once.
-
-    Parameters
-    ----------
-    root : str
-        The folder.
-
-    Examples
-    --------
-    >>> _ = (folder / "cart.py").write_text("def total():\n    return 0\n")
-    >>> workspace = Workspace(str(folder))
-    >>> workspace.content("cart.py")[:11], workspace.content("../cart.py"), workspace.digest("cart.py")[:8]
-    (b'def total()', None, '9c748ef4')
-    >>> workspace.tree("cart.py").body[0].name, workspace.outline("cart.py", tests=False).functions[0].name
-    ('total', 'total')
-    >>> workspace.age("tax.py")
-    -1
-    """
+class WorkspaceFiles:
+    """The current state of a project's files. Each file is read once."""
 
     def __init__(self, root: str):
-        self.root = os.path.realpath(root)
+        self.root = os.path.realpath(root)  # the folder
         self._contents: dict[str, bytes | None] = {}
         self._digests: dict[str, str | None] = {}
         self._trees: dict[str, ast.Module | None] = {}
@@ -78,15 +46,7 @@ class Workspace:
     def content(self, path: str) -> bytes | None:
         """Read a file.
 
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        bytes or None
-            None if it does not exist, is outside the workspace, or can't be read.
+        None if it does not exist, is outside the workspace, or can't be read.
         """
         if path not in self._contents:
             self._contents[path] = self._read(path)
@@ -95,15 +55,7 @@ class Workspace:
     def digest(self, path: str) -> str | None:
         """Compute the SHA-256 of a file, as in the recording.
 
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        str or None
-            Hexadecimal; None where the file can't be read.
+        Hexadecimal; None where the file can't be read.
         """
         if path not in self._digests:
             data = self.content(path)
@@ -113,15 +65,7 @@ class Workspace:
     def tree(self, path: str) -> ast.Module | None:
         """Parse a file.
 
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        ast.Module or None
-            None where the file can't be read or is not Python. Each file is parsed once.
+        None where the file can't be read or is not Python. Each file is parsed once.
         """
         if path not in self._trees:
             self._trees[path] = _parsed(self.content(path))
@@ -130,32 +74,14 @@ class Workspace:
     def outline(self, path: str, *, tests: bool) -> Outline | None:
         """Make the outline of the current file.
 
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-        tests : bool
-            Whether the file contains tests.
-
-        Returns
-        -------
-        Outline or None
-            None where the file can't be parsed.
+        None where the file can't be parsed.
         """
         return _outline(self.tree(path), tests=tests)
 
     def age(self, path: str) -> int:
         """Return when a file last changed.
 
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        int
-            Nanoseconds since the epoch; -1 if the file does not exist. Each file is looked up once.
+        Nanoseconds since the epoch; -1 if the file does not exist. Each file is looked up once.
         """
         if path not in self._ages:
             try:
@@ -180,33 +106,8 @@ class Workspace:
             return None
 
 
-def changes(workspace: Workspace, versions: Sequence[Version], since: Revision | None = None) -> Changes:
-    r"""Compare the versions that tests ran with the workspace.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        The current state.
-    versions : sequence of Version
-        The versions that tests ran.
-    since : Revision, optional
-        Count differences from this revision as changes too, even if tests have run since.
-
-    Returns
-    -------
-    Changes
-        The differences, by version.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> module_map = instrument(b"def total():\n    return 0\n", "cart.py", "cells")[1]
-    >>> cart = Version("cart.py", "9f86d081", True, module_map.cells, module_map.to_bytes())
-    >>> _ = (folder / "cart.py").write_text("def total():\n    return 1\n")
-    >>> found = changes(Workspace(str(folder)), [cart])
-    >>> found.differences[cart].units, found.gone
-    (frozenset({'total'}), frozenset())
-    """
+def changes(workspace: WorkspaceFiles, versions: Sequence[RecordedVersion], since: Revision | None = None) -> Changes:
+    """Compare the versions that tests ran with the workspace."""
     found = _Found(workspace, versions, since)
     gone = frozenset(v.path for v in versions if workspace.digest(v.path) is None)
     differences = {v: d for v in versions if (d := found.difference(v))}
@@ -225,7 +126,7 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
 class _Found:
     """Finds the differences of versions."""
 
-    def __init__(self, workspace: Workspace, versions: Sequence[Version], since: Revision | None):
+    def __init__(self, workspace: WorkspaceFiles, versions: Sequence[RecordedVersion], since: Revision | None):
         self.workspace = workspace
         self.known = {v.path for v in versions}
         self.before: dict[str, ast.Module | None] = {}  # files that differ from the revision
@@ -234,7 +135,7 @@ class _Found:
             contents = since.contents(sorted(changed))
             self.before = {path: _parsed(contents.get(path)) for path in changed}
 
-    def difference(self, version: Version) -> Difference:
+    def difference(self, version: RecordedVersion) -> Difference:
         """The difference between a version, or the revision, and the current file."""
         path, tests = version.path, not version.traced
         digest = self.workspace.digest(path)
@@ -265,31 +166,12 @@ class _Found:
         return any(word.search(content) for content in others if content)
 
 
-def other_files(workspace: Workspace, known: Iterable[str], after: int, since: Revision | None = None) -> list[str]:
+def other_files(
+    workspace: WorkspaceFiles, known: Iterable[str], after: int, since: Revision | None = None
+) -> list[str]:
     """Find changed files that no test is known to have run, such as data and configuration.
 
-    Parameters
-    ----------
-    workspace : Workspace
-        The current state.
-    known : iterable of str
-        The paths of recorded files.
-    after : int
-        Find files that changed after this time, in nanoseconds since the epoch. Ignored if a revision is given.
-    since : Revision, optional
-        Find files that differ from this revision instead.
-
-    Returns
-    -------
-    list of str
-        Paths relative to the workspace, sorted; without Python files and pages of `suspectra report`.
-
-    Examples
-    --------
-    >>> for name in ("cart.py", "prices.json"):
-    ...     _ = (folder / name).write_text("1")
-    >>> other_files(Workspace(str(folder)), ["cart.py"], after=0)
-    ['prices.json']
+    Paths relative to the workspace, sorted; without Python files and pages of `suspectra report`.
     """
     listed = project_files(workspace.root)
     files = _walk(workspace.root) if listed is None else listed
@@ -307,10 +189,10 @@ def _is_report(page: bytes | None) -> bool:
 
 
 def _walk(root: str) -> list[str]:
-    return [os.path.relpath(path, root).replace(os.sep, "/") for path in Scope(root).files_below(root)]
+    return [os.path.relpath(path, root).replace(os.sep, "/") for path in RecordedFiles(root).files_below(root)]
 
 
-def _conftests(workspace: Workspace, versions: Iterable[Version]) -> frozenset[str]:
+def _conftests(workspace: WorkspaceFiles, versions: Iterable[RecordedVersion]) -> frozenset[str]:
     folders = {""}
     for version in versions:
         folder = version.path

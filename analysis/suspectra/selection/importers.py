@@ -15,54 +15,18 @@ class Importers:
 
     A dotted name may mean any file whose path ends with it, if the folder above is not a package, so that modules may
     be imported from it.
-
-    Parameters
-    ----------
-    imports : mapping of str to tuple of str
-        The names that each file imports, by path.
-    paths : set of str
-        The files.
-
-    Attributes
-    ----------
-    imports : mapping of str to tuple of str
-    paths : set of str
-    names : set of str
-        The last parts of all names that are imported.
-    packages : set of str
-        The folders that are packages.
-
-    Examples
-    --------
-    >>> importers = Importers({"test_cart.py": ("shop.cart",)}, {"test_cart.py", "src/shop/cart.py"})
-    >>> importers.reached_from({"src/shop/cart.py": "cart changed"})["test_cart.py"]
-    'cart changed'
     """
 
     def __init__(self, imports: Mapping[str, tuple[str, ...]], paths: set[str]):
         self.imports = imports
         self.paths = paths
+        # the last parts of all names that are imported
         self.names = {name.rpartition(".")[2] for names in imports.values() for name in names}
+        # the folders that are packages
         self.packages = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "__init__.py"}
 
     def reached_from(self, seeds: Mapping[str, str]) -> dict[str, str]:
-        """Find all files that import some, directly or not.
-
-        Parameters
-        ----------
-        seeds : mapping of str to str
-            The files that are imported, each with a value.
-
-        Returns
-        -------
-        dict of str to str
-            The seeds and their importers, each with the seed's value.
-
-        Examples
-        --------
-        >>> Importers({"a.py": ("b",), "b.py": ("c",)}, {"a.py", "b.py", "c.py"}).reached_from({"c.py": "new"})
-        {'c.py': 'new', 'b.py': 'new', 'a.py': 'new'}
-        """
+        """Find all files that import some, directly or not."""
         found = dict(sorted(seeds.items()))
         pending = list(found)
         while pending:
@@ -74,23 +38,7 @@ class Importers:
         return found
 
     def elsewhere(self, paths: set[str]) -> dict[str, set[str]]:
-        """Find other files that some would import if they existed.
-
-        Parameters
-        ----------
-        paths : set of str
-            The files that import.
-
-        Returns
-        -------
-        dict of str to set of str
-            Paths, each with the files that import it.
-
-        Examples
-        --------
-        >>> sorted(Importers({"a.py": ("tax",)}, {"a.py"}).elsewhere({"a.py"}))
-        ['tax.py', 'tax/__init__.py']
-        """
+        """Find other files that some would import if they existed."""
         roots = {root for path in self.paths for root in self._roots(path)}
         found: defaultdict[str, set[str]] = defaultdict(set)
         for path in paths:

@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from suspectra.errors import Problem, UsageError
+from suspectra.base.errors import Problem, UsageError
 
 _HARMLESS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
 _ENVIRONMENT = {
@@ -30,53 +30,18 @@ _MAX_SIZE = 1 << 26
 
 @dataclass(frozen=True)
 class Revision:
-    r"""The files of a commit in a workspace.
+    """The files of a commit in a workspace."""
 
-    Parameters
-    ----------
-    workspace : str
-        The folder.
-    name : str
-        The name from the user.
-    files : dict of str to (str, str)
-        Mode and id of the content by path relative to the workspace, without submodules.
-
-    Examples
-    --------
-    >>> content = hashlib.sha1(b"blob 9\0total = 0").hexdigest()
-    >>> _ = (folder / "cart.py").write_text("total = 0")
-    >>> revision = Revision(str(folder), "main", {"cart.py": ("100644", content), "tax.py": ("100644", content)})
-    >>> revision.differs("cart.py"), list(revision.changed(["cart.py", "new.py"])), revision.contents(["new.py"])
-    (False, ['tax.py', 'new.py'], {})
-    >>> Revision.from_name(str(folder), "--all")
-    Traceback (most recent call last):
-    suspectra_recorder.errors.UsageError: --all: is not a revision. Fix: name a commit, a branch or a tag
-    """
-
-    workspace: str
-    name: str
+    workspace: str  # the folder
+    name: str  # the name from the user
+    # mode and id of the content by path relative to the workspace, without submodules
     files: dict[str, tuple[str, str]]
 
     @classmethod
     def from_name(cls, workspace: str, name: str) -> Revision:
         """Look up a revision.
 
-        Parameters
-        ----------
-        workspace : str
-            The folder.
-        name : str
-            A commit, a branch or a tag.
-
-        Returns
-        -------
-        Revision
-            With the list of files; contents are read on demand.
-
-        Raises
-        ------
-        UsageError
-            When git, the repository or the revision does not exist.
+        Raises UsageError when git, the repository or the revision does not exist.
         """
         if not name or name.startswith("-") or "\0" in name:
             raise _problem(name, "is not a revision", "name a commit, a branch or a tag")
@@ -92,33 +57,11 @@ class Revision:
         return cls(workspace, name, files)
 
     def differs(self, path: str) -> bool:
-        """Whether a file of the workspace differs from the revision, or is not in it.
-
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        bool
-            Comments and white space count.
-        """
+        """Whether a file of the workspace differs from the revision, or is not in it."""
         return path not in self.files or not self._same(path, *self.files[path])
 
     def changed(self, others: Iterable[str]) -> Iterator[str]:
-        """Find files that differ from the revision: changed, removed or new ones.
-
-        Parameters
-        ----------
-        others : iterable of str
-            Files that may be new, relative to the workspace.
-
-        Yields
-        ------
-        str
-            A path relative to the workspace.
-        """
+        """Find files that differ from the revision: changed, removed or new ones."""
         for path, (mode, content) in self.files.items():
             if not self._same(path, mode, content):
                 yield path
@@ -127,15 +70,7 @@ class Revision:
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
         """Read files of the revision from git.
 
-        Parameters
-        ----------
-        paths : sequence of str
-            Relative to the workspace.
-
-        Returns
-        -------
-        dict of str to bytes
-            By path; without files that git does not have or that are too large.
+        By path; without files that git does not have or that are too large.
         """
         wanted = [path for path in paths if path in self.files]
         asked = "".join(f"{self.files[path][1]}\n" for path in wanted).encode("ascii")
@@ -171,25 +106,7 @@ class Revision:
 def project_files(workspace: str, *, added: bool = False) -> list[str] | None:
     """List all files of the workspace that git does not ignore.
 
-    Parameters
-    ----------
-    workspace : str
-        The folder.
-    added : bool, optional
-        Only those that were added to git: others may be products of a build.
-
-    Returns
-    -------
-    list of str or None
-        Paths relative to the workspace; None without a repository.
-
-    Examples
-    --------
-    >>> _ = subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    >>> for name, text in ((".gitignore", "*.log"), ("cart.py", ""), ("run.log", "")):
-    ...     _ = (folder / name).write_text(text)
-    >>> project_files(str(folder))
-    ['.gitignore', 'cart.py']
+    Paths relative to the workspace; None without a repository.
     """
     try:
         others = () if added else ("--others", "--exclude-standard")
@@ -203,20 +120,7 @@ def project_files(workspace: str, *, added: bool = False) -> list[str] | None:
 def start_of_branch(workspace: str) -> str | None:
     """Look up where the present branch left the default branch.
 
-    Parameters
-    ----------
-    workspace : str
-        The folder.
-
-    Returns
-    -------
-    str or None
-        The last commit on the default branch itself; None where git knows no repository, commit or default branch.
-
-    Examples
-    --------
-    >>> print(start_of_branch(str(folder)))  # in no repository
-    None
+    The last commit on the default branch itself; None where git knows no repository, commit or default branch.
     """
     for branch in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
         try:

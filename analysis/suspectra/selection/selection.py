@@ -15,15 +15,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from suspectra.errors import Problem, UsageError
-from suspectra.quantity import many, some
-from suspectra.selection.changes import Changes, Workspace, changes, other_files
+from suspectra.base.english import many, some
+from suspectra.base.errors import Problem, UsageError
+from suspectra.selection.changes import Changes, WorkspaceFiles, changes, other_files
 from suspectra.selection.importers import Importers
-from suspectra.selection.recorded_tests import KnownTest, RecordedTests, Rows, Section, Version, recorded_tests
+from suspectra.selection.recorded_tests import (
+    KnownTest,
+    PackedRows,
+    RecordedSection,
+    RecordedTests,
+    RecordedVersion,
+    recorded_tests,
+)
 from suspectra.selection.revision import Revision
 from suspectra_recorder.instrumentation.outline import Difference
 from suspectra_recorder.log.frames import DAMAGE
-from suspectra_recorder.selection import SelectionFields
+from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import recording_folder
 
 FAILED = "failed last time"
@@ -35,81 +42,28 @@ _EVERY = -1  # a mask that contains every cell
 
 @dataclass(frozen=True)
 class Selection:
-    """The tests to run again.
+    """The tests to run again."""
 
-    Parameters
-    ----------
-    known : int
-        The number of tests in the recording.
-    failed : tuple of str
-        The tests that failed last time.
-    affected : dict of str to tuple of str
-        The other tests that the change reaches, each with the reasons. Those come first that will most probably tell
-        something soon: the larger the part of what they execute that changed, and the shorter they are.
-    left_out : dict of str to str
-        The tests that need not run, each with the version of Python in which it ran.
-    others : tuple of str
-        Changed files that tests may have read; it is not known which tests.
-    longest : float
-        How many seconds one of the tests took at most.
-    command : tuple of str
-        How the tests are run, as in the newest run.
-    folder : str
-        From where, relative to the workspace; empty for the workspace itself.
-    reached : bool
-        Whether what changed reaches any of the tests, those that failed included.
-
-    Examples
-    --------
-    >>> selection = Selection(3, ("test_sum",), {"test_tax": ("cart.py: total",)}, others=("prices.json",))
-    >>> print(selection.summary())
-    3 known tests: 1 failed last time, 1 reached by what changed (cart.py: total); 2 tests and new ones run
-    >>> print(selection.notice())
-    1 other file changed (prices.json); which tests read it is not known: run without --failed-and-affected if any does
-    >>> Selection().summary()
-    'nothing was recorded before, so all tests run'
-    """
-
-    known: int = 0
-    failed: tuple[str, ...] = ()
+    known: int = 0  # the number of tests in the recording
+    failed: tuple[str, ...] = ()  # the tests that failed last time
+    # the other tests that the change reaches, each with the reasons
     affected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # the tests that need not run, each with the version of Python in which it ran
     left_out: Mapping[str, str] = field(default_factory=dict)
-    others: tuple[str, ...] = ()
-    longest: float = 0.0
-    command: tuple[str, ...] = ("pytest",)
-    folder: str = ""
-    reached: bool = False
+    others: tuple[str, ...] = ()  # changed files that tests may have read; it is not known which tests
+    longest: float = 0.0  # how many seconds one of the tests took at most
+    command: tuple[str, ...] = ("pytest",)  # how the tests are run, as in the newest run
+    folder: str = ""  # from where, relative to the workspace; empty for the workspace itself
+    reached: bool = False  # whether what changed reaches any of the tests, those that failed included
 
     def fields(self, *, live: bool) -> SelectionFields:
-        """Return what pytest needs to know.
-
-        Parameters
-        ----------
-        live : bool
-            Whether the run is one on save: in this order, and with an end after 50 more failures than last time.
-
-        Returns
-        -------
-        SelectionFields
-            See :class:`suspectra_recorder.selection.Selection`.
-
-        Examples
-        --------
-        >>> Selection(2, ("test_sum",), {"test_tax": ("cart.py: total",)}).fields(live=True)["first"]
-        ['test_sum', 'test_tax']
-        """
+        """Return what pytest needs to know."""
         chosen = [*self.failed, *self.affected]
         fields: SelectionFields = {"left_out": dict(self.left_out), "chosen": chosen}
         return {**fields, "first": chosen, "most": len(self.failed) + _NEW_FAILURES} if live else fields
 
     def summary(self) -> str:
-        """Say in one line which tests run.
-
-        Returns
-        -------
-        str
-            Without a full stop.
-        """
+        """Say in one line which tests run."""
         if not self.known:
             return "nothing was recorded before, so all tests run"
         reasons = dict.fromkeys(reason for reasons in self.affected.values() for reason in reasons)
@@ -127,10 +81,7 @@ class Selection:
     def notice(self) -> str:
         """Say in one line what the selection can't know.
 
-        Returns
-        -------
-        str
-            Empty if there is nothing to say.
+        Empty if there is nothing to say.
         """
         if not self.others:
             return ""
@@ -143,27 +94,7 @@ class Selection:
 def select(root: str, since: str | None = None) -> Selection:
     """Select the tests of a workspace that have to run again.
 
-    Parameters
-    ----------
-    root : str
-        The workspace, with its recording.
-    since : str, optional
-        A git revision; differences from it count as changes too.
-
-    Returns
-    -------
-    Selection
-        With changed files that no test is known to have run.
-
-    Raises
-    ------
-    UsageError
-        When git does not know the revision.
-
-    Examples
-    --------
-    >>> select(str(folder)).summary()
-    'nothing was recorded before, so all tests run'
+    Raises UsageError when git does not know the revision.
     """
     root = os.path.realpath(root)
     revision = Revision.from_name(root, since) if since is not None else None
@@ -172,7 +103,7 @@ def select(root: str, since: str | None = None) -> Selection:
         cause = "the folder of the recording leads outside the workspace"
         raise UsageError(Problem(recording_folder(root), "", cause, "remove the link and record again"))
     recorded = recorded_tests(folder)
-    workspace = Workspace(root)
+    workspace = WorkspaceFiles(root)
     versions = recorded.versions()
     selection = chosen(recorded, changes(workspace, versions, revision), workspace.age)
     after = min((recorded.tests[name].time for name in selection.left_out), default=None)
@@ -185,36 +116,7 @@ def select(root: str, since: str | None = None) -> Selection:
 def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] = lambda path: -1) -> Selection:
     """Select tests, given the recorded tests and the changes.
 
-    Parameters
-    ----------
-    recorded : RecordedTests
-        The recorded tests.
-    changed : Changes
-        What changed since they ran.
-    age : callable
-        Given a path, returns when the file last changed, in nanoseconds since the epoch; -1 if it does not exist.
-
-    Returns
-    -------
-    Selection
-        `others` is empty.
-
-    Examples
-    --------
-    >>> from suspectra.selection.recorded_tests import KnownTest, Rows, Section, Version
-    >>> from suspectra_recorder.instrumentation.outline import EVERYTHING
-    >>> from suspectra_recorder.log.frames import pack_rows
-    >>> cart, tax = (Version(path, "9f86d081", True, 8, b"") for path in ("cart.py", "tax.py"))
-    >>> section = Section("3.12.3", versions=[cart, tax, Version("test_shop.py", "60303ae2", False, 0, b"")])
-    >>> recorded = RecordedTests({
-    ...     name: KnownTest(name, False, 2, Rows(section, pack_rows([number, 2], bytes([0b10000000]))))
-    ...     for number, name in enumerate(["test_shop.py::test_cart", "test_shop.py::test_tax"])
-    ... })
-    >>> selection = chosen(recorded, Changes({tax: EVERYTHING}))
-    >>> selection.affected, selection.left_out
-    ({'test_shop.py::test_tax': ('tax.py', 'tax.py: what runs at import')}, {'test_shop.py::test_cart': '3.12.3'})
-    >>> selection.reached
-    True
+    `others` is empty.
     """
     importers = Importers(changed.imports, {v.path for v in recorded.versions()})
     views = {s: _View(s, recorded, changed, importers, age) for s in {t.rows.section for t in recorded.tests.values()}}
@@ -245,7 +147,7 @@ class _View:
 
     def __init__(
         self,
-        section: Section,
+        section: RecordedSection,
         recorded: RecordedTests,
         changed: Changes,
         importers: Importers,
@@ -315,14 +217,14 @@ class _View:
             named[name] = named.get(name, 0) | mask
         return named
 
-    def _executed(self, rows: Rows, touched: Iterable[int]) -> Iterator[str]:
+    def _executed(self, rows: PackedRows, touched: Iterable[int]) -> Iterator[str]:
         """The changed functions and the removed files in rows."""
         for number in self.gone.intersection(touched):
             yield f"{self.versions[number].path} is gone"
         for version, name in self._changed_functions(rows, touched):
             yield f"{version.path}: {name}" if name else version.path
 
-    def _changed_functions(self, rows: Rows, touched: Iterable[int]) -> Iterator[tuple[Version, str]]:
+    def _changed_functions(self, rows: PackedRows, touched: Iterable[int]) -> Iterator[tuple[RecordedVersion, str]]:
         if self.masks.keys().isdisjoint(touched):
             return
         masks = {self.versions[n]: self.masks[n] for n in self.masks}

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from suspectra.arrays import Bools
+from suspectra.base.arrays import Bools
 
 T = TypeVar("T")
 Result = TypeVar("Result")
@@ -24,39 +24,19 @@ class Chunks(Sequence[T]):
 
     After one of 10,000 tests has run again, a tuple of them would have to be copied, which touches each item. Here two
     parts are copied, and where two sequences share a part, no item of it need be compared.
-
-    Parameters
-    ----------
-    chunks : sequence of tuple
-        The parts, in order; some may be empty.
-
-    Examples
-    --------
-    >>> before = Chunks.from_items("abc")
-    >>> after = before.without([0]).with_more("d")
-    >>> after, after[1], after == ("b", "c", "d"), len(before)
-    (('b', 'c', 'd'), 'c', True, 3)
     """
 
     __slots__ = ("_ends", "chunks")
 
     def __init__(self, chunks: Sequence[tuple[T, ...]] = ()):
-        self.chunks = tuple(chunks)
+        self.chunks = tuple(chunks)  # the parts, in order; some may be empty
         self._ends = list(accumulate(map(len, self.chunks)))
 
     @classmethod
     def from_items(cls, items: Iterable[T]) -> Chunks[T]:
         """Make a sequence that shares nothing.
 
-        Parameters
-        ----------
-        items : iterable
-            Its items.
-
-        Returns
-        -------
-        Chunks
-            The same object if the items are in chunks already.
+        The same object if the items are in chunks already.
         """
         if isinstance(items, Chunks):
             return items
@@ -64,23 +44,7 @@ class Chunks(Sequence[T]):
         return cls([every[start : start + _SIZE] for start in range(0, len(every), _SIZE)])
 
     def without(self, places: Sequence[int]) -> Chunks[T]:
-        """Leave items out.
-
-        Parameters
-        ----------
-        places : sequence of int
-            Their places, ascending.
-
-        Returns
-        -------
-        Chunks
-            Chunks without any of the places are the same objects.
-
-        Examples
-        --------
-        >>> Chunks.from_items("abcd").without([1, 3])
-        ('a', 'c')
-        """
+        """Leave items out."""
         if not places:
             return self
         chunks = list(self.chunks)
@@ -93,20 +57,7 @@ class Chunks(Sequence[T]):
     def with_more(self, items: Iterable[T]) -> Chunks[T]:
         """Append items.
 
-        Parameters
-        ----------
-        items : iterable
-            What comes at the end.
-
-        Returns
-        -------
-        Chunks
-            All chunks are the same objects, but for the last one if it had room.
-
-        Examples
-        --------
-        >>> Chunks.from_items("ab").with_more("cd")
-        ('a', 'b', 'c', 'd')
+        All chunks are the same objects, but for the last one if it had room.
         """
         more = tuple(items)
         if not more:
@@ -120,23 +71,7 @@ class Chunks(Sequence[T]):
         return Chunks([*chunks, *Chunks.from_items(more).chunks])
 
     def where(self, wanted: Bools) -> Chunks[T]:
-        """Keep some of the items.
-
-        Parameters
-        ----------
-        wanted : ndarray of bool, shape (k,)
-            Which ones.
-
-        Returns
-        -------
-        Chunks
-            Chunks of which all items stay are the same objects.
-
-        Examples
-        --------
-        >>> Chunks.from_items("abc").where(np.array([True, False, True]))
-        ('a', 'c')
-        """
+        """Keep some of the items."""
         left_out = np.flatnonzero(~wanted)
         if len(left_out) <= _FEW:
             return self.without(left_out.tolist())
@@ -190,20 +125,7 @@ class Chunks(Sequence[T]):
 
 
 class PerChunk(Generic[T, Result]):
-    """What a function makes of each chunk of a sequence; chunks that the last sequence had, too, are not asked again.
-
-    Parameters
-    ----------
-    function : callable
-        Given the items of a chunk, returns what is to be remembered.
-
-    Examples
-    --------
-    >>> length = PerChunk(len)
-    >>> before = Chunks([("a", "b"), ("c",)])
-    >>> length(before), length(before.without([0]))
-    ([2, 1], [1, 1])
-    """
+    """What a function makes of each chunk of a sequence; chunks that the last sequence had are not asked again."""
 
     def __init__(self, function: Callable[[tuple[T, ...]], Result]):
         self._function = function
@@ -212,15 +134,7 @@ class PerChunk(Generic[T, Result]):
     def __call__(self, items: Sequence[T]) -> list[Result]:
         """Ask about all chunks.
 
-        Parameters
-        ----------
-        items : sequence
-            One that is not in chunks counts as one chunk.
-
-        Returns
-        -------
-        list
-            In the order of the chunks.
+        In the order of the chunks.
         """
         chunks = items.chunks if isinstance(items, Chunks) else (tuple(items),)
         known = self._known
@@ -228,53 +142,23 @@ class PerChunk(Generic[T, Result]):
         return [self._known[id(c)][1] for c in chunks]
 
 
-class Part(NamedTuple):
-    """Some of the items of a sequence.
+class Chunk(NamedTuple):
+    """Some of the items of a sequence."""
 
-    Parameters
-    ----------
-    places : list of int
-        Where they are, ascending.
-    items : list
-        What is there.
-
-    Examples
-    --------
-    >>> Part([1], ["b"]).places
-    [1]
-    """
-
-    places: list[int]
-    items: list[Any]
+    places: list[int]  # where they are, ascending
+    items: list[Any]  # what is there
 
 
 def unshared(
     previous: Sequence[object], now: Sequence[object], agree: Callable[[slice, slice], bool] | None = None
-) -> tuple[Part, Part]:
+) -> tuple[Chunk, Chunk]:
     """Leave out what two sequences share.
 
-    Parameters
-    ----------
-    previous, now : sequence
-        Before and after a change.
-    agree : callable, optional
-        Given the places of consecutive shared chunks in either, returns whether what else is known of their items is
-        the same, too.
-
-    Returns
-    -------
-    previous, now : Part
-        The items in chunks that are not shared; all items, unless both sequences are in chunks.
-
-    Examples
-    --------
-    >>> before = Chunks([("a",), ("b",), ("c",)])
-    >>> unshared(before, before.without([0]).with_more("d"))
-    (Part(places=[0, 2], items=['a', 'c']), Part(places=[1, 2], items=['c', 'd']))
+    The items in chunks that are not shared; all items, unless both sequences are in chunks.
     """
     if not (isinstance(previous, Chunks) and isinstance(now, Chunks)):
-        return Part([*range(len(previous))], [*previous]), Part([*range(len(now))], [*now])
-    parts = Part([], []), Part([], [])
+        return Chunk([*range(len(previous))], [*previous]), Chunk([*range(len(now))], [*now])
+    parts = Chunk([], []), Chunk([], [])
     for shared, spans, chunks in _runs(previous.chunks, now.chunks):
         if not shared or (agree is not None and not agree(*spans)):
             for part, span, own in zip(parts, spans, chunks, strict=True):
@@ -296,25 +180,7 @@ def _runs(
 
 
 def chosen(items: Sequence[T], wanted: Bools) -> Sequence[T]:
-    """Keep some of the items of a sequence.
-
-    Parameters
-    ----------
-    items : sequence
-        In chunks or not.
-    wanted : ndarray of bool, shape (k,)
-        Which ones.
-
-    Returns
-    -------
-    Chunks or tuple
-        As the items were given.
-
-    Examples
-    --------
-    >>> chosen(["a", "b"], np.array([False, True]))
-    ('b',)
-    """
+    """Keep some of the items of a sequence."""
     if isinstance(items, Chunks):
         return items.where(wanted)
     return tuple(items) if wanted.all() else tuple(compress(items, wanted.tolist()))
@@ -323,21 +189,7 @@ def chosen(items: Sequence[T], wanted: Bools) -> Sequence[T]:
 def are_same(one: Sequence[object], other: Sequence[object]) -> bool:
     """Whether two sequences have the same objects; what they share is not looked at.
 
-    Parameters
-    ----------
-    one, other : sequence
-        With any items.
-
-    Returns
-    -------
-    bool
-        Equal objects do not suffice.
-
-    Examples
-    --------
-    >>> a, b = [1], [1]
-    >>> are_same([a, b], [a, b]), are_same([a], [b])
-    (True, False)
+    Equal objects do not suffice.
     """
     if len(one) != len(other):
         return False

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.cancellation import checked
 
 Change = Sequence[tuple[Ints, bool]]
 """Added or removed rows, and whether the test of each failed."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 
 
 class EdgeKind(str, Enum):

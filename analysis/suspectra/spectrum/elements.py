@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.location import Location
+from suspectra.base.arrays import Ints
+from suspectra.base.location import Location
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.spectrum.counts import Counts
 
 _TABLE = 1 << 21  # up to this many entries, a lookup table is quicker than sorting a few thousand columns
@@ -133,20 +133,7 @@ class Pairs:
 def pair_key(ef: Ints, ep: Ints) -> Ints:
     """One integer for each pair of counts.
 
-    Parameters
-    ----------
-    ef, ep : ndarray of int, shape (k,)
-        Counts below 2³¹.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        In the order of ef, then of ep.
-
-    Examples
-    --------
-    >>> pair_key(np.array([0, 1]), np.array([5, 0])).tolist()
-    [5, 4294967296]
+    Of shape (k,). In the order of ef, then of ep.
     """
     return ef.astype(np.int64) << 32 | ep
 
@@ -156,23 +143,9 @@ def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
 
     With few tests there are few possible pairs, and a table of all of them is quicker than sorting the columns.
 
-    Parameters
-    ----------
-    counts : Counts
-        Of n columns.
+    Of shape (n,).
 
-    Returns
-    -------
-    number : ndarray of int, shape (n,)
-        The number of each column's pair.
-    ef, ep : ndarray of int64, shape (pairs,)
-        The counts of each pair.
-
-    Examples
-    --------
-    >>> counts = Counts(np.array([1, 1, 0]), np.array([0, 0, 2]), failed=1, passed=2)
-    >>> [column.tolist() for column in distinct_pairs(counts)]
-    [[1, 1, 0], [0, 1], [2, 0]]
+    Of shape (pairs,).
     """
     key, possible = _keys(counts), _possible(counts)
     if _is_small(possible, len(key)):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import checked
 from suspectra.spectrum.changes import identities, numbered
 from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.spectrum import Spectrum
@@ -19,18 +19,6 @@ class PerTest(Generic[T]):
     """Values that depend only on the rows of one test, cached by test.
 
     Rows that are the same objects as in the last spectrum count as unchanged.
-
-    Parameters
-    ----------
-    work : callable
-        Given a spectrum and row numbers of its tests, returns the value for each of these tests.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> sizes = PerTest(lambda spectrum, tests: [len(spectrum.rows[test]) for test in tests])
-    >>> sizes.results(spectrum)
-    [2, 2]
     """
 
     def __init__(self, work: Callable[[Spectrum, list[int]], Iterable[T]]):
@@ -39,18 +27,7 @@ class PerTest(Generic[T]):
         self._last: tuple[Spectrum | None, dict[tuple[int, int, int], T]] = (None, {})
 
     def results(self, spectrum: Spectrum) -> list[T]:
-        """Return the value for each test, in the order of the rows.
-
-        Parameters
-        ----------
-        spectrum : Spectrum
-            The present state.
-
-        Returns
-        -------
-        list of T
-            One value for each test.
-        """
+        """Return the value for each test, in the order of the rows."""
         keys = _identities(spectrum)
         cached = self._last[1]
         missing = [test for test, key in enumerate(keys) if key not in cached]
@@ -65,22 +42,6 @@ class Tally:
 
     Rows that are the same objects as in the last spectrum count as unchanged: only added and removed tests are computed
     again.
-
-    Parameters
-    ----------
-    derive : callable
-        Given a spectrum and row numbers of its tests, returns the columns of each of these tests, without repetition:
-        each an ndarray of int, shape (k,).
-    columns : int
-        The number of columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> tally = Tally(lambda spectrum, tests: [np.unique(spectrum.rows[test] // 2) for test in tests], 2)
-    >>> tally.counts(spectrum).ep.tolist()
-    [1, 1]
     """
 
     def __init__(self, derive: Callable[[Spectrum, Sequence[int]], Iterable[Ints]], columns: int):
@@ -89,18 +50,7 @@ class Tally:
         self._last: tuple[Spectrum, dict[object, int], Counts] | None = None
 
     def counts(self, spectrum: Spectrum) -> Counts:
-        """The counts of a spectrum's tests.
-
-        Parameters
-        ----------
-        spectrum : Spectrum
-            The present state.
-
-        Returns
-        -------
-        Counts
-            Over `columns` columns.
-        """
+        """The counts of a spectrum's tests."""
         marks = numbered([(*key, bad) for key, bad in zip(_identities(spectrum), spectrum.failed, strict=True)])
         if self._last is not None:
             before, known, counts = self._last
@@ -121,21 +71,7 @@ class Tally:
 def batches(spectrum: Spectrum) -> Iterator[slice]:
     """Split the tests into batches whose edges may be looked at together; cancellable in between.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Whose tests they are.
-
-    Returns
-    -------
-    iterator of slice
-        Row numbers, ascending.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> list(batches(Spectrum.from_matrix(np.ones((70, 1)), failed=np.ones(70, bool))))
-    [slice(0, 64, None), slice(64, 128, None)]
+    Row numbers, ascending.
     """
     return checked(slice(start, start + _BATCH) for start in range(0, len(spectrum.rows), _BATCH))
 

@@ -7,7 +7,7 @@ from itertools import compress
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.spectrum.changes import changed_columns, row_changes
 from suspectra.spectrum.chunks import are_same, chosen
 from suspectra.spectrum.counts import Change, Counts
@@ -17,27 +17,8 @@ from suspectra.spectrum.spectrum import Spectrum
 def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum | None = None) -> Spectrum:
     """Return a spectrum with only some of its failing tests.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        The present state.
-    tests : collection of str
-        Names of the failing tests that stay.
-    previous : Spectrum, optional
-        The result for the state before a change; what did not change is shared with it.
-
-    Returns
-    -------
-    Spectrum
-        The counts of passing tests are the same objects as in `spectrum`; it has no `runs`. It is `spectrum` itself
-        where no failing test is left out, and `previous` where nothing changed.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], [1, 1]], failed=[True, True, False])
-    >>> view = some_failing(spectrum, ["t2"])
-    >>> view.tests, view.counts.ef.tolist(), view.counts.ep is spectrum.counts.ep
-    (('t2', 't3'), [0, 1], True)
+    The counts of passing tests are the same objects as in `spectrum`; it has no `runs`. It is `spectrum` itself where
+    no failing test is left out, and `previous` where nothing changed.
     """
     selected = ~spectrum.failed
     selected[[spectrum.failing_index[test] for test in tests]] = True

@@ -14,8 +14,8 @@ from itertools import compress
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cancellation import checked
 from suspectra.spectrum.changed_rows import changes_by_git, tests_with_change
 from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, row_changes, same_files, shared_numbers
 from suspectra.spectrum.counts import Counts

@@ -8,47 +8,21 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.spectrum import Spectrum
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpectrumWithUses(Spectrum):
-    """A spectrum in which the rows of failing tests, and the counts of all tests, have definitions that are only read.
+    """A spectrum in which the rows of failing tests, and the counts of all tests, have definitions that are read."""
 
-    Parameters
-    ----------
-    executed : Spectrum
-        What the tests execute.
-    definition : ndarray of int64, shape (definitions,)
-        The definitions among its elements, ascending.
-    read : mapping of int to ndarray of int64, shape (k,)
-        By the id of a row of `executed`, the numbers of the definitions whose names its test reads and that it does not
-        execute.
-    only_read : ndarray of bool, shape (elements,)
-        The definitions that failing tests read and none executes.
-
-    Examples
-    --------
-    >>> from dataclasses import fields
-    >>> executed = Spectrum.from_matrix([[0, 1, 1], [0, 0, 1]], failed=[True, False])
-    >>> read = {id(executed.rows[0]): np.array([0]), id(executed.rows[1]): np.array([], int)}
-    >>> rest = {field.name: getattr(executed, field.name) for field in fields(Spectrum) if field.name != "rows"}
-    >>> rows, only_read = (np.array([0, 1, 2]), executed.rows[1]), np.array([True, False, False])
-    >>> spectrum = SpectrumWithUses(
-    ...     rows=rows, executed=executed, definition=np.array([0]), read=read, only_read=only_read, **rest
-    ... )
-    >>> spectrum.counts.ef.tolist(), spectrum.counts.ep.tolist()
-    ([1, 1, 1], [0, 0, 1])
-    >>> spectrum.failing_tests(0), spectrum.tests_executing(0).tolist()
-    (('t1',), [0])
-    """
-
-    executed: Spectrum
-    definition: Ints
+    executed: Spectrum  # what the tests execute
+    definition: Ints  # the definitions among its elements, ascending; shape (definitions,)
+    # by the id of a row of `executed`, the numbers of the definitions whose names its test reads and that it does not
+    # execute; shape (k,)
     read: Mapping[int, Ints]
-    only_read: Bools
+    only_read: Bools  # the definitions that failing tests read and none executes; shape (elements,)
 
     @cached_property
     def counts(self) -> Counts:
@@ -81,21 +55,7 @@ class SpectrumWithUses(Spectrum):
 def without_uses(spectrum: Spectrum) -> Spectrum:
     """Return the spectrum of what tests execute.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Any one.
-
-    Returns
-    -------
-    Spectrum
-        Another one only for a :class:`SpectrumWithUses`.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 0]], failed=[True])
-    >>> without_uses(spectrum) is spectrum
-    True
+    Another one only for a SpectrumWithUses.
     """
     return spectrum.executed if isinstance(spectrum, SpectrumWithUses) else spectrum
 
@@ -103,21 +63,6 @@ def without_uses(spectrum: Spectrum) -> Spectrum:
 def is_only_read(spectrum: Spectrum, element: int) -> bool:
     """Whether failing tests read what an element defines, and none executes it.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Any one.
-    element : int
-        A column of it.
-
-    Returns
-    -------
-    bool
-        True only in a :class:`SpectrumWithUses`.
-
-    Examples
-    --------
-    >>> is_only_read(Spectrum.from_matrix([[1, 0]], failed=[True]), 1)
-    False
+    True only in a SpectrumWithUses.
     """
     return isinstance(spectrum, SpectrumWithUses) and bool(spectrum.only_read[element])

@@ -14,8 +14,8 @@ import difflib
 from collections.abc import Mapping
 from inspect import signature
 
-from suspectra.errors import Problem, UsageError
-from suspectra.technique_info import TechniqueInfo
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.techniques.catalogue import CATALOGUE
 from suspectra.techniques.formulas import FORMULAS, make_formula
 from suspectra.techniques.technique import Technique
@@ -25,15 +25,7 @@ from suspectra.techniques.tie_breaking import TieBroken
 def technique_infos() -> tuple[TechniqueInfo, ...]:
     """Return the descriptions of all techniques, in the order in which users see them.
 
-    Returns
-    -------
-    tuple of TechniqueInfo
-        Formulas first.
-
-    Examples
-    --------
-    >>> {info.name: info.family for info in technique_infos()}["cp"]
-    'control flow'
+    Formulas first.
     """
     return tuple(spec.info for spec in FORMULAS.values()) + tuple(entry.info for entry in CATALOGUE.values())
 

@@ -15,8 +15,9 @@ Kulczynski2 weighs failing tests by how little they execute (:mod:`suspectra.tec
 evidence is missing is equal for all statements. Statements that no failing test executes come last.
 
 A definition outside of functions, such as a table or a regular expression, runs at import, so no test executes it. It
-counts as executed by the tests that execute a statement that reads its name (:mod:`suspectra.program.definitions`). So
-do the statements of a function without parameters whose result is kept, for the tests that call it.
+counts as executed by the tests that execute a statement that reads its name
+(:mod:`suspectra.program.python.definitions`). So do the statements of a function without parameters whose result is
+kept, for the tests that call it.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
-from suspectra.cancellation import check
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.cancellation import check
+from suspectra.base.english import every, many
 from suspectra.program import Program
-from suspectra.program.definitions import definitions
 from suspectra.program.flow_graph import EXIT
+from suspectra.program.python.definitions import definitions
 from suspectra.program.sources_as_run import SourcesAsRun
-from suspectra.program.statements import StatementKind, Statements, statements
-from suspectra.quantity import every, many
+from suspectra.program.statements import StatementKind, StatementProperties, statements
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum, SpectrumWithUses
 from suspectra.techniques.catalogue import EVIDENCE as INFO
 from suspectra.techniques.definition_uses import with_uses
 from suspectra.techniques.failure_weights import FailureWeights, weight_of
 from suspectra.techniques.formulas import in_words, require_failure
-from suspectra.techniques.staged import Staged
+from suspectra.techniques.staged_technique import Staged
 from suspectra.techniques.technique import Technique, headline, own_report, score_difference
 
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10
@@ -56,32 +57,14 @@ _BY_KIND = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvidenceReport(RankedReport):
-    """A ranking by all evidence.
+    """A ranking by all evidence."""
 
-    Parameters
-    ----------
-    keys : ndarray of int64, shape (levels of what failing tests execute, 5)
-        The keys of each level, in the order of the module's docstring; the first two in multiples of 1e-10.
-    statements : Statements
-        Their kinds, functions and branches, from the program.
-    weights : FailureWeights
-        The weights of the failing tests.
-    edge_score : ndarray of int64, shape (edges,)
-        Kulczynski2 of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> AllEvidence().localize(spectrum).keys[:, 0].tolist()
-    [10000000000, 7500000000]
-    >>> report = AllEvidence().localize(spectrum)
-    >>> report.first_of_level.tolist(), report.size.tolist()
-    ([1, 0], [2])
-    """
-
+    # the keys of each level, in the order of the module's docstring; the first two in multiples of 1e-10; shape (levels
+    # of what failing tests execute, 5)
     keys: Ints
-    statements: Statements
-    weights: FailureWeights
+    statements: StatementProperties  # their kinds, functions and branches, from the program
+    weights: FailureWeights  # the weights of the failing tests
+    # kulczynski2 of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses; shape (edges,)
     edge_score: Ints
 
     @property
@@ -123,43 +106,14 @@ class EvidenceReport(RankedReport):
         spectrum: Spectrum,
         suspects: Ints,
         keys: Ints,
-        statements: Statements,
+        statements: StatementProperties,
         weights: FailureWeights,
         edge_score: Ints,
     ) -> EvidenceReport:
         """Rank the elements that failing tests execute by keys; then those that only passing tests execute, then the
         rest.
 
-        Parameters
-        ----------
-        technique : Technique
-            The technique that makes the report.
-        spectrum : Spectrum
-            What was ranked.
-        suspects : ndarray of int64, shape (k,)
-            The candidates that failing tests execute.
-        keys : ndarray of int64, shape (k, 5)
-            The keys of each of them; see the class.
-        statements : Statements
-            Their kinds, functions and branches, from the program.
-        weights : FailureWeights
-            The weights of the failing tests.
-        edge_score : ndarray of int64, shape (edges,)
-            See the class.
-
-        Returns
-        -------
-        EvidenceReport
-            With the first key as score, from 0 to 1.1.
-
-        Examples
-        --------
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> known = AllEvidence().localize(spectrum)
-        >>> keys = np.array([[2, 0, 0, 0, 0], [2, 0, 0, 1, 0]])
-        >>> rest = known.statements, known.weights, known.edge_score
-        >>> EvidenceReport.from_keys(AllEvidence(), spectrum, np.array([0, 1]), keys, *rest).level.tolist()
-        [1, 0, 2]
+        With the first key as score, from 0 to 1.1.
         """
         levels, number = _descending(keys)
         check()
@@ -192,13 +146,6 @@ class AllEvidence(Staged):
     """Rank statements by a measure of statements and branches, and break ties by further evidence.
 
     It works with whatever the evidence has, and notes what was missing.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> report = AllEvidence().localize(spectrum)
-    >>> [(suspect.location.line, suspect.score) for suspect in report.suspects()]
-    [(2, 1.0), (1, 0.75), (3, 0.0)]
     """
 
     info = INFO
@@ -294,7 +241,7 @@ def _raised(spectrum: Spectrum) -> Ints:
     return np.bincount(raised[raised >= 0], minlength=len(spectrum.elements))
 
 
-def _executed(known: Statements, suspected: Bools) -> Ints:
+def _executed(known: StatementProperties, suspected: Bools) -> Ints:
     """How many statements of each function failing tests execute."""
     return np.bincount(known.function[suspected], minlength=1 + int(known.function.max(initial=0)))
 

@@ -9,38 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, PATHS, VALUES, TechniqueInfo
+from suspectra.base.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, PATHS, VALUES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A technique that is not loaded yet.
+class CatalogueEntry:
+    """A technique that is not loaded yet."""
 
-    Parameters
-    ----------
-    info : TechniqueInfo
-        Its description.
-    place : str
-        Module and class, as ``module:Class``.
-
-    Examples
-    --------
-    >>> CATALOGUE["cp"].info.title, CATALOGUE["cp"].load().__name__
-    ('CP', 'CP')
-    """
-
-    info: TechniqueInfo
-    place: str
+    info: TechniqueInfo  # its description
+    place: str  # module and class, as `module:Class`
 
     def load(self) -> type[Technique]:
-        """Import the class, whose keyword arguments are the technique's hyper-parameters.
-
-        Returns
-        -------
-        type
-            A subclass of :class:`~suspectra.techniques.technique.Technique`.
-        """
+        """Import the class, whose keyword arguments are the technique's hyper-parameters."""
         module, _, name = self.place.partition(":")
         technique: type[Technique] = getattr(import_module(module), name)
         return technique
@@ -235,25 +216,25 @@ CAUSE_TRANSITIONS = TechniqueInfo(
     " --technique cause-transitions`; without it, it is Ochiai.",
 )
 
-CATALOGUE: dict[str, Entry] = {
+CATALOGUE: dict[str, CatalogueEntry] = {
     entry.info.name: entry
     for entry in (
-        Entry(EVIDENCE, "suspectra.techniques.all_evidence:AllEvidence"),
-        Entry(CP, "suspectra.techniques.cp:CP"),
-        Entry(BRANCH, "suspectra.techniques.branch:Branch"),
-        Entry(CBI, "suspectra.techniques.cbi:CBI"),
-        Entry(SOBER, "suspectra.techniques.sober:Sober"),
-        Entry(VALUE_PREDICATES, "suspectra.techniques.value_predicates:ValuePredicates"),
-        Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
-        Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
-        Entry(SWITCHING, "suspectra.techniques.switching:Switching"),
-        Entry(MUSE, "suspectra.techniques.muse:Muse"),
-        Entry(METALLAXIS, "suspectra.techniques.metallaxis:Metallaxis"),
-        Entry(INVESTIGATION, "suspectra.techniques.investigation:Investigation"),
-        Entry(VALUE_REPLACEMENT, "suspectra.techniques.value_replacement:ValueReplacement"),
-        Entry(SLICE, "suspectra.techniques.slicing:Slicing"),
-        Entry(NEAREST_PATH, "suspectra.techniques.path_reports:ByNearestPath"),
-        Entry(APG, "suspectra.techniques.path_reports:ByGeneratedPaths"),
-        Entry(CAUSE_TRANSITIONS, "suspectra.techniques.path_reports:ByCauseTransitions"),
+        CatalogueEntry(EVIDENCE, "suspectra.techniques.all_evidence:AllEvidence"),
+        CatalogueEntry(CP, "suspectra.techniques.control_flow.cp:CP"),
+        CatalogueEntry(BRANCH, "suspectra.techniques.control_flow.branch:Branch"),
+        CatalogueEntry(CBI, "suspectra.techniques.control_flow.cbi:CBI"),
+        CatalogueEntry(SOBER, "suspectra.techniques.control_flow.sober:Sober"),
+        CatalogueEntry(VALUE_PREDICATES, "suspectra.techniques.experiments.value_predicates:ValuePredicates"),
+        CatalogueEntry(NEAREST_NEIGHBOUR, "suspectra.techniques.control_flow.nearest_neighbour:NearestNeighbour"),
+        CatalogueEntry(SBBFL, "suspectra.techniques.control_flow.sbbfl:SBBFL"),
+        CatalogueEntry(SWITCHING, "suspectra.techniques.experiments.switching:Switching"),
+        CatalogueEntry(MUSE, "suspectra.techniques.experiments.muse:Muse"),
+        CatalogueEntry(METALLAXIS, "suspectra.techniques.experiments.metallaxis:Metallaxis"),
+        CatalogueEntry(INVESTIGATION, "suspectra.techniques.experiments.investigation:Investigation"),
+        CatalogueEntry(VALUE_REPLACEMENT, "suspectra.techniques.experiments.value_replacement:ValueReplacement"),
+        CatalogueEntry(SLICE, "suspectra.techniques.experiments.slicing:Slicing"),
+        CatalogueEntry(NEAREST_PATH, "suspectra.techniques.experiments.path_reports:ByNearestPath"),
+        CatalogueEntry(APG, "suspectra.techniques.experiments.path_reports:ByGeneratedPaths"),
+        CatalogueEntry(CAUSE_TRANSITIONS, "suspectra.techniques.experiments.path_reports:ByCauseTransitions"),
     )
 }

@@ -7,9 +7,9 @@ from dataclasses import fields
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
-from suspectra.cancellation import checked
-from suspectra.program.definitions import Definitions
+from suspectra.base.arrays import Ints, Row
+from suspectra.base.cancellation import checked
+from suspectra.program.python.definitions import Definitions
 from suspectra.spectrum import Spectrum, SpectrumWithUses
 from suspectra.spectrum.rows import contains
 
@@ -17,30 +17,7 @@ from suspectra.spectrum.rows import contains
 def with_uses(spectrum: Spectrum, definitions: Definitions, previous: Spectrum | None = None) -> Spectrum:
     """Add the definitions that failing tests read.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        What the tests execute.
-    definitions : Definitions
-        The definitions among its elements.
-    previous : Spectrum, optional
-        The result for the state before a change. What it says of the same rows is used again.
-
-    Returns
-    -------
-    Spectrum
-        A :class:`SpectrumWithUses`, or `spectrum` itself where failing tests read no definition but those that they
-        execute.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[0, 1], [0, 0]], failed=[True, False])
-    >>> rate = Definitions(*map(np.array, ([0], [1], [0, 1], [0])))
-    >>> with_uses(spectrum, rate).counts.ef.tolist()
-    [1, 1]
-    >>> nothing = Definitions(*(np.zeros(size, np.int64) for size in (0, 0, 1, 0)))
-    >>> with_uses(spectrum, nothing) is spectrum
-    True
+    A SpectrumWithUses, or `spectrum` itself where failing tests read no definition but those that they execute.
     """
     if not len(definitions.reader):
         return spectrum

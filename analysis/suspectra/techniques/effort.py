@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.errors import NothingToRank, Problem
+from suspectra.base.errors import NothingToRank, Problem
 
 MAX_SECONDS, MAX_GB = 30.0, 4.0
 """The limits of a technique: nobody waits longer in an editor, and an ordinary machine has no more memory to spare."""
@@ -12,25 +12,10 @@ MAX_SECONDS, MAX_GB = 30.0, 4.0
 
 @dataclass(frozen=True)
 class Effort:
-    """An estimate from the sizes of the evidence.
+    """An estimate from the sizes of the evidence."""
 
-    Parameters
-    ----------
-    seconds : float
-        On a processor of about 2020.
-    gb : float
-        Peak memory in GiB, without the evidence.
-
-    Examples
-    --------
-    >>> str(Effort(7300.0, 0.25))
-    'about 2 hours and 0.2 GB'
-    >>> Effort(7300.0, 0.25).bearable
-    False
-    """
-
-    seconds: float
-    gb: float
+    seconds: float  # on a processor of about 2020
+    gb: float  # peak memory in GiB, without the evidence
 
     def __str__(self) -> str:
         return f"about {_in_words(self.seconds)} and {self.gb:.1f} GB"
@@ -43,23 +28,7 @@ class Effort:
     def require(self, technique: str, cause: str, cure: str) -> None:
         """Refuse to start if it would take too long or too much memory.
 
-        Parameters
-        ----------
-        technique : str
-            Its title.
-        cause, cure : str
-            Why it takes so much, and what to do instead.
-
-        Raises
-        ------
-        NothingToRank
-            When the estimate exceeds the limits of :mod:`suspectra.techniques.effort`.
-
-        Examples
-        --------
-        >>> Effort(7300.0, 0.25).require("NN/Perm", "it compares every pair of runs", "record fewer tests")
-        Traceback (most recent call last):
-        suspectra.errors.NothingToRank: NN/Perm would take about 2 hours and 0.2 GB, more than … Fix: …
+        Raises NothingToRank when the estimate exceeds the limits of suspectra.techniques.effort.
         """
         if not self.bearable:
             limits = f"{MAX_SECONDS:.0f} seconds and {MAX_GB:.0f} GB"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Floats, Ints, Row
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Floats, Ints, Row
+from suspectra.base.cancellation import checked
 from suspectra.spectrum import Spectrum, changes_by_git, common
 
 UNIT = 1 << 40
@@ -27,64 +27,23 @@ class FailureWeights:
 
     A failing test has the weight 1 / (number of candidates that it executes), in multiples of 1 / `UNIT`; 0 if it
     executes none.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        The spectrum of the tests. It keeps the rows alive whose ids are in `tests`.
-    of_elements : ndarray of int64, shape (elements,)
-        The sum of the weights of the failing tests that execute each element.
-    of_edges : ndarray of int64, shape (edges,)
-        The same for each edge; of length 0 where no edges are known.
-    of_changed : ndarray of int64, shape (elements,)
-        The weights of the failing tests that execute each element and for which it changed: since they passed or, where
-        no pass is known, according to git.
-    after_change : int
-        The sum of the weights of the failing tests for which anything changed. Where that is known from git alone, a
-        test counts if it executes something that changed: others may have failed before.
-    total : int
-        The sum of the weights of all failing tests.
-    tests : Counter
-        How many failing tests have the same rows, by the ids of the rows.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0]], failed=[True, True])
-    >>> weights = FailureWeights.from_spectrum(spectrum)
-    >>> (weights.of_elements / weights.total).round(2).tolist()
-    [1.0, 0.33, 0.0]
     """
 
-    spectrum: Spectrum
-    of_elements: Ints
-    of_edges: Ints
+    spectrum: Spectrum  # the spectrum of the tests. It keeps the rows alive whose ids are in `tests`
+    of_elements: Ints  # the sum of the weights of the failing tests that execute each element; shape (elements,)
+    of_edges: Ints  # the same for each edge; of length 0 where no edges are known; shape (edges,)
+    # the weights of the failing tests that execute each element and for which it changed: since they passed or, where
+    # no pass is known, according to git; shape (elements,)
     of_changed: Ints
-    after_change: int
-    total: int
-    tests: Counter[_Key]
+    after_change: int  # the sum of the weights of the failing tests for which anything changed
+    total: int  # the sum of the weights of all failing tests
+    tests: Counter[_Key]  # how many failing tests have the same rows, by the ids of the rows
 
     @classmethod
     def from_spectrum(cls, spectrum: Spectrum, previous: FailureWeights | None = None) -> FailureWeights:
         """Compute the weights in a spectrum.
 
-        Parameters
-        ----------
-        spectrum : Spectrum
-            The present state.
-        previous : FailureWeights, optional
-            The weights before a change. Where the columns are the same, only added and removed failing tests are
-            counted.
-
-        Returns
-        -------
-        FailureWeights
-            The result does not depend on `previous`.
-
-        Examples
-        --------
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0]], failed=[True, True])
-        >>> FailureWeights.from_spectrum(spectrum).total / UNIT
-        1.5
+        The result does not depend on `previous`.
         """
         rows = _failing_rows(spectrum)
         tests = Counter(map(_key, rows))
@@ -99,24 +58,7 @@ class FailureWeights:
     def share_of_change(self, element: int | slice = slice(None)) -> Floats:
         """Compute the share of the tests that failed after a change for which an element changed.
 
-        Parameters
-        ----------
-        element : int or slice, optional
-            One element, or several; all by default.
-
-        Returns
-        -------
-        ndarray of float64, shape (elements,)
-            0 where nothing changed. Of shape () for one element.
-
-        Examples
-        --------
-        >>> from dataclasses import replace
-        >>> changed = {"t1": np.array([0], np.int32)}
-        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0]], failed=[True, True])
-        >>> weights = FailureWeights.from_spectrum(replace(spectrum, changed=changed))
-        >>> weights.share_of_change().tolist(), float(weights.share_of_change(0))
-        ([1.0, 0.0, 0.0], 1.0)
+        Of shape (elements,). 0 where nothing changed. Of shape () for one element.
         """
         return np.asarray(self.of_changed[element] / max(self.after_change, 1))
 
@@ -146,26 +88,7 @@ class FailureWeights:
 
 
 def weight_of(row: Row, spectrum: Spectrum) -> int:
-    """Return the weight of a failing test.
-
-    Parameters
-    ----------
-    row : ndarray of int32, shape (k,)
-        The elements that it executes.
-    spectrum : Spectrum
-        Whose candidates count.
-
-    Returns
-    -------
-    int
-        In multiples of 1 / `UNIT`.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0, 1]], failed=[True])
-    >>> weight_of(spectrum.rows[0], spectrum) == UNIT // 3
-    True
-    """
+    """Return the weight of a failing test."""
     size = int(np.count_nonzero(spectrum.candidates[row]))
     return UNIT // size if size else 0
 

@@ -2,8 +2,6 @@
 
 The module has the 33 formulas of paper 004 (Table 1), further popular ones, and the measures of paper 003. A formula
 depends only on the four counts of an element, so it is computed once for each distinct pair (ef, ep).
-
-The module is longer than 500 lines because it is one table: a function for each formula, with its source.
 """
 
 from __future__ import annotations
@@ -14,12 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from suspectra.arrays import Floats
-from suspectra.errors import NothingToRank, Problem, UsageError
+from suspectra.base.arrays import Floats
+from suspectra.base.errors import NothingToRank, Problem, UsageError
+from suspectra.base.technique_info import LINES, TechniqueInfo
 from suspectra.program import Program
 from suspectra.report import Explanation, PairReport, RankedReport, comparable
 from suspectra.spectrum import Counts, Spectrum, distinct_pairs
-from suspectra.technique_info import LINES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -28,45 +26,20 @@ class Four:
     """The four counts as real numbers: the input of a formula.
 
     Cloning makes them fractions (paper 004, Notations 2.2 to 2.5).
-
-    Parameters
-    ----------
-    ef, ep : ndarray of float64, shape (n,)
-        Failing and passing tests that execute each column.
-    nf, np : ndarray of float64, shape (n,)
-        Failing and passing tests that do not.
-    F, P : float
-        The numbers of all failing and all passing tests.
-
-    Examples
-    --------
-    >>> four = Four.from_counts(Counts(np.array([2]), np.array([1]), failed=2, passed=5), clone_failed=True)
-    >>> four.ef.tolist(), four.F, four.P
-    ([5.0], 5.0, 5)
     """
 
-    ef: Floats
-    ep: Floats
-    nf: Floats
-    np: Floats
-    F: float
-    P: float
+    ef: Floats  # failing and passing tests that execute each column; shape (n,)
+    ep: Floats  # failing and passing tests that execute each column; shape (n,)
+    nf: Floats  # failing and passing tests that do not; shape (n,)
+    np: Floats  # failing and passing tests that do not; shape (n,)
+    F: float  # the numbers of all failing and all passing tests
+    P: float  # the numbers of all failing and all passing tests
 
     @classmethod
     def from_counts(cls, counts: Counts, clone_failed: bool = False) -> Four:
         """Convert the counts of a spectrum.
 
-        Parameters
-        ----------
-        counts : Counts
-            The counts as integers.
-        clone_failed : bool, optional
-            Take each failed test c = P/F times, not rounded (paper 004, §2.1.2, Notation 2.2).
-
-        Returns
-        -------
-        Four
-            The same numbers, unless tests are cloned.
+        The same numbers, unless tests are cloned.
         """
         c = counts.passed / counts.failed if clone_failed and counts.passed and counts.failed else 1.0
         ef, nf = np.asarray(counts.ef * c, np.float64), np.asarray(counts.nf * c, np.float64)
@@ -78,26 +51,11 @@ Score = Callable[..., Floats]  # takes a Four, and the formula's own parameters 
 
 @dataclass(frozen=True)
 class FormulaSpec:
-    """A published formula.
+    """A published formula."""
 
-    Parameters
-    ----------
-    info : TechniqueInfo
-        Its description.
-    score : Score
-        Computes the suspiciousness of every column from the four counts.
-    parameters : dict of str to float
-        Defaults of its own parameters by name.
-
-    Examples
-    --------
-    >>> FORMULAS["dstar"].info.formula, FORMULAS["dstar"].parameters
-    ('ef^exponent / (nf + ep)', {'exponent': 2.0})
-    """
-
-    info: TechniqueInfo
-    score: Score
-    parameters: dict[str, float] = field(default_factory=dict, hash=False)
+    info: TechniqueInfo  # its description
+    score: Score  # computes the suspiciousness of every column from the four counts
+    parameters: dict[str, float] = field(default_factory=dict, hash=False)  # defaults of its own parameters by name
 
 
 FORMULAS: dict[str, FormulaSpec] = {}
@@ -553,29 +511,13 @@ def _relative_jaccard(n: Four) -> Floats:
 
 @dataclass(frozen=True)
 class Formula(Technique):
-    """Rank statements by a risk evaluation formula.
-
-    Parameters
-    ----------
-    spec : FormulaSpec
-        The formula.
-    clone : bool
-        Clone the failed tests until they are as many as the passed ones (paper 004, §2.1.2): ef and nf are multiplied
-        by c = P/F, a rational number that is not rounded.
-    parameters : tuple of (str, float)
-        Values of the formula's own parameters, such as DStar's ``exponent``.
-
-    Examples
-    --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> report = Formula(FORMULAS["jaccard"]).localize(spectrum)
-    >>> report.explain(0).substituted
-    '1 / (1 + 0 + 0) = 1'
-    """
+    """Rank statements by a risk evaluation formula."""
 
     spec: FormulaSpec
+    # clone the failed tests until they are as many as the passed ones (paper 004, §2.1.2): ef and nf are multiplied by
+    # c = P/F, a rational number that is not rounded
     clone: bool = False
-    parameters: tuple[tuple[str, float], ...] = ()
+    parameters: tuple[tuple[str, float], ...] = ()  # values of the formula's own parameters, such as DStar's `exponent`
 
     @property
     def info(self) -> TechniqueInfo:
@@ -590,21 +532,7 @@ class Formula(Technique):
     def score(self, counts: Counts) -> Floats:
         """Compute the suspiciousness of every column.
 
-        Parameters
-        ----------
-        counts : Counts
-            The counts of n columns.
-
-        Returns
-        -------
-        ndarray of float64, shape (n,)
-            May be infinite, never NaN.
-
-        Examples
-        --------
-        >>> counts = Counts(np.array([2, 1]), np.array([0, 3]), failed=2, passed=3)
-        >>> Formula(FORMULAS["tarantula"]).score(counts).round(3).tolist()
-        [1.0, 0.333]
+        Of shape (n,). May be infinite, never NaN.
         """
         of, ef, ep = distinct_pairs(counts)
         return self._score(Counts(ef, ep, counts.failed, counts.passed))[of]
@@ -631,20 +559,7 @@ class Formula(Technique):
     def first_of(self, counts: Counts) -> int | None:
         """Find the first of some elements.
 
-        Parameters
-        ----------
-        counts : Counts
-            Of these elements.
-
-        Returns
-        -------
-        int or None
-            Where it is in `counts`; None without elements.
-
-        Examples
-        --------
-        >>> Formula(FORMULAS["jaccard"]).first_of(Counts(np.array([1, 2, 2]), np.array([0, 1, 1]), failed=2, passed=3))
-        1
+        Where it is in `counts`; None without elements.
         """
         of, ef, ep = distinct_pairs(counts)
         if not len(of):
@@ -677,25 +592,7 @@ class Formula(Technique):
 
 
 def substitute(formula_text: str, numbers: Mapping[str, float]) -> str:
-    """Replace the names in a formula by numbers; return only the numbers where the formula is given in words.
-
-    Parameters
-    ----------
-    formula_text : str
-        As in :class:`~suspectra.technique_info.TechniqueInfo`.
-    numbers : mapping of str to float
-        The value of each name.
-
-    Returns
-    -------
-    str
-        Six significant digits for each number.
-
-    Examples
-    --------
-    >>> substitute("ef / (ef + ep)", {"ef": 2, "ep": 3})
-    '2 / (2 + 3)'
-    """
+    """Replace the names in a formula by numbers; return only the numbers where the formula is given in words."""
     names = set(re.findall(r"[^\W\d]\w*", formula_text)) - {"sqrt", "abs", "min"}
     if not names <= numbers.keys():
         return ", ".join(f"{name} {value:.6g}" for name, value in numbers.items()) + ": score"
@@ -763,7 +660,7 @@ def require_failure(spectrum: Spectrum) -> None:
     --------
     >>> require_failure(Spectrum.from_matrix([[1, 1, 0]], failed=[False]))
     Traceback (most recent call last):
-    suspectra.errors.NothingToRank: no test failed (1 passed), so there is nothing to localize. Fix: …
+    suspectra.base.errors.NothingToRank: no test failed (1 passed), so there is nothing to localize. Fix: …
     """
     if spectrum.counts.failed:
         return
@@ -777,31 +674,7 @@ def require_failure(spectrum: Spectrum) -> None:
 def make_formula(name: str, parameters: Mapping[str, object] | None = None, *, clone_failed: bool = False) -> Formula:
     """Make a technique that ranks by a formula.
 
-    Parameters
-    ----------
-    name : str
-        As in :data:`FORMULAS`.
-    parameters : mapping of str to number, optional
-        Values of the formula's own parameters; the published ones unless given.
-    clone_failed : bool
-        Clone the failed tests until they are as many as the passed ones.
-
-    Returns
-    -------
-    Formula
-        Ready to rank.
-
-    Raises
-    ------
-    UsageError
-        For a parameter the formula does not have, or one that is not a number.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Counts
-    >>> counts = Counts(np.array([2, 1]), np.array([0, 3]), failed=2, passed=3)
-    >>> make_formula("ochiai").score(counts).round(3).tolist()
-    [1.0, 0.354]
+    Raises UsageError for a parameter the formula does not have, or one that is not a number.
     """
     spec = FORMULAS[name]
     chosen = dict(spec.parameters)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from suspectra.experiment import KINDS
+from suspectra.base.english import many
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.program import Program
-from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, ReportT, Suspect
+from suspectra.runs.experiment import KINDS
 from suspectra.spectrum import Counts, Spectrum
-from suspectra.technique_info import TechniqueInfo
 
 
 class Technique(ABC):

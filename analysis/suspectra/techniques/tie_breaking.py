@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.base.arrays import Ints
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
-from suspectra.technique_info import TechniqueInfo
 from suspectra.techniques.technique import Technique, own_report
 
 

@@ -75,9 +75,9 @@ def _start() -> None:
     """Instrument what is imported from now on; failures must not affect the program."""
     try:
         with standard_library():
-            from suspectra_recorder import early
+            from suspectra_recorder import early_start
 
-            early.start(sys.modules.pop("suspectra_start"))
+            early_start.start(sys.modules.pop("suspectra_start"))
     except Exception as error:
         print(f"suspectra: the recording begins late: {type(error).__name__}: {error}", file=sys.stderr)
 
@@ -122,7 +122,7 @@ def _start_with_pytest(start: "Callable[[], None]") -> None:
 
 def _runs_unittest() -> bool:
     with standard_library():
-        from suspectra_recorder import unittest_commands as commands
+        from suspectra_recorder.unittest import commands
 
     return not commands.starts_interpreter(sys.orig_argv) and commands.runs_unittest(sys.orig_argv, "")
 
@@ -131,9 +131,9 @@ def _record_unittest() -> None:
     import unittest  # noqa: F401 - the program's own, which the recorder is to watch
 
     with standard_library():
-        from suspectra_recorder import unittest_session
+        from suspectra_recorder.unittest import session
 
-        unittest_session.start()
+        session.start()
 
 
 # a process that a test started
@@ -179,7 +179,7 @@ def _attach_later(place: str) -> None:
         executor.exec_module = execute
         try:
             with standard_library():
-                from suspectra_recorder import child
+                from suspectra_recorder.children import child
 
                 child.attach(folder, int(number))
                 if script:

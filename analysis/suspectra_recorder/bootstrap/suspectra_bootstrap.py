@@ -13,20 +13,15 @@ if TYPE_CHECKING:
     import pytest
 
 load_recorder()
-from suspectra_recorder import pytest_plugin  # noqa: E402
+
+from suspectra_recorder.pytest import plugin as recorder  # noqa: E402
 
 
 def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
-    """Register what keeps this process waiting, where the environment asks for that.
+    """Register what keeps this process waiting, where the environment asks for that."""
+    from suspectra_recorder.settings import VARIABLE, RecordingSettings
 
-    Parameters
-    ----------
-    pluginmanager : pytest.PytestPluginManager
-        Where it is registered.
-    """
-    from suspectra_recorder.settings import VARIABLE, Settings
-
-    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    settings = RecordingSettings.from_json(os.environ.get(VARIABLE, ""))
     if settings.channel >= 0:
         with standard_library():
             from suspectra_recorder.warm import process
@@ -34,14 +29,6 @@ def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
 
 
 def pytest_plugin_registered(plugin: object, manager: "pytest.PytestPluginManager") -> None:
-    """Register the plugin under the name of its entry point, so that it is registered only once.
-
-    Parameters
-    ----------
-    plugin : object
-        The plugin that was registered with pytest; any plugin, also this one.
-    manager : pytest.PytestPluginManager
-        The manager with which the recorder's plugin is registered.
-    """
+    """Register the plugin under the name of its entry point, so that it is registered only once."""
     if manager.get_plugin("suspectra") is None and not manager.is_blocked("suspectra"):
-        manager.register(pytest_plugin, "suspectra")
+        manager.register(recorder, "suspectra")

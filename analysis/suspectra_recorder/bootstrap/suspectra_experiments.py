@@ -8,13 +8,7 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(pluginmanager: "pytest.PytestPluginManager") -> None:
-    """Register the machine, where the environment asks for one.
-
-    Parameters
-    ----------
-    pluginmanager : pytest.PytestPluginManager
-        Where it is registered.
-    """
+    """Register the machine, where the environment asks for one."""
     with standard_library():
         from suspectra_recorder.experiments import machine
     machine.start(pluginmanager)

@@ -22,23 +22,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def import_from(folders: "list[str]", name: str) -> None:
-    """Import a module, if it exists, from folders that may not be on the path.
-
-    Parameters
-    ----------
-    folders : list of str
-        Where it is searched, in this order.
-    name : str
-        Its name. A module that has this name already is replaced.
-
-    Examples
-    --------
-    >>> (folder / "prices.py").write_text("VAT = 20")
-    8
-    >>> import_from([str(folder)], "prices")
-    >>> sys.modules.pop("prices").VAT
-    20
-    """
+    """Import a module, if it exists, from folders that may not be on the path."""
     spec = PathFinder.find_spec(name, folders)
     if spec is not None and spec.loader is not None:
         sys.modules[name] = module = module_from_spec(spec)
@@ -46,33 +30,13 @@ def import_from(folders: "list[str]", name: str) -> None:
 
 
 def load_recorder() -> None:
-    """Import the package of the recorder, unless it is there, and no other package in its folder.
-
-    Examples
-    --------
-    >>> load_recorder()
-    >>> "suspectra_recorder" in sys.modules
-    True
-    """
+    """Import the package of the recorder, unless it is there, and no other package in its folder."""
     if "suspectra_recorder" not in sys.modules:
         import_from([os.path.dirname(os.path.dirname(FOLDER))], "suspectra_recorder")
 
 
 def standard_library() -> "StandardLibrary":
-    """Return the context in which modules of the recorder are imported.
-
-    Returns
-    -------
-    StandardLibrary
-        In it names of the standard library mean Python's own modules.
-
-    Examples
-    --------
-    >>> with standard_library():
-    ...     from suspectra_recorder import settings
-    >>> settings.BOOTSTRAP_FOLDER == FOLDER
-    True
-    """
+    """Return the context in which modules of the recorder are imported."""
     load_recorder()
     from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
@@ -80,71 +44,18 @@ def standard_library() -> "StandardLibrary":
 
 
 def loader_method(name: str) -> "tuple[Any, Callable[..., Any]]":
-    """Find a method of the loader of sources.
-
-    Parameters
-    ----------
-    name : str
-        The method's name.
-
-    Returns
-    -------
-    cls : type
-        The class that defines it.
-    method : callable
-        The method, to be called with the loader.
-
-    Examples
-    --------
-    >>> cls, method = loader_method("get_code")
-    >>> issubclass(SourceFileLoader, cls), method.__name__
-    (True, 'get_code')
-    """
+    """Find a method of the loader of sources."""
     cls = next(cls for cls in SourceFileLoader.__mro__ if name in vars(cls))
     return cls, getattr(cls, name)
 
 
 def hide_like(method: "Any", function: "Any") -> None:
-    """Hide a function from tracebacks, as Python hides the method that it replaces.
-
-    Parameters
-    ----------
-    method : callable
-        The method of the loader.
-    function : callable
-        Changed in place.
-
-    Examples
-    --------
-    >>> def get_code(loader, name): ...
-    >>> hide_like(SourceFileLoader.get_code, get_code)
-    >>> get_code.__code__.co_filename
-    '<frozen importlib._bootstrap_external>'
-    """
+    """Hide a function from tracebacks, as Python hides the method that it replaces."""
     function.__code__ = function.__code__.replace(co_filename=method.__code__.co_filename)
 
 
 def once_executed(name: str, do: "Callable[[], object]") -> None:
-    """Call a function as soon as a module has been executed. Until then each import costs one comparison.
-
-    Parameters
-    ----------
-    name : str
-        The module's name.
-    do : callable
-        Called at once if the module is there already.
-
-    Examples
-    --------
-    >>> (folder / "prices.py").write_text("VAT = 20")
-    8
-    >>> once_executed("prices", lambda: print(sys.modules["prices"].VAT))
-    >>> import_from([str(folder)], "prices")
-    20
-    >>> once_executed("prices", lambda: print("there"))
-    there
-    >>> del sys.modules["prices"]
-    """
+    """Call a function as soon as a module has been executed. Until then each import costs one comparison."""
     if name in sys.modules:
         do()
         return

@@ -18,13 +18,13 @@ from contextlib import suppress
 from itertools import chain
 from typing import Protocol
 
-from suspectra_recorder.experiments.exchange import UNMADE, Greeting, Job, Request, RunAnswer
+from suspectra_recorder.experiments.decisions.switchboard import SPENT
+from suspectra_recorder.experiments.exchange import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
-from suspectra_recorder.experiments.switchboard import SPENT
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
 _MAX_RUNS = 200
@@ -34,33 +34,16 @@ _MAX_RUNS = 200
 class _Run(Protocol):
     """Runs one job of a request in the process that calls it, and gives the answer."""
 
-    def __call__(self, request: Request, job: Job, again: bool = False) -> RunAnswer:
+    def __call__(self, request: Request, job: RunRequest, again: bool = False) -> MachineRunAnswer:
         """Run a test, which has been run in this process before if `again`."""
 
 
 class _Child:
-    """A process that runs one test.
-
-    Parameters
-    ----------
-    pid : int
-        Its number.
-    request : Request
-        What it was made for.
-    answers : int
-        The descriptor of the pipe from it.
-    requests : int
-        That of the pipe to it; -1 for none.
-
-    Attributes
-    ----------
-    status : int
-        How it ended.
-    """
+    """A process that runs one test."""
 
     def __init__(self, pid: int, request: Request, answers: int, requests: int):
-        self.answers = answers
-        self.status = 0
+        self.answers = answers  # the descriptor of the pipe from it
+        self.status = 0  # how it ended
         self._pid, self._test, self._requests = pid, request["test"], requests
         self._runs = len(request["jobs"])
 
@@ -87,28 +70,8 @@ class _Child:
         _, self.status = os.waitpid(self._pid, 0)
 
 
-class Children:
-    r"""Answers requests, one after the other.
-
-    Parameters
-    ----------
-    channel : int
-        The descriptor of the socket they come from.
-    run : _Run
-        Runs one job of a request in the process that calls it, and gives the answer.
-    seconds : callable, optional
-        How long a run of a request may take; by default as long as the request says.
-
-    Examples
-    --------
-    >>> ours, theirs = socket.socketpair()
-    >>> children = Children(theirs.detach(), lambda request, job, again=False: {})
-    >>> ours.shutdown(socket.SHUT_WR)  # there is no request
-    >>> children.serve({"tests": ["test_price.py::test_vat"], "errors": []})
-    >>> ours.recv(1000)
-    b'{"tests": ["test_price.py::test_vat"], "errors": []}\n'
-    >>> ours.close()
-    """
+class MachineChildren:
+    """Answers requests, one after the other."""
 
     def __init__(
         self, channel: int, run: _Run, seconds: Callable[[Request], float] = lambda request: request["seconds"]
@@ -119,13 +82,7 @@ class Children:
         self._kept: _Child | None = None
 
     def serve(self, greeting: Greeting) -> None:
-        """Answer until the other end of the channel is closed.
-
-        Parameters
-        ----------
-        greeting : Greeting
-            What is said first.
-        """
+        """Answer until the other end of the channel is closed."""
         self._send(greeting)
         try:
             for line in self._channel.makefile("rb"):
@@ -147,7 +104,7 @@ class Children:
         for _ in left:
             self._send({"outcome": UNMADE, "exception": "", "seconds": 0.0})
 
-    def _send(self, answer: RunAnswer | Greeting) -> None:
+    def _send(self, answer: MachineRunAnswer | Greeting) -> None:
         self._channel.sendall(json.dumps(answer).encode() + b"\n")
 
     def _forks(self, request: Request, end: float) -> None:
@@ -199,7 +156,7 @@ class Children:
         return _Child(pid, request, answers, more)
 
     def _be_child(self, request: Request, write: int, more: int) -> None:
-        from suspectra_recorder.instrumentation.own import json, os  # a test may replace the others
+        from suspectra_recorder.instrumentation.library_references import json, os  # a test may replace the others
 
         try:
             self._channel.close()
@@ -207,7 +164,7 @@ class Children:
             limit(request["memory"], request["file_size"])
             if request.get("fork"):
                 forks = Forks(write, request["seconds"])
-                job: Job = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
+                job: RunRequest = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
             later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it
             runs = 0

@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from suspectra_recorder.experiments.assignments import Assignment
-from suspectra_recorder.experiments.call_marks import Body
-from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.experiments.decisions.call_marks import Body
+from suspectra_recorder.experiments.decisions.rewriting import InstrumentedDecision
+from suspectra_recorder.experiments.decisions.statement_marks import MarkedStatement
 from suspectra_recorder.experiments.failed_check import FailedCheck
-from suspectra_recorder.experiments.statement_marks import Statement
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.experiments.values.assignments import Assignment
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 UNMADE = "unmade"
 """The outcome of a run that had not ended when the time of all runs of a request was up."""
 
 
-class NewValue(TypedDict):
-    """A value that is put in the place of another one.
-
-    Examples
-    --------
-    >>> value: NewValue = {"path": "cart.py", "number": 3, "instance": 1, "part": [], "text": "i2", "symbol": ""}
-    >>> value["text"]
-    'i2'
-    """
+class NewValueRequest(TypedDict):
+    """A value that is put in the place of another one."""
 
     path: str
     """The source: relative to the workspace, forward slashes."""
@@ -37,7 +30,7 @@ class NewValue(TypedDict):
     part: list[str]
     """The path of a number inside the value; empty for the whole."""
     text: str
-    """The new value, as :mod:`suspectra_recorder.experiments.literals` writes it."""
+    """The new value, as :mod:`suspectra_recorder.experiments.values.literals` writes it."""
     symbol: str
     """The name of the symbol that it is from then on; empty for none."""
 
@@ -55,15 +48,7 @@ Kinds are those of containers, ``object``, ``value`` (written down as a whole), 
 
 
 class MemoryGraph(TypedDict):
-    """What the variables of the functions that are being executed refer to.
-
-    Examples
-    --------
-    >>> nodes: list[MemoryNode] = [("value", "i2", [], 0)]
-    >>> graph: MemoryGraph = {"variables": [(0, "total", "price", 0)], "nodes": nodes, "full": False}
-    >>> graph["nodes"][0][1]
-    'i2'
-    """
+    """What the variables of the functions that are being executed refer to."""
 
     variables: list[tuple[int, str, str, int]]
     """The depth of the function, the outermost being 0, its name, the name of the variable, and the node."""
@@ -74,16 +59,7 @@ class MemoryGraph(TypedDict):
 
 
 class MemoryChange(TypedDict):
-    """Something that is changed in the state of a run.
-
-    Examples
-    --------
-    >>> change: MemoryChange = {
-    ...     "depth": 0, "name": "prices", "steps": ["[i0"], "what": "remove", "length": 0, "nodes": [],
-    ... }
-    >>> change["what"]
-    'remove'
-    """
+    """Something that is changed in the state of a run."""
 
     depth: int
     """Which function, the outermost being 0."""
@@ -103,15 +79,8 @@ class _Kind(TypedDict):
     kind: str
 
 
-class Job(_Kind, total=False):
-    """One run: its ``kind``, which is one of :mod:`suspectra_recorder.experiments.kinds`, and what that needs to know.
-
-    Examples
-    --------
-    >>> job: Job = {"kind": "switch", "file": "cart.py", "number": 3, "instance": 1, "action": "true"}
-    >>> job["kind"]
-    'switch'
-    """
+class RunRequest(_Kind, total=False):
+    """One run: its ``kind``, one of :mod:`suspectra_recorder.experiments.kinds`, and what that needs to know."""
 
     file: str
     """Where something is altered: relative to the workspace, forward slashes."""
@@ -122,14 +91,14 @@ class Job(_Kind, total=False):
     part: list[str]
     """The path of a number inside a value; empty for the whole."""
     text: str
-    """A new value, as :mod:`suspectra_recorder.experiments.literals` writes it."""
+    """A new value, as :mod:`suspectra_recorder.experiments.values.literals` writes it."""
     compare: bool
     """Whether the comparisons that follow are noted."""
     source: str
     """The text of a mutated function."""
     functions: list[tuple[str, int]]
     """The names of the functions that contain a mutation, and the first lines of their code, from the outermost on."""
-    jobs: Sequence[Job]
+    jobs: Sequence[RunRequest]
     """The switches of decisions for which a run is forked."""
     action: str
     """How a decision comes out: ``true``, ``false``, or ``other`` for the opposite of what it would be."""
@@ -137,7 +106,7 @@ class Job(_Kind, total=False):
     """Decisions that come out differently, all in one run: file, number, instance, and action unless that is other."""
     watched: list[tuple[str, int, int]]
     """Decisions whose outcome is asked for."""
-    replaced: list[NewValue]
+    replaced: list[NewValueRequest]
     """Values that are others, all in one run."""
     columns: str
     """The file that takes the columns of a trace of dependences."""
@@ -153,7 +122,7 @@ class Job(_Kind, total=False):
     """Whether the parts of the input are symbols."""
     whole: bool
     """Whether the run is looked at to the end of the test, and not only until the call returns."""
-    input: Job
+    input: RunRequest
     """Another input during this run, as a job of the kind ``input``."""
     only: list[tuple[str, int]]
     """Files and lines whose functions are traced, besides test code; all unless there."""
@@ -168,16 +137,7 @@ class Job(_Kind, total=False):
 
 
 class SourceTable(TypedDict):
-    """What is known of a traced source before it runs.
-
-    Examples
-    --------
-    >>> table: SourceTable = {
-    ...     "path": "a.py", "first": 0, "test": False, "module": 0, "frames": [], "sites": [], "scopes": [],
-    ... }
-    >>> table["path"]
-    'a.py'
-    """
+    """What is known of a traced source before it runs."""
 
     path: str
     """Relative to the workspace."""
@@ -195,18 +155,8 @@ class SourceTable(TypedDict):
     """The scope of each variable."""
 
 
-class TracedRun(TypedDict):
-    """A trace of dependences, besides its columns.
-
-    Examples
-    --------
-    >>> run: TracedRun = {
-    ...     "nodes": 1, "imported": 0, "full": False, "texts": [""], "failure": 0, "phase": "call",
-    ...     "threads": 0, "processes": [], "sources": [], "left_out_imports": False,
-    ... }
-    >>> run["nodes"]
-    1
-    """
+class TracedRunAnswer(TypedDict):
+    """A trace of dependences, besides its columns."""
 
     nodes: int
     """How many there are."""
@@ -231,16 +181,7 @@ class TracedRun(TypedDict):
 
 
 class ThreadColumns(TypedDict):
-    """What a thread did: columns of int32 in base 64.
-
-    Examples
-    --------
-    >>> nothing: ThreadColumns = {
-    ...     "events": "", "tops": "", "tops_at": "", "functions": "", "callers": "", "lines": "",
-    ... }
-    >>> len(nothing)
-    6
-    """
+    """What a thread did: columns of int32 in base 64."""
 
     events: str
     """For a decision twice its number, and 1 more where it came out true; for the beginning of call n ``-1 - n``."""
@@ -257,14 +198,7 @@ class ThreadColumns(TypedDict):
 
 
 class CallByTest(TypedDict):
-    """A call of the program by a test.
-
-    Examples
-    --------
-    >>> call: CallByTest = {"function": "fee", "line": 7, "parts": 2, "gives": True}
-    >>> call["function"]
-    'fee'
-    """
+    """A call of the program by a test."""
 
     function: str
     """Its name, with those of the classes around it."""
@@ -277,18 +211,7 @@ class CallByTest(TypedDict):
 
 
 class TriedInput(TypedDict):
-    """The input of a run, and what came of it.
-
-    Examples
-    --------
-    >>> tried: TriedInput = {
-    ...     "function": "fee", "arguments": {"weight": "154"}, "parts": [("weight", "int", 154)], "unsupported": {},
-    ...     "positions": [0], "begin": 1, "end": 9, "returned": True, "raised": False, "result": "3",
-    ...     "calls": [], "drawn": "", "strategies": {}, "parameters": [],
-    ... }
-    >>> tried["arguments"]
-    {'weight': '154'}
-    """
+    """The input of a run, and what came of it."""
 
     function: str
     """What got it; empty for the test itself."""
@@ -321,14 +244,7 @@ class TriedInput(TypedDict):
 
 
 class Findings(TypedDict, total=False):
-    """What a kind of run adds to an answer.
-
-    Examples
-    --------
-    >>> found: Findings = {"reached": 2}
-    >>> found["reached"]
-    2
-    """
+    """What a kind of run adds to an answer."""
 
     reached: int
     """How often something was altered."""
@@ -340,15 +256,15 @@ class Findings(TypedDict, total=False):
     """For each decision twice its number, and 1 more where it came out true."""
     decision_threads: list[int]
     """Of several threads that which made each decision."""
-    sites: list[tuple[str, int, Sequence[Site]]]
+    sites: list[tuple[str, int, Sequence[InstrumentedDecision]]]
     """The loaded sources with the numbers of their first decisions, and their decisions."""
     sources: dict[str, str]
     """The digests of the loaded files of the workspace."""
     values: list[int]
     """The numbers of assignments, each followed by the index of a text."""
     texts: list[str]
-    """Values, as :mod:`suspectra_recorder.experiments.literals` writes them; of other objects the numbers inside."""
-    dependences: TracedRun
+    """Values, as `literals` writes them; of other objects the numbers inside."""
+    dependences: TracedRunAnswer
     """What was traced."""
     distances: dict[str, float]
     """How far apart the sides of comparisons were."""
@@ -380,7 +296,7 @@ class Findings(TypedDict, total=False):
     """For each the number of its call, from 0."""
     called_at: str
     """For each call the index of the statement from which it was made, -1 for none."""
-    statements: list[tuple[str, int, Sequence[Statement]]]
+    statements: list[tuple[str, int, Sequence[MarkedStatement]]]
     """The loaded sources with the numbers of their first statements, and their statements."""
     memory: MemoryGraph
     """The state before it is changed."""
@@ -411,15 +327,8 @@ class _Optional(Findings, total=False):
     """Which of the jobs of a forked run, or their number for the run that was forked."""
 
 
-class RunAnswer(_Optional):
-    """How a run ended, with what its kind adds.
-
-    Examples
-    --------
-    >>> answer: RunAnswer = {"outcome": "passed", "exception": "", "seconds": 0.01, "reached": 1}
-    >>> answer["outcome"], answer["reached"]
-    ('passed', 1)
-    """
+class MachineRunAnswer(_Optional):
+    """How a run ended, with what its kind adds."""
 
     outcome: str
     """A verdict of pytest, or ``steps``, ``timeout``, ``crashed``, ``not reached`` or ``unmade``."""
@@ -439,20 +348,10 @@ class _OptionalOfRequest(TypedDict, total=False):
 
 
 class Request(_OptionalOfRequest):
-    """Some runs of a test, and their limits.
-
-    Examples
-    --------
-    >>> request: Request = {
-    ...     "test": "test_a", "jobs": [{"kind": "trace"}],
-    ...     "steps": 1000, "seconds": 1.0, "memory": 1 << 30, "file_size": 1 << 20,
-    ... }
-    >>> [job["kind"] for job in request["jobs"]]
-    ['trace']
-    """
+    """Some runs of a test, and their limits."""
 
     test: str
-    jobs: list[Job]
+    jobs: list[RunRequest]
     steps: int
     """How many decisions a run may make."""
     seconds: float
@@ -464,17 +363,7 @@ class Request(_OptionalOfRequest):
 
 
 class Greeting(TypedDict):
-    """What there is to know before the first request.
-
-    Examples
-    --------
-    >>> greeting: Greeting = {
-    ...     "tests": ["test_a"], "excluded": {}, "threads": [],
-    ...     "by_unittest": [], "errors": [], "sources": {}, "left_out": {},
-    ... }
-    >>> greeting["tests"]
-    ['test_a']
-    """
+    """What there is to know before the first request."""
 
     tests: list[str]
     """The tests that were collected."""

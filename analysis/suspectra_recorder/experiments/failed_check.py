@@ -10,28 +10,19 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import sys
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _EXAMPLE = "<doctest "  # so doctest names the file of an example
 
 
 class FailedCheck(TypedDict):
-    """Where the failure of a test leaves the test's code, or that of a fixture.
-
-    Examples
-    --------
-    >>> check: FailedCheck = {
-    ...     "path": "/w/test_a.py", "function": "test_a", "begins": 3, "line": 5, "exception": "KeyError",
-    ... }
-    >>> check["line"]
-    5
-    """
+    """Where the failure of a test leaves the test's code, or that of a fixture."""
 
     path: str
     """The file, as the code itself names it."""
@@ -48,37 +39,10 @@ class FailedCheck(TypedDict):
 def failed_check(
     traceback: TracebackType | None, exception: str, module: str, is_test: Callable[[str], bool]
 ) -> FailedCheck | None:
-    r"""Find where a failure leaves the code of a test.
+    """Find where a failure leaves the code of a test.
 
-    Parameters
-    ----------
-    traceback : traceback or None
-        Of the exception that ended the test.
-    exception : str
-        The name of its type.
-    module : str
-        The file of the test.
-    is_test : callable
-        Whether a file is test code.
-
-    Returns
-    -------
-    FailedCheck or None
-        The outermost function of that file, or example of a doctest, or else of other test code, such as a fixture;
-        None where there is none.
-
-    Examples
-    --------
-    >>> source = "def test_price():\n    prices = {}\n    assert prices['DE'] == 19\n"
-    >>> space = {}
-    >>> exec(compile(source, "test_price.py", "exec"), space)
-    >>> try:
-    ...     space["test_price"]()
-    ... except KeyError as error:
-    ...     trace = error.__traceback__.tb_next  # without this example, which is one of a doctest
-    ...     found = failed_check(trace, "KeyError", "test_price.py", lambda path: False)
-    >>> found["function"], found["line"]
-    ('test_price', 3)
+    The outermost function of that file, or example of a doctest, or else of other test code, such as a fixture; None
+    where there is none.
     """
     found: FailedCheck | None = None
     while traceback is not None:
@@ -99,32 +63,7 @@ def failed_check(
 
 
 class WatchedCheck:
-    r"""Watches a run for the check that failed without an alteration.
-
-    Parameters
-    ----------
-    check : FailedCheck
-        What the unaltered run said.
-
-    Examples
-    --------
-    >>> source = "def test_price():\n    assert 1 == 2\n"
-    >>> space = {}
-    >>> exec(compile(source, "test_price.py", "exec"), space)
-    >>> watched = WatchedCheck(
-    ...     {"path": "test_price.py", "function": "test_price", "begins": 1, "line": 2, "exception": "AssertionError"}
-    ... )
-    >>> watched.begin()
-    >>> watched.end()  # the test was not called
-    True
-    >>> watched.begin()
-    >>> try:
-    ...     space["test_price"]()
-    ... except AssertionError:
-    ...     pass
-    >>> watched.end()  # it was, and what it raised was caught
-    True
-    """
+    """Watches a run for the check that failed without an alteration."""
 
     def __init__(self, check: FailedCheck):
         self._check = check
@@ -139,11 +78,8 @@ class WatchedCheck:
     def end(self) -> bool:
         """Watch no longer.
 
-        Returns
-        -------
-        bool
-            Whether the run did without the check: its function was not called, or raised the same there again. False
-            where the test itself traced calls, so that nothing is known.
+        Whether the run did without the check: its function was not called, or raised the same there again. False where
+        the test itself traced calls, so that nothing is known.
         """
         watched = sys.gettrace() == self._call
         sys.settrace(self._before)

@@ -9,28 +9,15 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.experiments.failed_phases import FailedPhases
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _MAX_FAILED = 8
 
 
 class FailedComparisons(FailedPhases):
-    """A plugin that keeps the sides of comparisons.
-
-    Parameters
-    ----------
-    failed : list of tuple
-        Takes the sides.
-
-    Examples
-    --------
-    >>> failed = []
-    >>> FailedComparisons(failed).pytest_assertrepr_compare(19, pytest.approx(20.0))
-    >>> failed
-    [(19, 20.0)]
-    """
+    """A plugin that keeps the sides of comparisons."""
 
     def __init__(self, failed: list[tuple[object, object]]):
         self._sides = failed
@@ -38,13 +25,7 @@ class FailedComparisons(FailedPhases):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_assertrepr_compare(self, left: object, right: object) -> None:
-        """Keep the sides of an assert; pytest asks for an explanation only if it fails.
-
-        Parameters
-        ----------
-        left, right : object
-            What was compared.
-        """
+        """Keep the sides of an assert; pytest asks for an explanation only if it fails."""
         self._add(left, right)
 
     def failed(self, phase: str, error: pytest.ExceptionInfo[BaseException]) -> None:

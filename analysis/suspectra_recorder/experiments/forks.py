@@ -11,37 +11,18 @@ from select import select
 from time import monotonic
 from typing import NoReturn
 
-from suspectra_recorder.experiments.exchange import Job, RunAnswer
-from suspectra_recorder.experiments.switchboard import SPENT
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, os, signal
+from suspectra_recorder.experiments.decisions.switchboard import SPENT
+from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, os, signal
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
 
 
 class Forks:
-    r"""The forks of one run.
-
-    Parameters
-    ----------
-    write : int
-        The descriptor that takes the answers.
-    seconds : float
-        How long each may take.
-
-    Examples
-    --------
-    >>> read, write = os.pipe()
-    >>> forks = Forks(write, seconds=10)
-    >>> if forks.fork(0):  # true in the fork alone, which answers and ends
-    ...     forks.end({"outcome": "passed", "exception": "", "seconds": 0.1}, [{"kind": "switch"}])
-    >>> os.read(read, 1000)
-    b'{"outcome": "passed", "exception": "", "seconds": 0.1, "job": 0}\n'
-    >>> os.close(read), os.close(write)
-    (None, None)
-    """
+    """The forks of one run."""
 
     def __init__(self, write: int, seconds: float):
         self._write, self._seconds = write, seconds
@@ -49,18 +30,7 @@ class Forks:
         self._answered: set[int] = set()
 
     def fork(self, job: int) -> bool:
-        """Fork this process, and wait until the fork has answered.
-
-        Parameters
-        ----------
-        job : int
-            The number of its job.
-
-        Returns
-        -------
-        bool
-            Whether this process is the fork.
-        """
+        """Fork this process, and wait until the fork has answered."""
         if self._job >= 0:
             return False
         read, write = os.pipe()
@@ -100,16 +70,8 @@ class Forks:
             found += part
         return found
 
-    def end(self, answer: RunAnswer, jobs: Sequence[Job]) -> NoReturn:
-        """Answer for this process, and end it.
-
-        Parameters
-        ----------
-        answer : RunAnswer
-            How its run ended.
-        jobs : sequence of Job
-            All jobs. Those for which no fork was made have not been reached.
-        """
+    def end(self, answer: MachineRunAnswer, jobs: Sequence[RunRequest]) -> NoReturn:
+        """Answer for this process, and end it."""
         if self._job >= 0:
             self._report({**answer, "job": self._job})
         else:
@@ -119,7 +81,7 @@ class Forks:
             self._report({**answer, "job": len(jobs)})
         os._exit(0)
 
-    def _report(self, answer: RunAnswer) -> None:
+    def _report(self, answer: MachineRunAnswer) -> None:
         self._send(json.dumps(answer).encode() + b"\n")
 
     def _send(self, line: bytes) -> None:

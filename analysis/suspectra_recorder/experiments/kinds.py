@@ -5,40 +5,32 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection
 
-from suspectra_recorder.experiments.decision_points import Point, Switched
-from suspectra_recorder.experiments.dependences.kind import TracingDependences
-from suspectra_recorder.experiments.exchange import Findings, Job
-from suspectra_recorder.experiments.inputs import TryingInput
-from suspectra_recorder.experiments.lines import NotingLines
-from suspectra_recorder.experiments.loop_rounds import LoopRounds
+from suspectra_recorder.experiments.decisions.decision_points import DecisionPoint, Switched
+from suspectra_recorder.experiments.decisions.lines import NotingLines
+from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
+from suspectra_recorder.experiments.decisions.paths import NotingPath
+from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Switchboard
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
+from suspectra_recorder.experiments.inputs.kind import TryingInput
 from suspectra_recorder.experiments.mutants import Mutating
-from suspectra_recorder.experiments.observations import Observing
-from suspectra_recorder.experiments.paths import NotingPath
-from suspectra_recorder.experiments.program_states import make_state_kinds
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import THREAD_BITS, Switchboard
-from suspectra_recorder.experiments.value_kinds import make_value_kinds
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.experiments.traces.kind import TracingDependences
+from suspectra_recorder.experiments.values.kinds import make_value_kinds
+from suspectra_recorder.experiments.values.observations import ObservingRun
+from suspectra_recorder.experiments.values.program_states import make_state_kinds
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class _Tracing(RunKind):
-    """The program as it is, with its decisions.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    """
+    """The program as it is, with its decisions."""
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
         self._board, self._sources = board, sources
         self._decisions = array("Q")
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note decisions from now on."""
         self._decisions = self._board.note()
 
@@ -54,19 +46,13 @@ class _Tracing(RunKind):
 
 
 class _Switching(RunKind):
-    """One decision comes out differently: its ``"file"``, its ``"number"`` there, the ``"instance"``, the ``"action"``.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    """
+    """One decision comes out differently: its ``"file"``, ``"number"`` there, ``"instance"`` and ``"action"``."""
 
     def __init__(self, board: Switchboard):
         self._board = board
         self._switched: Callable[[], Switched] | None = None
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Switch it from now on."""
         self._switched = self._board.switch([_point(job)])
 
@@ -75,26 +61,18 @@ class _Switching(RunKind):
         return {"reached": self._switched().times if self._switched else 0}
 
 
-def _point(job: Job) -> Point:
-    return Point(job["file"], job["number"], job["instance"], job["action"])
+def _point(job: RunRequest) -> DecisionPoint:
+    return DecisionPoint(job["file"], job["number"], job["instance"], job["action"])
 
 
 class _Forking(_Tracing):
-    """The program as it is, with a fork for each of the ``"jobs"``, which are of the kind ``switch``.
-
-    Parameters
-    ----------
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    """
+    """The program as it is, with a fork for each of the ``"jobs"``, which are of the kind ``switch``."""
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
         super().__init__(board, sources)
         self._forked: Callable[[], bool] = bool
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Note decisions, and fork at each that is to be switched."""
         super().apply(job)
         switches = [_point(one) for one in job["jobs"]]
@@ -106,40 +84,13 @@ class _Forking(_Tracing):
 
 
 def make_kinds(
-    names: Collection[str],
+    names: Collection[str],  # what the order names
     board: Switchboard,
     sources: Callable[[], dict[str, str]],
     name_of: Callable[[str], str | None],
     is_test: Callable[[str], bool],
 ) -> dict[str, RunKind]:
-    """Make the kinds of runs that a machine can be asked for.
-
-    Parameters
-    ----------
-    names : collection of str
-        What the order names. Kinds that instrument or prepare something are left out unless they are named.
-    board : Switchboard
-        The decisions of this process.
-    sources : callable
-        Gives the digests of the files that are loaded.
-    name_of : callable
-        Gives the path of a file that may be altered relative to the workspace, None for any other.
-    is_test : callable
-        Whether a path, relative to the workspace, is test code.
-
-    Returns
-    -------
-    dict of str to RunKind
-        By the ``"kind"`` of their jobs. A machine that traces dependences alters nothing: its code is instrumented
-        in another way.
-
-    Examples
-    --------
-    >>> list(make_kinds(["mutant"], Switchboard(), dict, lambda path: None, lambda path: False))
-    ['plain', 'trace', 'switch', 'fork', 'mutant']
-    >>> list(make_kinds(["dependences"], Switchboard(), dict, lambda path: None, lambda path: False))
-    ['plain', 'dependences']
-    """
+    """Make the kinds of runs that a machine can be asked for."""
     if "dependences" in names:
         return {"plain": RunKind(), "dependences": TracingDependences(is_test)}
     kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": _Tracing(board, sources), "switch": _Switching(board)}
@@ -147,7 +98,7 @@ def make_kinds(
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
     if "observe" in names:
-        kinds["observe"] = Observing(sources)
+        kinds["observe"] = ObservingRun(sources)
     if not {"value", "values", "states"}.isdisjoint(names):
         kinds |= make_value_kinds(board, LoopRounds(is_test) if "states" in names else None)
     if "statements" in names:

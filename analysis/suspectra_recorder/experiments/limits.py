@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, resource
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, resource
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 def be_alone() -> None:
-    """Let this process lead a group of its own, and print nothing.
-
-    Examples
-    --------
-    >>> if (process := os.fork()) == 0:
-    ...     be_alone()
-    ...     _ = os.write(1, b"nobody reads this")
-    ...     os._exit(0 if os.getpgid(0) == os.getpid() else 1)
-    >>> os.waitpid(process, 0)[1]
-    0
-    """
+    """Let this process lead a group of its own, and print nothing."""
     os.setpgid(0, 0)
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (1, 2):
@@ -30,26 +20,7 @@ def be_alone() -> None:
 
 
 def limit(memory: int, file_size: int) -> None:
-    """Limit what this process can take from now on, where the system can.
-
-    Parameters
-    ----------
-    memory : int
-        Bytes of address space besides what it has.
-    file_size : int
-        Bytes of the largest file it may write.
-
-    Examples
-    --------
-    >>> if (process := os.fork()) == 0:
-    ...     limit(memory=1 << 24, file_size=10)
-    ...     try:
-    ...         many = bytes(1 << 30)
-    ...     except MemoryError:
-    ...         os._exit(7)
-    >>> os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    7
-    """
+    """Limit what this process can take from now on, where the system can."""
     if resource is None:
         return  # Windows
     _set(resource.RLIMIT_FSIZE, file_size)

@@ -8,128 +8,46 @@ from contextlib import nullcontext
 from types import CodeType
 from typing import Protocol
 
-from suspectra_recorder.assertions import instrument_rewritten
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.block_control import left_alone
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
-from suspectra_recorder.instrumentation.control import left_alone
 from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.library_references import hashlib
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
-from suspectra_recorder.instrumentation.own import hashlib
 from suspectra_recorder.instrumentation.source import parse, without_collecting
-from suspectra_recorder.scope import Scope
+from suspectra_recorder.pytest.assertions import instrument_rewritten
+from suspectra_recorder.scope import RecordedFiles
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 
 class Instrument(Protocol):
-    r"""Inserts calls of itself into sources; instrumented code has it as a constant, so no namespace gets a name.
+    """Inserts calls of itself into sources; instrumented code has it as a constant, so no namespace gets a name."""
 
-    Attributes
-    ----------
-    tests : bool
-        Whether test code is instrumented, too.
-    last : bool
-        Whether it gets the code that all others have finished.
-
-    Examples
-    --------
-    >>> class Count(Instrument):
-    ...     lines = 0
-    ...     def insert(self, tree, path, placeholder, *, asserts):
-    ...         Count.lines += len(tree.body)
-    ...         return lambda: print("inserted into", path)
-    >>> code = ExperimentHook(Scope(str(folder)), [Count()]).code("/work/price.py", "price.py", b"vat = 20\n")
-    inserted into price.py
-    >>> Count.lines, Count().finish(code, "no such string", "price.py") == code
-    (1, True)
-    """
-
-    tests: bool = False
-    last: bool = False
+    tests: bool = False  # whether test code is instrumented, too
+    last: bool = False  # whether it gets the code that all others have finished
 
     def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
         """Change a source, without changing what it does.
 
-        Parameters
-        ----------
-        tree : ast.Module
-            Changed in place.
-        path : str
-            Relative to the workspace.
-        placeholder : str
-            The string that stands for the instrument in the tree.
-        asserts : bool
-            Whether asserts may be changed; they must stay where another tool will take them apart.
-
-        Returns
-        -------
-        callable
-            Called when the source could be compiled, before it is executed.
+        Called when the source could be compiled, before it is executed.
         """
 
     def finish(self, code: CodeType, placeholder: str, path: str) -> CodeType:
-        """Put this instrument into compiled code.
-
-        Parameters
-        ----------
-        code : CodeType
-            Of the module.
-        placeholder : str
-            The string that stands for the instrument.
-        path : str
-            Relative to the workspace.
-
-        Returns
-        -------
-        CodeType
-            Code that calls the instrument.
-        """
+        """Put this instrument into compiled code."""
         return with_cells(code, placeholder, self)
 
 
 class ExperimentHook:
-    r"""Instruments the files in `scope`.
+    """Instruments the files in `scope`."""
 
-    Parameters
-    ----------
-    scope : Scope
-        The workspace. Its test code stays as it is, unless an instrument asks for it: it says what is right.
-    instruments : sequence of Instrument
-        What is inserted, the first one first.
-
-    Attributes
-    ----------
-    guard : Guard
-        Knows which files could not be instrumented; they run as they are.
-    changed : dict of str to str
-        By file: which other tool compiles functions of it from a tree that it has changed; they run as they are.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.experiments.switchboard import Switchboard
-    >>> board = Switchboard()
-    >>> hook = ExperimentHook(Scope(str(folder), include_tests=True), [board])
-    >>> hook.scope(str(folder / "price.py")), hook.scope(str(folder / "test_price.py"))
-    ('price.py', None)
-    >>> hook.is_test_code(str(folder / "test_price.py"))
-    True
-    >>> space = {}
-    >>> exec(hook.code(str(folder / "price.py"), "price.py", b"price = 0 if free else 20\n"), {"free": True}, space)
-    >>> space["price"], [source.path for source in board.sources.loaded]
-    (0, ['price.py'])
-    >>> hook.move(Scope(str(folder), include_tests=True, patterns=("*.py",)))
-    >>> hook.is_test_code(str(folder / "price.py"))
-    True
-    >>> hook.install()  # so that it is used for what is imported
-    >>> hook.uninstall()
-    """
-
-    def __init__(self, scope: Scope, instruments: Sequence[Instrument]):
+    def __init__(self, scope: RecordedFiles, instruments: Sequence[Instrument]):
         self._scope, self._instruments = scope, tuple(sorted(instruments, key=lambda one: one.last))
-        self.guard = Guard()
+        self.guard = Guard()  # knows which files could not be instrumented; they run as they are
+        # by file: which other tool compiles functions of it from a tree that it has changed; they run as they are
         self.changed: dict[str, str] = {}
         self._tests = any(instrument.tests for instrument in instruments)
         self._compiling = CompileHook(self.scope, self.code, self.guard, self._refuse)
@@ -137,44 +55,19 @@ class ExperimentHook:
         self._undo_rewritten: Callable[[], None] = lambda: None
 
     def scope(self, path: str) -> str | None:
-        """The name of a file that is instrumented, None for any other.
-
-        Parameters
-        ----------
-        path : str
-            Absolute.
-
-        Returns
-        -------
-        str or None
-            Relative to the workspace.
-        """
+        """The name of a file that is instrumented, None for any other."""
         name = self._scope(path)
         return None if name is None or (not self._tests and self.is_test_code(path)) else name
 
     def is_test_code(self, path: str) -> bool:
         """Whether a file is test code.
 
-        Parameters
-        ----------
-        path : str
-            Absolute.
-
-        Returns
-        -------
-        bool
-            It is never altered.
+        It is never altered.
         """
         return self._scope.is_test_code(path)
 
-    def move(self, scope: Scope) -> None:
-        """Take other files, or others as test code, from now on.
-
-        Parameters
-        ----------
-        scope : Scope
-            Of the same workspace.
-        """
+    def move(self, scope: RecordedFiles) -> None:
+        """Take other files, or others as test code, from now on."""
         self._scope = scope
 
     def install(self) -> None:
@@ -197,30 +90,12 @@ class ExperimentHook:
         name: str,
         source: bytes,
         rewrite: Callable[[ast.Module], None] | None = None,
-        variant: str = "",
+        variant: str = "",  # of no use here, where no code is kept
         flags: int = 0,
     ) -> CodeType | None:
         """Make the instrumented code of a source.
 
-        Parameters
-        ----------
-        path : str
-            Of the file.
-        name : str
-            Relative to the workspace.
-        source : bytes
-            The file as it is on disk.
-        rewrite : callable, optional
-            Changes the tree further.
-        variant : str
-            Of no use here, where no code is kept.
-        flags : int
-            Those of ``compile``.
-
-        Returns
-        -------
-        CodeType or None
-            None when the source can't be instrumented.
+        None when the source can't be instrumented.
         """
         return self.guard.attempt(name, self._code, path, name, source, rewrite, flags)
 

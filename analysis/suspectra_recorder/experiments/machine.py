@@ -15,28 +15,28 @@ from typing import Any
 
 import pytest
 
-from suspectra_recorder.experiments.children import Children
-from suspectra_recorder.experiments.exchange import Greeting, Job, Request, RunAnswer
+from suspectra_recorder.experiments.children import MachineChildren
+from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
+from suspectra_recorder.experiments.exception_text import message_digest
+from suspectra_recorder.experiments.exchange import Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
 from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.messages import message_digest
-from suspectra_recorder.experiments.order import VARIABLE, Order
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS, Switchboard
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, json, os, time
+from suspectra_recorder.experiments.start_request import VARIABLE, StartRequest
+from suspectra_recorder.failures.tracebacks import raised_by_example, type_names
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib, json, os, time
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.naming import distinct_names
-from suspectra_recorder.scope import Scope, test_patterns
-from suspectra_recorder.tracebacks import raised_by_example, type_names
-from suspectra_recorder.unseen import imported_files
-from suspectra_recorder.verdict import Attempt
-from suspectra_recorder.whole_run import leave_out_coverage, switch_off
+from suspectra_recorder.pytest.verdict import Attempt
+from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
+from suspectra_recorder.scope import RecordedFiles, test_patterns
+from suspectra_recorder.unrecorded_modules import imported_files
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 NAME = "suspectra-machine"
 _MAX_ERRORS = 20  # of collection, that are passed on
@@ -66,17 +66,10 @@ _begun: _Machine | None = None
 
 
 def begin() -> None:
-    """Instrument what is imported from now on, if the environment orders a machine.
-
-    Examples
-    --------
-    Nothing happens in other processes:
-
-    >>> begin()
-    """
+    """Instrument what is imported from now on, if the environment orders a machine."""
     global _begun
     if VARIABLE in os.environ and _begun is None:
-        order = Order.from_file(os.environ[VARIABLE])
+        order = StartRequest.from_file(os.environ[VARIABLE])
         order.import_from_workspace()
         _begun = _Machine(order)
         _begun.hook.install()
@@ -85,22 +78,7 @@ def begin() -> None:
 
 
 def start(manager: pytest.PytestPluginManager) -> None:
-    """Make this process a machine, if its environment orders one.
-
-    Parameters
-    ----------
-    manager : pytest.PytestPluginManager
-        Where it is registered.
-
-    Examples
-    --------
-    >>> Order(str(folder), ("test_price.py::test_vat",), ("switch",), str(folder)).put_into(os.environ)
-    >>> manager = pytest.PytestPluginManager()
-    >>> start(manager)
-    >>> manager.has_plugin(NAME), VARIABLE in os.environ
-    (True, False)
-    >>> manager.get_plugin(NAME).hook.uninstall()
-    """
+    """Make this process a machine, if its environment orders one."""
     global _begun
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
         begin()
@@ -116,19 +94,13 @@ def start(manager: pytest.PytestPluginManager) -> None:
 
 
 class _Machine:
-    """The plugin: it takes the place of the loop that runs the tests.
+    """The plugin: it takes the place of the loop that runs the tests."""
 
-    Parameters
-    ----------
-    order : Order
-        Which tests, and who asks.
-    """
-
-    def __init__(self, order: Order):
-        self.order = order
+    def __init__(self, order: StartRequest):
+        self.order = order  # which tests, and who asks
         self.board = Switchboard()
         self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
-        self._scope = Scope(order.workspace, include_tests=True)  # until pytest's options are known
+        self._scope = RecordedFiles(order.workspace, include_tests=True)  # until pytest's options are known
         instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
         alters = "switch" in self.kinds
         self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
@@ -157,7 +129,7 @@ class _Machine:
         leave_out_coverage(early_config)
         folder = str(early_config.invocation_params.dir)
         patterns = test_patterns(early_config.getini("python_files"), args, folder)
-        self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
+        self._scope = RecordedFiles(self.order.workspace, include_tests=True, patterns=patterns)
         take_tests(self._scope, args, folder)
         self.hook.move(self._scope)
         self._names.clear()
@@ -285,7 +257,7 @@ class _Machine:
         gc.freeze()  # what is there is not touched by a collection, so children share it
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about forks
-            Children(self.order.channel, self.run, self._seconds).serve(self.greeting())
+            MachineChildren(self.order.channel, self.run, self._seconds).serve(self.greeting())
 
     def _seconds(self, request: Request) -> float:
         """How long a run may take: a property that is repaired goes through all of its examples."""
@@ -302,23 +274,8 @@ class _Machine:
 
     # a run
 
-    def run(self, request: Request, job: Job, again: bool = False) -> RunAnswer:
-        """Run a test in this process, which has run none before it unless `again`.
-
-        Parameters
-        ----------
-        request : Request
-            Names the test, and says how many decisions it may make.
-        job : Job
-            Which kind of run, and what that needs to know.
-        again : bool
-            Whether the test was run in this process before.
-
-        Returns
-        -------
-        RunAnswer
-            How it ended, and what its kind adds.
-        """
+    def run(self, request: Request, job: RunRequest, again: bool = False) -> MachineRunAnswer:
+        """Run a test in this process, which has run none before it unless `again`."""
         item: Any = self.items[request["test"]]
         if again:
             _forget_last_run(item)
@@ -345,7 +302,7 @@ class _Machine:
         self.board.leave()
         if watched and watched.end() and outcome == "passed":
             outcome = "skipped"
-        answer: RunAnswer = {
+        answer: MachineRunAnswer = {
             "outcome": "steps" if stopped else outcome,
             "exception": self._exception,
             "message": self._message,
@@ -396,19 +353,8 @@ class _Machine:
         self._attempt.add(report)
 
 
-def _line_of(answer: RunAnswer | Greeting) -> bytes:
-    """An answer as it travels.
-
-    Parameters
-    ----------
-    answer : RunAnswer or Greeting
-        What it says.
-
-    Returns
-    -------
-    bytes
-        One line.
-    """
+def _line_of(answer: MachineRunAnswer | Greeting) -> bytes:
+    """An answer as it travels."""
     return json.dumps(answer).encode() + b"\n"
 
 
@@ -434,10 +380,7 @@ def _forget_last_run(item: Any) -> None:
 def _use_same_examples(item: Any) -> int:
     """Let all runs of a property of Hypothesis try the same examples, and end with the first that fails.
 
-    Returns
-    -------
-    int
-        How many examples it tries if none fails; 1 for any other test.
+    How many examples it tries if none fails; 1 for any other test.
     """
     function: Any = getattr(item, "obj", None)
     function = getattr(function, "__func__", function)

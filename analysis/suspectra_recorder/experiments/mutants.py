@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from types import CodeType, FunctionType
 
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.decisions.switchboard import Switchboard
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.switchboard import Switchboard
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.loaded_file import placeholder
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _FUTURE = 0
 for _name in __future__.all_feature_names:
@@ -35,28 +35,10 @@ CodeName = tuple[str, int]
 
 
 class Mutating(RunKind):
-    r"""Functions run the code of a mutant.
+    """Functions run the code of a mutant.
 
     A job has the ``"file"``; the ``"source"`` of the outermost mutated function, with the classes around it, on the
     lines of the file; and the names and lines of all ``"functions"`` that contain the change, from the outermost on.
-
-    Parameters
-    ----------
-    board : Switchboard
-        Counts the decisions of mutants too, so that their endless loops end.
-    name_of : callable
-        Gives the path of a file relative to the workspace, None for files that no mutant changes.
-
-    Examples
-    --------
-    >>> space = {}
-    >>> exec(compile("def price():\n    return 20\n", "<price>", "exec"), space)
-    >>> kind = Mutating(Switchboard(), lambda path: "price.py" if path == "<price>" else None)
-    >>> kind.prepare()
-    >>> mutated = "def price():\n    return 21\n"
-    >>> kind.apply({"kind": "mutant", "file": "price.py", "functions": [("price", 1)], "source": mutated})
-    >>> space["price"](), kind.take_back(), space["price"]()
-    (21, {'reached': 1}, 20)
     """
 
     def __init__(self, board: Switchboard, name_of: Callable[[str], str | None]):
@@ -83,7 +65,7 @@ class Mutating(RunKind):
                 if name is not None:
                     self._live.setdefault((name, code.co_name, code.co_firstlineno), []).append(found)
 
-    def apply(self, job: Job) -> None:
+    def apply(self, job: RunRequest) -> None:
         """Replace the code of all functions that contain the change."""
         functions: list[CodeName] = [(name, line) for name, line in job["functions"]]
         live = self._functions(job["file"], functions)
@@ -104,7 +86,7 @@ class Mutating(RunKind):
         return [self._live.get((file, name, line), []) for name, line in functions]
 
     def _codes(
-        self, job: Job, functions: Sequence[CodeName], path: str, flags: int, free: Sequence[str]
+        self, job: RunRequest, functions: Sequence[CodeName], path: str, flags: int, free: Sequence[str]
     ) -> list[CodeType | None]:
         """The mutated code of each function. The innermost one refers to the variables in `free` in any case."""
         try:

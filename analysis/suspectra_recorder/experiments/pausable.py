@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import _thread
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import _thread
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _ident = _thread.get_ident
 
 
 class Pausable:
-    """What notes or alters the program, except in threads in which it pauses.
-
-    Attributes
-    ----------
-    paused : set of int
-        These threads.
-
-    Examples
-    --------
-    >>> marks = Pausable()
-    >>> marks.begin_pause()
-    >>> len(marks.paused)
-    1
-    >>> marks.end_pause()
-    >>> marks.paused
-    set()
-    """
+    """What notes or alters the program, except in threads in which it pauses."""
 
     def __init__(self) -> None:
-        self.paused: set[int] = set()
+        self.paused: set[int] = set()  # these threads
 
     def begin_pause(self) -> None:
         """Pause in this thread."""

@@ -14,44 +14,19 @@ from types import ModuleType
 import pytest
 
 from suspectra_recorder.experiments.pausable import Pausable
-from suspectra_recorder.explaining import Explaining, in_pytest, in_unittest
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.failures.explaining_functions import Explaining, in_pytest, in_unittest
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.first_imports import LOADER, first_import
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
-from suspectra_recorder.instrumentation.own import _thread, sys
+from suspectra_recorder.instrumentation.library_references import _thread, sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _ident = _thread.get_ident
 
 
 class Pauses(Explaining):
-    """The plugin that lets experiments pause: in explanations of failures, in reports of tests, at first imports.
-
-    Parameters
-    ----------
-    pausable : iterable of Pausable
-        What pauses.
-
-    Examples
-    --------
-    An explanation may need another one:
-
-    >>> marks = Pausable()
-    >>> pauses = Pauses([marks])
-    >>> with pauses.capture():
-    ...     with pauses.capture():
-    ...         pass
-    ...     len(marks.paused)
-    1
-    >>> marks.paused
-    set()
-
-    From now on, comparisons are explained in a pause:
-
-    >>> pauses.begin(config=None, is_own=lambda path: False)
-    >>> pauses.undo()
-    """
+    """The plugin that lets experiments pause: in explanations of failures, in reports of tests, at first imports."""
 
     def __init__(self, pausable: Iterable[Pausable]):
         super().__init__(self._pause)
@@ -59,15 +34,7 @@ class Pauses(Explaining):
         self._threads: set[int] = set()
 
     def begin(self, config: pytest.Config, is_own: Callable[[str], bool]) -> None:
-        """Mark what explains failures, in modules that are imported by now, and first imports from now on.
-
-        Parameters
-        ----------
-        config : pytest.Config
-            That of this run.
-        is_own : callable
-            Whether a file, by its absolute path, is one of the program.
-        """
+        """Mark what explains failures, in modules that are imported by now, and first imports from now on."""
         from _pytest.assertion import rewrite
 
         in_pytest(self, rewrite, config)
@@ -109,13 +76,7 @@ class Pauses(Explaining):
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Iterator[None]:
-        """A phase of a test has ended, is reported, or has failed.
-
-        Yields
-        ------
-        None
-            Once.
-        """
+        """A phase of a test has ended, is reported, or has failed."""
         with self.capture():
             yield
 

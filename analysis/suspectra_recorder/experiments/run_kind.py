@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.experiments.exchange import Findings, Job
+from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class RunKind:
-    """A kind of run. This one leaves the program as it is.
+    """A kind of run. This one leaves the program as it is."""
 
-    Attributes
-    ----------
-    instrument : Instrument or None
-        What is inserted into the sources of the workspace when jobs of this kind will be asked for.
-    plugin : object or None
-        What pytest calls besides.
-
-    Examples
-    --------
-    >>> class Counting(RunKind):
-    ...     def apply(self, job):
-    ...         print("before the test:", job["kind"])
-    ...     def take_back(self):
-    ...         return {"reached": 1}
-    >>> kind = Counting()
-    >>> kind.begin()
-    >>> kind.prepare()
-    >>> kind.apply({"kind": "counting"})
-    before the test: counting
-    >>> kind.take_back(), RunKind().take_back()
-    ({'reached': 1}, {})
-    """
-
+    # what is inserted into the sources of the workspace when jobs of this kind will be asked for
     instrument: Instrument | None = None
-    plugin: object = None
+    plugin: object = None  # what pytest calls besides
 
     def begin(self) -> None:
         """Watch what is imported from now on, if runs need that."""
@@ -44,21 +22,9 @@ class RunKind:
     def prepare(self) -> None:
         """Look up what runs need. The tests are collected, and the process will now be frozen and forked."""
 
-    def apply(self, job: Job) -> None:
-        """Alter the program. The board already counts its steps.
-
-        Parameters
-        ----------
-        job : Job
-            What was asked for.
-        """
+    def apply(self, job: RunRequest) -> None:
+        """Alter the program. The board already counts its steps."""
 
     def take_back(self) -> Findings:
-        """Make the program what it was, as another run may follow in this process.
-
-        Returns
-        -------
-        Findings
-            What is added to the answer. ``"reached"`` is how often the altered place was reached.
-        """
+        """Make the program what it was, as another run may follow in this process."""
         return {}

@@ -11,59 +11,24 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import _thread, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import _thread, sys
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.imports import ImportHook
     from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @dataclass(eq=False)
 class Capture(AbstractContextManager[None]):
-    r"""Captures what this thread executes between begin and end, as a context manager.
+    """Captures what this thread executes between begin and end, as a context manager."""
 
-    Parameters
-    ----------
-    captures : Captures
-        The captures of this process.
-    name : str
-        What is being done, for messages about failures of the recorder.
-    cells : dict of LoadedFile to mutable sequence of int
-        The cells of what was executed.
-    outer : Capture, optional
-        The enclosing capture of this thread.
-
-    Attributes
-    ----------
-    cells : dict of LoadedFile to mutable sequence of int
-        The cells of what was executed.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.imports import ImportHook
-    >>> hook = ImportHook(lambda path: "price.py")
-    >>> code = hook.code("price.py", "price.py", b"vat = 20\n")
-    >>> capture = Capture(Captures(hook), "an explanation")
-    >>> with capture:  # or begin() and end()
-    ...     exec(code, {})
-    >>> hook.passed(), [list(cells) for cells in capture.cells.values()]
-    ({}, [[1, 0, 0, 0, 0, 0, 0, 0]])
-
-    Until it ends, the probes of this thread store into cells of its own:
-
-    >>> capture.begin()
-    >>> capture.room(hook.files[0])
-    [0, 0, 0, 0, 0, 0, 0, 0]
-    >>> capture.end(failed=False)
-    """
-
-    captures: Captures
-    name: str
-    cells: dict[LoadedFile, MutableSequence[int]] = field(default_factory=dict)
-    outer: Capture | None = None
+    captures: Captures  # the captures of this process
+    name: str  # what is being done, for messages about failures of the recorder
+    cells: dict[LoadedFile, MutableSequence[int]] = field(default_factory=dict)  # the cells of what was executed
+    outer: Capture | None = None  # the enclosing capture of this thread
 
     def __enter__(self) -> None:
         self.captures.hook.guard.attempt(self.name, self.begin)
@@ -76,75 +41,25 @@ class Capture(AbstractContextManager[None]):
         self.captures.add(self)
 
     def end(self, failed: bool) -> None:
-        """End the capture.
-
-        Parameters
-        ----------
-        failed : bool
-            Whether the captured code raised an exception.
-        """
+        """End the capture."""
         self.captures.remove(self)
 
     def room(self, file: LoadedFile) -> MutableSequence[int]:
-        """Allocate cells for a source.
-
-        Parameters
-        ----------
-        file : LoadedFile
-            The source.
-
-        Returns
-        -------
-        mutable sequence of int
-            As many cells as the source has, all zero.
-        """
+        """Allocate cells for a source."""
         return [0] * len(file.cells)
 
 
 class Captures:
-    r"""The captures of this process.
-
-    Parameters
-    ----------
-    hook : ImportHook
-        The import hook with the probes.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.imports import ImportHook
-    >>> hook = ImportHook(lambda path: "price.py")
-    >>> code = hook.code("price.py", "price.py", b"vat = 20\n")
-    >>> captures = Captures(hook)
-    >>> capture = Capture(captures, "an import")
-    >>> captures.add(capture)
-    >>> exec(code, {})
-    >>> captures.cells_of_thread(hook.files[0]) is capture.cells[hook.files[0]]
-    True
-    >>> hook.passed()
-    {}
-
-    An import that failed counts for its importer:
-
-    >>> captures.remove(capture, give_back=True)
-    >>> hook.passed()
-    {0: 128}
-    >>> captures.move()  # in a forked process
-    """
+    """The captures of this process."""
 
     def __init__(self, hook: ImportHook):
-        self.hook = hook
+        self.hook = hook  # the import hook with the probes
         self._running: dict[int, Capture] = {}  # the innermost capture of each thread
         self._older_threads: frozenset[int] = frozenset()
         self._lock = _thread.RLock()
 
     def add(self, capture: Capture) -> None:
-        """Start a capture of this thread.
-
-        Parameters
-        ----------
-        capture : Capture
-            The capture, which becomes the innermost one of this thread.
-        """
+        """Start a capture of this thread."""
         with self._lock:
             thread = _thread.get_ident()
             capture.outer = self._running.get(thread)
@@ -154,15 +69,7 @@ class Captures:
             self._running[thread] = capture
 
     def remove(self, capture: Capture, *, give_back: bool = False) -> None:
-        """End a capture.
-
-        Parameters
-        ----------
-        capture : Capture
-            A capture that was added; captures of greenlets may end in any order.
-        give_back : bool
-            Whether to add its cells to where they would have been without it.
-        """
+        """End a capture."""
         with self._lock:  # must not need a deeper stack than `add`
             thread = _thread.get_ident()
             innermost = self._running.get(thread)
@@ -192,18 +99,7 @@ class Captures:
         self.hook.store_into(None if running is None else self._cells_by_thread)
 
     def cells_of_thread(self, file: LoadedFile) -> MutableSequence[int]:
-        """Return the cells into which the probes of a source store in this thread.
-
-        Parameters
-        ----------
-        file : LoadedFile
-            The source.
-
-        Returns
-        -------
-        mutable sequence of int
-            The cells of a capture, or those of the source.
-        """
+        """Return the cells into which the probes of a source store in this thread."""
         thread = _thread.get_ident()
         capture = self._running.get(thread)
         if capture is None and thread not in self._older_threads:

@@ -9,41 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.control import DEFINITIONS, expressions
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.block_control import DEFINITIONS, expressions
+from suspectra_recorder.instrumentation.parser_references import ast
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _Extent = tuple[int, int, int, int]
 _BLOCKS = ("body", "orelse", "finalbody")
 
 
 class ProbedTree:
-    r"""The tree of a source with its probes.
-
-    Parameters
-    ----------
-    tree : ast.Module
-        It is not changed.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> source = b"def price(net):\n    if net:\n        return net\n    return 0\n"
-    >>> changed = ast.parse(source)
-    >>> changed.body[0].body.insert(0, ast.copy_location(ast.parse("check(net)").body[0], changed.body[0]))
-    >>> probed = ProbedTree(instrument(source, "price.py", "cells")[0])
-    >>> print(ast.unparse(probed.put_into(changed).body[-1]))
-    def price(net):
-        check(net)
-        'cells'.target[1] = 1
-        if net:
-            'cells'.target[2] = 1
-            return net
-        'cells'.target[3] = 1
-        return 0
-    """
+    """The tree of a source with its probes."""
 
     def __init__(self, tree: ast.Module):
         self._body = tree.body
@@ -55,15 +32,7 @@ class ProbedTree:
     def put_into(self, changed: ast.Module) -> ast.Module | None:
         """Copy a changed tree, with the probes.
 
-        Parameters
-        ----------
-        changed : ast.Module
-            The tree of the source, changed by another tool. Functions may be missing, and statements may be added.
-
-        Returns
-        -------
-        ast.Module or None
-            None if statements were moved, so that it is not known which probes belong to them.
+        None if statements were moved, so that it is not known which probes belong to them.
         """
         result = ast.Module(self._copied(changed.body), changed.type_ignores)
         statements = list(_statements(result.body))

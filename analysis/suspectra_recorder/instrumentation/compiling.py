@@ -15,48 +15,25 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.guard import Guard
-from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     import ast
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 
 class MakeCode(Protocol):
-    """Makes the instrumented code of a file.
-
-    Examples
-    --------
-    >>> def plain(path, name, source, *, flags=0):
-    ...     return compile(source, path, "exec", flags)
-    >>> make: MakeCode = plain
-    >>> make("/work/price.py", "price.py", b"vat = 20").co_names
-    ('vat',)
-    """
+    """Makes the instrumented code of a file."""
 
     def __call__(self, path: str, name: str, source: bytes, *, flags: int = 0) -> CodeType | None:
         """Make it.
 
-        Parameters
-        ----------
-        path : str
-            The path of the file.
-        name : str
-            Its recorded name.
-        source : bytes
-            The file as it is on disk.
-        flags : int
-            The flags of ``compile``.
-
-        Returns
-        -------
-        CodeType or None
-            None to not instrument it.
+        None to not instrument it.
         """
 
 
@@ -73,38 +50,7 @@ _IMPORT_SYSTEM = vars(importlib._bootstrap_external)
 
 
 class CompileHook:
-    r"""Instruments what is compiled from an unchanged file.
-
-    Parameters
-    ----------
-    scope : callable
-        Given a path, returns the recorded name, or None if the file is not recorded.
-    instrument : MakeCode
-        Makes the code of a file.
-    guard : Guard
-        Catches failures of the hook.
-    instrument_tree : callable, optional
-        Makes the code of a tree that another tool has changed, given the path, the recorded name, the tree, the flags
-        of ``compile``, and the name of the tool.
-
-    Attributes
-    ----------
-    made : int
-        How many times code was instrumented.
-
-    Examples
-    --------
-    >>> def announce(path, name, source, *, flags=0):
-    ...     print("instrument", name)
-    >>> path = folder / "price.py"
-    >>> _ = path.write_text("vat = 20\n")
-    >>> hook = CompileHook(os.path.basename, announce, Guard())
-    >>> hook.install()
-    >>> code = builtins.compile("vat = 20\n", str(path), "exec")
-    instrument price.py
-    >>> code = builtins.compile("vat = 19\n", str(path), "exec")  # not what the file contains
-    >>> hook.uninstall()
-    """
+    """Instruments what is compiled from an unchanged file."""
 
     def __init__(
         self,
@@ -114,10 +60,12 @@ class CompileHook:
         instrument_tree: Callable[[str, str, ast.Module, int, str], CodeType | None] | None = None,
     ):
         self.scope = scope
-        self.guard = guard
-        self.instrument = instrument
+        self.guard = guard  # catches failures of the hook
+        self.instrument = instrument  # makes the code of a file
+        # makes the code of a tree that another tool has changed, given the path, the recorded name, the tree, the flags
+        # of `compile`, and the name of the tool
         self.instrument_tree = instrument_tree
-        self.made = 0
+        self.made = 0  # how many times code was instrumented
         self._original: Callable[..., Any] | None = None
 
     def install(self) -> None:
@@ -178,28 +126,9 @@ class CompileHook:
 
 
 def file_with(path: str, source: str | bytes) -> bytes | None:
-    r"""Read a file if its content is a certain source.
+    """Read a file if its content is a certain source.
 
-    Parameters
-    ----------
-    path : str
-        The path of the file.
-    source : str or bytes
-        The source that is being compiled.
-
-    Returns
-    -------
-    bytes or None
-        The bytes of the file; None if it has another content, or can't be read.
-
-    Examples
-    --------
-    >>> path = folder / "price.py"
-    >>> _ = path.write_bytes(b"vat = 20\r\n")
-    >>> file_with(str(path), "vat = 20\n")
-    b'vat = 20\r\n'
-    >>> print(file_with(str(path), "vat = 19\n"))
-    None
+    The bytes of the file; None if it has another content, or can't be read.
     """
     try:
         with open(path, "rb") as stream:
@@ -207,7 +136,7 @@ def file_with(path: str, source: str | bytes) -> bytes | None:
         if isinstance(source, bytes):
             return data if data == source else None
         with StandardLibrary():  # seldom needed, and slow to import
-            from suspectra_recorder.instrumentation.own_syntax import decode_source
+            from suspectra_recorder.instrumentation.parser_references import decode_source
         text = decode_source(data)
         return data if text == source.replace("\r\n", "\n").replace("\r", "\n") else None
     except (OSError, SyntaxError, ValueError):

@@ -17,12 +17,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import sys
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import LogicalLines
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _NO_EXPRESSIONS = frozenset({"annotation", "returns", "type_params", "pattern", "ctx", "op", "ops"})
 _EVALUATED_LATER = getattr(ast, "TypeAlias", ())
@@ -33,69 +33,26 @@ Probe = Callable[[int, int, int], ast.expr]
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A condition, by its position: lines from 1, columns in characters from 0, end exclusive.
+class ProbedCondition:
+    """A condition, by its position: lines from 1, columns in characters from 0, end exclusive."""
 
-    Parameters
-    ----------
-    line, column, end_line, end_column : int
-        Where it begins and ends.
-    statement : int
-        The first line of the statement it is in.
-    false, true : int
-        The cells that count its outcomes.
-
-    Examples
-    --------
-    >>> condition = Condition(3, 7, 3, 12, statement=3, false=4, true=5)
-    >>> "if a < b and c:"[condition.column - 4 : condition.end_column - 4]
-    'a < b'
-    """
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    statement: int
-    false: int
-    true: int
+    line: int  # where it begins and ends
+    column: int  # where it begins and ends
+    end_line: int  # where it begins and ends
+    end_column: int  # where it begins and ends
+    statement: int  # the first line of the statement it is in
+    false: int  # the cells that count its outcomes
+    true: int  # the cells that count its outcomes
 
 
 class ConditionProbes:
-    r"""Inserts the probes of conditions into a tree.
-
-    Parameters
-    ----------
-    lines : LogicalLines
-        The logical lines of the source.
-    statements : container of int
-        The first lines of all statements; conditions elsewhere get no probe.
-    cells : int
-        The index of the first free cell.
-    probe : callable
-        Makes the expression of a probe; see `Probe`.
-    asserts : bool
-        Whether asserts may be changed; they must not if another tool rewrites them later.
-
-    Examples
-    --------
-    >>> source = b"price = 0 if free else 20\n"
-    >>> tree = ast.parse(source)
-    >>> def probe(cell, line, step):
-    ...     return ast.parse(f"add({cell}, {step})", mode="eval").body
-    >>> probes = ConditionProbes(LogicalLines(source), {1: 0}, 1, probe)
-    >>> probes.visit(tree)
-    >>> ast.unparse(tree)
-    'price = add(2, 1) or 0 if free else add(1, 1) or 20'
-    >>> probes.conditions, probes.cells
-    ([Condition(line=1, column=13, end_line=1, end_column=17, statement=1, false=1, true=2)], 3)
-    """
+    """Inserts the probes of conditions into a tree."""
 
     def __init__(
         self, lines: LogicalLines, statements: dict[int, int], cells: int, probe: Probe, *, asserts: bool = True
     ):
-        self.conditions: list[Condition] = []
-        self.cells = cells
+        self.conditions: list[ProbedCondition] = []
+        self.cells = cells  # the index of the first free cell
         self._lines = lines
         self._text = [line.encode("utf-8", "surrogatepass") for line in lines.text.split("\n")]
         self._columns: dict[int, list[int] | None] = {}  # where the characters of a line start, None if it is ASCII
@@ -105,13 +62,7 @@ class ConditionProbes:
         self._vague: ast.expr | None = None
 
     def visit(self, node: ast.AST) -> None:
-        """Insert probes into the children of a node.
-
-        Parameters
-        ----------
-        node : ast.AST
-            The node, which is changed.
-        """
+        """Insert probes into the children of a node."""
         if isinstance(node, _EVALUATED_LATER):
             return
         if isinstance(node, ast.BoolOp):
@@ -160,7 +111,7 @@ class ConditionProbes:
             self.visit(node)
         return node if condition is None else self._observed(node, condition)
 
-    def _observed(self, node: ast.expr, condition: Condition) -> ast.expr:
+    def _observed(self, node: ast.expr, condition: ProbedCondition) -> ast.expr:
         true = ast.copy_location(ast.UnaryOp(ast.Not(), self._add(node, condition.true)), node)
         return ast.copy_location(ast.IfExp(node, true, self._add(node, condition.false)), node)
 
@@ -188,7 +139,7 @@ class ConditionProbes:
             out += [value] if condition is None else self._operand(value, condition, isinstance(node.op, ast.Or))
         return out
 
-    def _operand(self, node: ast.expr, condition: Condition, ends_if_true: bool) -> Iterator[ast.expr]:
+    def _operand(self, node: ast.expr, condition: ProbedCondition, ends_if_true: bool) -> Iterator[ast.expr]:
         ends, goes_on = (condition.true, condition.false) if ends_if_true else (condition.false, condition.true)
         pair = ast.copy_location(ast.Tuple([node, self._add(node, ends)], ast.Load()), node)
         zero = ast.copy_location(ast.Constant(0), node)
@@ -200,7 +151,7 @@ class ConditionProbes:
     def _add(self, node: ast.expr, cell: int, step: int = 1) -> ast.expr:
         return self._probe(cell, node.lineno, step)
 
-    def _condition(self, node: ast.expr) -> Condition | None:
+    def _condition(self, node: ast.expr) -> ProbedCondition | None:
         """Add a condition; None if the compiler knows its value, or it is not in a statement."""
         shown = self._vague or node
         statement = self._lines.first(shown.lineno)
@@ -211,7 +162,7 @@ class ConditionProbes:
         assert end_offset is not None
         start, end = self._column(shown.lineno, shown.col_offset), self._column(end_line, end_offset)
         place = (shown.lineno, start, end_line, end)
-        self.conditions.append(Condition(*place, statement, self.cells, self.cells + 1))
+        self.conditions.append(ProbedCondition(*place, statement, self.cells, self.cells + 1))
         self.cells += 2
         return self.conditions[-1]
 

@@ -14,16 +14,16 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.captures import Capture, Captures
 from suspectra_recorder.instrumentation.guard import like_an_import
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation.library_references import sys
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.imports import ImportHook
     from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
@@ -31,31 +31,12 @@ LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in v
 
 
 class FirstImport(Capture):
-    r"""The first execution of an imported module, as a context manager.
-
-    Parameters
-    ----------
-    imports : FirstImports
-        Those of this process.
-    name, path : str
-        The name and the path of the module.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.imports import ImportHook
-    >>> hook = ImportHook(lambda path: "price.py")
-    >>> code = hook.code("price.py", "price.py", b"vat = 20\n")
-    >>> imports = FirstImports(hook, ended=lambda first: print(first.name, list(first.cells.values())))
-    >>> imports.apart = True
-    >>> with FirstImport(imports, "price", "price.py"):
-    ...     exec(code, {})
-    price [[1, 0, 0, 0, 0, 0, 0, 0]]
-    """
+    """The first execution of an imported module, as a context manager."""
 
     def __init__(self, imports: FirstImports, name: str, path: str):
         super().__init__(imports.captures, name)
-        self.imports = imports
-        self.path = path
+        self.imports = imports  # those of this process
+        self.path = path  # the name and the path of the module
         self.apart = False
         self.mark = 0
 
@@ -86,58 +67,15 @@ Room = Callable[[FirstImport, "LoadedFile"], MutableSequence[int]]
 
 
 class FirstImports:
-    r"""The first imports of this process.
-
-    Parameters
-    ----------
-    hook : ImportHook
-        The import hook with the probes.
-    ended : callable
-        Called with each captured :class:`FirstImport` that succeeded.
-    room : callable, optional
-        Allocates their cells; by default lists.
-
-    Attributes
-    ----------
-    captures : Captures
-        All captures of this process.
-    apart : bool
-        Whether imports are captured; at first they are only noted.
-    entered, left : callable
-        Called with the path of a module before its first import, and with what that returned after it.
-
-    Examples
-    --------
-    >>> import importlib.util
-    >>> from suspectra_recorder.instrumentation.imports import ImportHook
-    >>> path = folder / "price_of_first_import.py"
-    >>> _ = path.write_text("vat = 20\n")
-    >>> imports = FirstImports(ImportHook(lambda path: None), ended=lambda first: print("imported", first.name))
-    >>> imports.apart = True
-    >>> imports.when_executed("price_of_first_import", lambda: print("executed"))
-    >>> imports.install()
-    >>> spec = importlib.util.spec_from_file_location("price_of_first_import", path)
-    >>> module = importlib.util.module_from_spec(spec)
-    >>> sys.modules[module.__name__] = module
-    >>> spec.loader.exec_module(module)
-    imported price_of_first_import
-    executed
-    >>> spec.loader.exec_module(module)  # not its first import any more
-    >>> imports.uninstall()
-
-    A forked process continues with cells of its own:
-
-    >>> imports.move(print, lambda first, file: [0] * len(file.cells))
-    >>> imports.done("price")
-    >>> type(imports.capture(sys.modules.pop(module.__name__))).__name__
-    'nullcontext'
-    """
+    """The first imports of this process."""
 
     def __init__(self, hook: ImportHook, ended: Callable[[FirstImport], None], room: Room | None = None):
-        self.captures = Captures(hook)
-        self.apart = False
+        self.captures = Captures(hook)  # all captures of this process
+        self.apart = False  # whether imports are captured; at first they are only noted
         self.ended, self.room = ended, room
+        # called with the path of a module before its first import, and with what that returned after it
         self.entered: Callable[[str], int] = lambda path: 0
+        # called with the path of a module before its first import, and with what that returned after it
         self.left: Callable[[int], None] = lambda mark: None
         self._guard = hook.guard
         self._imported: set[str] = set()
@@ -161,15 +99,7 @@ class FirstImports:
         LOADER.exec_module = like_an_import(exec_module)
 
     def when_executed(self, name: str, do: Callable[[], None]) -> None:
-        """Call a function once a module of this name has been executed.
-
-        Parameters
-        ----------
-        name : str
-            The name of the module.
-        do : callable
-            Called without arguments, once.
-        """
+        """Call a function once a module of this name has been executed."""
         self._after[name] = do
 
     def uninstall(self) -> None:
@@ -181,39 +111,17 @@ class FirstImports:
     def capture(self, module: ModuleType) -> AbstractContextManager[None]:
         """Return the context in which to execute a module.
 
-        Parameters
-        ----------
-        module : module
-            The module that will be executed.
-
-        Returns
-        -------
-        context manager
-            A `FirstImport`; if it is not a first import, a context that does nothing.
+        A `FirstImport`; if it is not a first import, a context that does nothing.
         """
         first = first_import(module, self._imported)
         return nullcontext() if first is None else FirstImport(self, *first)
 
     def done(self, name: str) -> None:
-        """Note that a module has been imported; any later import is a second one.
-
-        Parameters
-        ----------
-        name : str
-            The name of the module.
-        """
+        """Note that a module has been imported; any later import is a second one."""
         self._imported.add(name)
 
     def move(self, ended: Callable[[FirstImport], None], room: Room) -> None:
-        """Continue in a forked process.
-
-        Parameters
-        ----------
-        ended : callable
-            The new function for imports that succeeded.
-        room : callable
-            The new function that allocates cells; see `Room`.
-        """
+        """Continue in a forked process."""
         self.ended, self.room = ended, room
         self.captures.move()
 
@@ -221,23 +129,7 @@ class FirstImports:
 def first_import(module: ModuleType, imported: Container[str]) -> tuple[str, str] | None:
     """Say whether a module that will be executed is imported for the first time.
 
-    Parameters
-    ----------
-    module : module
-        The module.
-    imported : container of str
-        The names of modules that were imported before.
-
-    Returns
-    -------
-    tuple of (str, str) or None
-        Its name and its path; None if it was imported before, or will not stay in ``sys.modules``.
-
-    Examples
-    --------
-    >>> name, path = first_import(sys.modules[__name__], imported=())
-    >>> name == __name__, path == __file__, first_import(sys.modules[__name__], imported={__name__})
-    (True, True, None)
+    Its name and its path; None if it was imported before, or will not stay in `sys.modules`.
     """
     spec = module.__spec__
     name = module.__name__ if spec is None else spec.name

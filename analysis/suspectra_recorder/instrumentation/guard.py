@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any, TypeVar
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import signal
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import signal
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _Result = TypeVar("_Result")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -17,25 +17,10 @@ _TOO_DEEP = "there was no room for it on the stack of the code that loads it (Re
 
 
 class Guard:
-    """Runs functions of the recorder that may fail.
-
-    Attributes
-    ----------
-    failures : dict of str to str
-        Reasons of failures by what was tried, mostly the name of a file.
-
-    Examples
-    --------
-    >>> guard = Guard()
-    >>> guard.attempt("price.py", len, "text")
-    4
-    >>> guard.attempt("tax.py", len, 20)
-    >>> guard.failures
-    {'tax.py': "TypeError: object of type 'int' has no len()"}
-    """
+    """Runs functions of the recorder that may fail."""
 
     def __init__(self) -> None:
-        self.failures: dict[str, str] = {}
+        self.failures: dict[str, str] = {}  # reasons of failures by what was tried, mostly the name of a file
 
     def attempt(self, about: str, do: Callable[..., _Result], *arguments: object) -> _Result | None:
         """Call a function; a failure is only noted in :attr:`failures`.
@@ -43,19 +28,7 @@ class Guard:
         Interruptions of the program are not caught: exceptions that a signal handler raises during the call, and
         KeyboardInterrupt.
 
-        Parameters
-        ----------
-        about : str
-            The key in `failures`, mostly the name of a file.
-        do : callable
-            The function.
-        *arguments : object
-            Its arguments.
-
-        Returns
-        -------
-        object
-            The result of the function; None if it fails.
+        The result of the function; None if it fails.
         """
         try:
             return do(*arguments)
@@ -69,23 +42,7 @@ class Guard:
 
 
 def named(error: BaseException) -> str:
-    """Describe an error by its type and message.
-
-    Parameters
-    ----------
-    error : BaseException
-        The error.
-
-    Returns
-    -------
-    str
-        The name of its type, a colon, and its message.
-
-    Examples
-    --------
-    >>> named(KeyError("DE"))
-    "KeyError: 'DE'"
-    """
+    """Describe an error by its type and message."""
     return f"{type(error).__name__}: {error}"
 
 
@@ -93,22 +50,6 @@ def like_an_import(function: _Function) -> _Function:
     """Make a function look like a part of Python's import system.
 
     Python omits the import system from tracebacks, and does not count it for ``warnings.warn(stacklevel=2)``.
-
-    Parameters
-    ----------
-    function : callable
-        A function written in Python.
-
-    Returns
-    -------
-    callable
-        The same function, changed.
-
-    Examples
-    --------
-    >>> def load(module): ...
-    >>> like_an_import(load).__code__.co_filename
-    '<frozen importlib._bootstrap_external>'
     """
     function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
     return function

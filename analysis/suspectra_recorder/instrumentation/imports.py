@@ -8,21 +8,21 @@ from collections.abc import Callable, Collection, MutableSequence, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.library_references import hashlib, sys
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.other_tools import ChangedTrees
-from suspectra_recorder.instrumentation.own import hashlib, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.monitoring import Monitor
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
@@ -33,79 +33,7 @@ _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
 class ImportHook:
-    r"""Instruments the files in a scope.
-
-    Parameters
-    ----------
-    scope : callable
-        Given an absolute path, returns the name to record, or None if the file is not recorded.
-    cache : CodeCache, optional
-        The cache of instrumented code.
-    counting : bool
-        Whether to count how often each probe is passed.
-    cells : callable, optional
-        Allocates the cells of a source; by default they are lists that are harvested.
-    monitor : Monitor, optional
-        Watches the probes instead of letting them store; it can't count.
-
-    Attributes
-    ----------
-    files : list of LoadedFile
-        The files loaded so far.
-    guard : Guard
-        Has the files that could not be instrumented; they run without probes.
-    kept : dict of str to list of LoadedCode, optional
-        What was loaded, by recorded names, if it is to be kept.
-    trees : ChangedTrees
-        Instruments what other tools compile.
-
-    Examples
-    --------
-    >>> hook = ImportHook(lambda path: "price.py")
-    >>> source = b"def price(vat):\n    return 100 + vat\n"
-    >>> code = hook.code("/work/price.py", "price.py", source)
-    >>> space = {}
-    >>> exec(code, space)
-    >>> touched, cells = hook.harvest()
-    >>> touched, f"{cells[0]:08b}"
-    ([0], '10000000')
-    >>> space["price"](20)
-    120
-    >>> f"{hook.passed()[0]:08b}"
-    '01000000'
-
-    An earlier harvest, or the cells of another process, are added:
-
-    >>> hook.mark(touched, cells)
-    >>> file = hook.known("price.py", hook.files[0].digest, b"", 8)
-    >>> hook.absorb("price.py", file.digest, b"", [0, 0, 1, 0, 0, 0, 0, 0])
-    >>> f"{hook.passed()[0]:08b}"
-    '11100000'
-    >>> hook.add(LoadedFile("test_price.py", "77aa", [], b"", traced=False))
-    1
-
-    Python's import system uses it while it is installed:
-
-    >>> hook.install()
-    >>> hook.installed
-    True
-    >>> hook.uninstall()
-
-    What probes store can be redirected, for a while or in a forked process:
-
-    >>> other = [0] * 8
-    >>> hook.store_into(lambda file: other)
-    >>> space["price"](20), other
-    (120, [0, 1, 0, 0, 0, 0, 0, 0])
-    >>> hook.store_into(None)
-    >>> hook.narrow(lambda path: None, unwanted={"test_price.py"})
-    >>> [file.path for file in hook.files]
-    ['price.py']
-    >>> hook.exchange(hook.files[0], LoadedFile("price.py", "88bb", [0] * 8, b"map"))
-    >>> hook.files[0].digest
-    '88bb'
-    >>> hook.move(lambda path, digest, cells, source_map: [0] * cells)
-    """
+    """Instruments the files in a scope."""
 
     def __init__(
         self,
@@ -113,19 +41,19 @@ class ImportHook:
         cache: CodeCache | None = None,
         counting: bool = False,
         cells: TakeCells | None = None,
-        monitor: Monitor | None = None,
+        monitor: Monitor | None = None,  # watches the probes instead of letting them store; it can't count
     ):
         self.scope = scope
-        self.cache = cache
-        self.counting = counting
+        self.cache = cache  # the cache of instrumented code
+        self.counting = counting  # whether to count how often each probe is passed
         self.take_cells = cells
         self.monitor = monitor
-        self.files: list[LoadedFile] = []
+        self.files: list[LoadedFile] = []  # the files loaded so far
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
-        self.guard = Guard()
-        self.kept: dict[str, list[LoadedCode]] | None = None
+        self.guard = Guard()  # has the files that could not be instrumented; they run without probes
+        self.kept: dict[str, list[LoadedCode]] | None = None  # what was loaded, by recorded names, if it is to be kept
         self._stand_in: Callable[[LoadedFile], MutableSequence[int]] | None = None
-        self.trees = ChangedTrees(self._placed, counting=counting)
+        self.trees = ChangedTrees(self._placed, counting=counting)  # instruments what other tools compile
         self._compiling = CompileHook(scope, self.code, self.guard, self.trees.code)
         self._loading = LoaderHook(scope, self.code, self.guard, self._compiling)
 
@@ -150,15 +78,7 @@ class ImportHook:
             self._compiling.uninstall()
 
     def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
-        """Continue with another scope; only before the first harvest.
-
-        Parameters
-        ----------
-        scope : callable
-            See the class.
-        unwanted : collection of str
-            The recorded names of files to drop.
-        """
+        """Continue with another scope; only before the first harvest."""
         self.scope = self._loading.scope = self._compiling.scope = scope
         self.files = [file for file in self.files if file.path not in unwanted]
         self._by_key = {key: file for key, file in self._by_key.items() if file.path not in unwanted}
@@ -174,25 +94,7 @@ class ImportHook:
     ) -> CodeType | None:
         """Make the code with probes for a source.
 
-        Parameters
-        ----------
-        path : str
-            The path of the file.
-        name : str
-            The recorded name of the file.
-        source : bytes
-            The file as it is on disk.
-        rewrite : callable, optional
-            Changes the tree after probes were inserted.
-        variant : str
-            Distinguishes the results of `rewrite` in the cache.
-        flags : int
-            The flags of ``compile``.
-
-        Returns
-        -------
-        CodeType or None
-            None if the source can't be instrumented.
+        None if the source can't be instrumented.
         """
         return self.guard.attempt(name, self._code, path, name, source, rewrite, variant, flags)
 
@@ -223,30 +125,14 @@ class ImportHook:
         return place_cells(code, placeholder(name, digest), self._register(name, digest, cells, source_map))
 
     def exchange(self, old: LoadedFile, new: LoadedFile) -> None:
-        """Let a newer version of a source take the place of another one, from now on.
-
-        Parameters
-        ----------
-        old : LoadedFile
-            One of `files`.
-        new : LoadedFile
-            Another one.
-        """
+        """Let a newer version of a source take the place of another one, from now on."""
         self.files = [file for file in self.files if file is not new]
         self.files[next(n for n, file in enumerate(self.files) if file is old)] = new
 
     def add(self, file: LoadedFile) -> int:
         """Add a file without probes.
 
-        Parameters
-        ----------
-        file : LoadedFile
-            A file without cells.
-
-        Returns
-        -------
-        int
-            Its index in harvests, in which it is never touched.
+        Its index in harvests, in which it is never touched.
         """
         self.files.append(file)
         return next(n for n in reversed(range(len(self.files))) if self.files[n] is file)
@@ -254,10 +140,7 @@ class ImportHook:
     def passed(self) -> dict[int, int]:
         """Return which cells were passed since the last harvest, without resetting them.
 
-        Returns
-        -------
-        dict of int to int
-            The cells of each file as bits, by the index of the file.
+        The cells of each file as bits, by the index of the file.
         """
         found: dict[int, int] = {}
         for number, file in enumerate(self.files):
@@ -268,13 +151,10 @@ class ImportHook:
     def harvest(self) -> tuple[list[int], bytes]:
         """Return which cells were passed since the last harvest, and reset them.
 
-        Returns
-        -------
-        touched : list of int
-            Indices of files in which any probe was passed, ascending.
-        bits : bytes
-            Their cells in that order, one bit each, the first cell in the highest bit of the first byte; with counts,
-            then the counts of the set cells as little-endian u64.
+        Indices of files in which any probe was passed, ascending.
+
+        Their cells in that order, one bit each, the first cell in the highest bit of the first byte; with counts, then
+        the counts of the set cells as little-endian u64.
         """
         if self.counting:
             return self._counted()
@@ -294,15 +174,7 @@ class ImportHook:
         return touched, int(digits, 2).to_bytes(len(digits) // 8, "big")
 
     def mark(self, touched: list[int], bits: bytes) -> None:
-        """Add an earlier harvest to the cells.
-
-        Parameters
-        ----------
-        touched : list of int
-            Indices of files, ascending.
-        bits : bytes
-            Their cells, from `harvest`.
-        """
+        """Add an earlier harvest to the cells."""
         start = 0
         size = sum(len(self.files[number].cells) // 8 for number in touched)
         counts = iter(_numbers(bits[size:]))
@@ -316,19 +188,7 @@ class ImportHook:
             start = end
 
     def absorb(self, path: str, digest: str, source_map: bytes, cells: Sequence[int]) -> None:
-        """Add the cells of another process.
-
-        Parameters
-        ----------
-        path : str
-            The recorded name of the source.
-        digest : str
-            SHA-256 of the source, hexadecimal.
-        source_map : bytes
-            The map of its probes, for a source that this process has not loaded; may be empty.
-        cells : sequence of int
-            The values that its probes set or counted.
-        """
+        """Add the cells of another process."""
         file = self.known(path, digest, source_map, len(cells)) if any(cells) else None
         if file is not None:
             for cell, count in enumerate(cells):
@@ -338,21 +198,7 @@ class ImportHook:
     def known(self, path: str, digest: str, source_map: bytes, cells: int) -> LoadedFile | None:
         """Find a source that another process loaded.
 
-        Parameters
-        ----------
-        path : str
-            The recorded name of the source.
-        digest : str
-            SHA-256 of the source, hexadecimal.
-        source_map : bytes
-            The map of its probes; may be empty.
-        cells : int
-            The number of its cells.
-
-        Returns
-        -------
-        LoadedFile or None
-            None if this process has not loaded it and has no map of it.
+        None if this process has not loaded it and has no map of it.
         """
         file = self._by_key.get((path, digest))
         if file is None and source_map:
@@ -360,13 +206,7 @@ class ImportHook:
         return file if file is not None and len(file.cells) == cells else None
 
     def store_into(self, stand_in: Callable[[LoadedFile], MutableSequence[int]] | None) -> None:
-        """Redirect the stores of probes.
-
-        Parameters
-        ----------
-        stand_in : callable or None
-            Given a source, returns a stand-in for its cells; None lets probes store into the cells again.
-        """
+        """Redirect the stores of probes."""
         self._stand_in = stand_in
         for file in list(self._by_key.values()):
             self._expose(file)
@@ -382,13 +222,7 @@ class ImportHook:
         file.target = file.cells if self._stand_in is None else self._stand_in(file)
 
     def move(self, cells: TakeCells) -> None:
-        """Replace the cells in a forked process; nothing more is harvested there.
-
-        Parameters
-        ----------
-        cells : callable
-            Allocates the cells of a source; see `TakeCells`.
-        """
+        """Replace the cells in a forked process; nothing more is harvested there."""
         self.take_cells = cells
         self.files = []
         for file in self._by_key.values():
@@ -466,20 +300,7 @@ class ImportHook:
 def bits(cells: Sequence[int]) -> int:
     """Encode which cells were passed.
 
-    Parameters
-    ----------
-    cells : sequence of int
-        The values of cells; not empty.
-
-    Returns
-    -------
-    int
-        A bit for each cell, the first cell in the highest bit.
-
-    Examples
-    --------
-    >>> f"{bits([0, 1, 0, 0, 0, 0, 0, 3]):08b}"
-    '01000001'
+    A bit for each cell, the first cell in the highest bit.
     """
     return int(bytes(map(bool, cells)).translate(_DIGITS), 2)
 

@@ -12,7 +12,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.compiling import CompileHook, MakeCode, file_with
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
@@ -20,41 +20,12 @@ from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
 if TYPE_CHECKING:
     from importlib.abc import SourceLoader
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 
 class LoaderHook:
-    r"""Instruments what is loaded from an unchanged file.
-
-    Parameters
-    ----------
-    scope : callable
-        Given a path, returns the recorded name, or None if the file is not recorded.
-    instrument : MakeCode
-        Makes the code of a file.
-    guard : Guard
-        Catches failures of the hook.
-    compiling : CompileHook, optional
-        Instruments what other loaders compile.
-
-    Attributes
-    ----------
-    get_code : callable or None
-        The function that all loaders have while the hook is installed.
-
-    Examples
-    --------
-    >>> def announce(path, name, source, *, flags=0):
-    ...     print("instrument", name)
-    >>> path = folder / "price.py"
-    >>> _ = path.write_text("vat = 20\n")
-    >>> hook = LoaderHook(lambda path: "price.py" if path.startswith(str(folder)) else None, announce, Guard())
-    >>> hook.install()
-    >>> code = SourceFileLoader("price", str(path)).get_code("price")
-    instrument price.py
-    >>> hook.uninstall()
-    """
+    """Instruments what is loaded from an unchanged file."""
 
     def __init__(
         self,
@@ -64,9 +35,10 @@ class LoaderHook:
         compiling: CompileHook | None = None,
     ):
         self.scope = scope
-        self.guard = guard
-        self.instrument = instrument
-        self.compiling = compiling
+        self.guard = guard  # catches failures of the hook
+        self.instrument = instrument  # makes the code of a file
+        self.compiling = compiling  # instruments what other loaders compile
+        # the function that all loaders have while the hook is installed
         self.get_code: Callable[..., Any] | None = None
         self._original: Callable[..., Any] | None = None
 

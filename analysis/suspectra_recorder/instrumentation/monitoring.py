@@ -19,11 +19,11 @@ from types import CodeType
 from typing import Any, Protocol
 from weakref import KeyedRef
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cells import CELLS, exchanged
-from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.instrumentation.library_references import sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _CODES = opcode.opmap
 _JUMP = _CODES.get("JUMP_FORWARD", 0)
@@ -41,17 +41,7 @@ class _File(Protocol):
 def unavailable() -> str:
     """Return why this process can't have a :class:`Monitor`.
 
-    Returns
-    -------
-    str
-        The reason; empty if it can.
-
-    Examples
-    --------
-    The reason depends on the version of Python and on other tools:
-
-    >>> unavailable() == "" or unavailable().startswith(("Python 3.", "sys.monitoring is in use by "))
-    True
+    The reason; empty if it can.
     """
     if _monitoring is None:
         return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
@@ -62,27 +52,7 @@ def unavailable() -> str:
 class Monitor:
     """Watches the probes of this process.
 
-    Raises
-    ------
-    RuntimeError
-        When :func:`unavailable` returns a reason.
-
-    Examples
-    --------
-    Where there is no ``sys.monitoring``, probes store, and the cells are the same:
-
-    >>> from suspectra_recorder.instrumentation.cells import with_cells
-    >>> from suspectra_recorder.instrumentation.loaded_file import LoadedFile
-    >>> file = LoadedFile("price.py", "9b5e", [0] * 8, b"map")
-    >>> monitor = None if unavailable() else Monitor()
-    >>> place_cells = with_cells if monitor is None else monitor.watch
-    >>> exec(place_cells(compile("'cells'.target[3] = 1", "price.py", "exec"), "cells", file))
-    >>> file.cells
-    [0, 0, 0, 1, 0, 0, 0, 0]
-    >>> if monitor is not None:
-    ...     monitor.rearm()
-    ...     monitor.store_into(None)
-    ...     monitor.close()
+    Raises RuntimeError when unavailable returns a reason.
     """
 
     def __init__(self) -> None:
@@ -115,22 +85,7 @@ class Monitor:
         return jumped
 
     def watch(self, code: CodeType, name: str, file: _File) -> CodeType:
-        """Replace the stores of probes by jumps; running the code then sets the cells of the file.
-
-        Parameters
-        ----------
-        code : CodeType
-            Instrumented code of a module.
-        name : str
-            The placeholder of the file in the constants.
-        file : object
-            The object with the list of cells.
-
-        Returns
-        -------
-        CodeType
-            The code with jumps.
-        """
+        """Replace the stores of probes by jumps; running the code then sets the cells of the file."""
         constants = tuple(
             self.watch(c, name, file) if type(c) is CodeType else exchanged(c, name, file) for c in code.co_consts
         )
@@ -169,13 +124,7 @@ class Monitor:
                 _monitoring.set_local_events(self._tool, code, events.JUMP)
 
     def store_into(self, stand_in: Callable[[Any], MutableSequence[int]] | None) -> None:
-        """Redirect stores to other cells, at every pass.
-
-        Parameters
-        ----------
-        stand_in : callable or None
-            Given a file, returns a stand-in for its cells; None restores the cells.
-        """
+        """Redirect stores to other cells, at every pass."""
         self._stand_in = stand_in
         self.rearm()
 

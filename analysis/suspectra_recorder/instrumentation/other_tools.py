@@ -7,15 +7,15 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib
 from suspectra_recorder.instrumentation.loaded_file import placeholder
-from suspectra_recorder.instrumentation.own import hashlib
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.changed_trees import ProbedTree
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 GiveCells = Callable[[CodeType, str, str, int, bytes], CodeType]
 """Gives code its cells: the code, the name and the digest of its source, the number of cells, and the map of probes."""
@@ -30,34 +30,10 @@ class _Probed(NamedTuple):
 
 
 class ChangedTrees:
-    r"""Makes the code of changed trees, with the probes of their sources.
-
-    Parameters
-    ----------
-    give_cells : callable
-        See `GiveCells`.
-    counting : bool
-        Whether probes count. Then conditions have probes, too, and changed ones are not known.
-
-    Attributes
-    ----------
-    unknown : dict of str to str
-        By the recorded names of sources: which tool compiles them, where that can't be instrumented.
-
-    Examples
-    --------
-    >>> _ = (folder / "price.py").write_text("def price(net):\n    return net + 20\n")
-    >>> tree = ast.parse((folder / "price.py").read_text())
-    >>> trees = ChangedTrees(lambda code, name, digest, cells, map: print(name, cells), counting=False)
-    >>> trees.code(str(folder / "price.py"), "price.py", tree, 0, "tool")
-    price.py 2
-    >>> trees = ChangedTrees(print, counting=True)
-    >>> trees.code(str(folder / "price.py"), "price.py", tree, 0, "tool")
-    >>> trees.unknown
-    {'price.py': 'tool'}
-    """
+    """Makes the code of changed trees, with the probes of their sources."""
 
     def __init__(self, give_cells: GiveCells, *, counting: bool):
+        # by the recorded names of sources: which tool compiles them, where that can't be instrumented
         self.unknown: dict[str, str] = {}
         self._give_cells, self._counting = give_cells, counting
         self._last: _Probed | None = None  # some tools compile a tree for each function of a source
@@ -65,23 +41,7 @@ class ChangedTrees:
     def code(self, path: str, name: str, tree: ast.Module, flags: int, tool: str) -> CodeType | None:
         """Make the code of a tree.
 
-        Parameters
-        ----------
-        path : str
-            The path of the file.
-        name : str
-            The recorded name of the file.
-        tree : ast.Module
-            As the tool has changed it.
-        flags : int
-            The flags of ``compile``.
-        tool : str
-            The name of its package.
-
-        Returns
-        -------
-        CodeType or None
-            None if it can't be instrumented.
+        None if it can't be instrumented.
         """
         probed = None if self._counting else self._probed(path, name)
         changed = None if probed is None else probed.tree.put_into(tree)

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib
+from suspectra_recorder.instrumentation.parser_references import ast
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, *_FUNCTIONS)
@@ -31,99 +31,35 @@ ANYTHING = "*"
 """Among the imports of an outline: the module imports by names that are computed at run time."""
 
 
-class Function(NamedTuple):
-    r"""A function of an outline.
+class OutlinedFunction(NamedTuple):
+    """A function of an outline."""
 
-    Parameters
-    ----------
-    name : str
-        Dotted name within the module.
-    body : str
-        Checksum of the function without its decorators and nested functions.
-    head : str
-        Checksum of what is evaluated at its definition: decorators, defaults and annotations. Empty if that can only
-        affect callers.
-    outer : int
-        Index of the enclosing function at module or class level, or its own index.
-
-    Examples
-    --------
-    >>> outline = Outline.from_tree(ast.parse("def price():\n    def vat(): ...\n"))
-    >>> [(function.name, function.outer) for function in outline.functions]
-    [('price', 0), ('price.vat', 0)]
-    """
-
-    name: str
-    body: str
-    head: str
-    outer: int
+    name: str  # dotted name within the module
+    body: str  # checksum of the function without its decorators and nested functions
+    head: str  # checksum of what is evaluated at its definition: decorators, defaults and annotations
+    outer: int  # index of the enclosing function at module or class level, or its own index
 
 
 @dataclass(frozen=True)
 class Outline:
-    r"""The parts of a source.
+    """The parts of a source."""
 
-    Parameters
-    ----------
-    functions : tuple of Function
-        In the order of the source.
-    outside : tuple of str
-        The statements of the module: ``def NAME HEAD`` for functions, checksums of the others.
-    imports : tuple of str
-        Dotted names of everything that it may import; relative ones start with dots.
-    tests : tuple of str
-        Functions that are only tests: not fixtures, and not used by name in the file.
-
-    Examples
-    --------
-    >>> source = "import tax\ndef price(): return tax.vat()\ndef price(): return 20\n"
-    >>> outline = Outline.from_tree(ast.parse(source))
-    >>> outline.keys(), outline.imports
-    ([('price', 0), ('price', 1)], ('tax',))
-    >>> Outline.from_json(outline.as_json()) == outline
-    True
-
-    Comments and docstrings do not count:
-
-    >>> old, new = ("def price():\n    return 20\n", "def price():\n    '''The price.'''\n    return 20  # euros\n")
-    >>> Outline.from_tree(ast.parse(old)) == Outline.from_tree(ast.parse(new))
-    True
-    """
-
-    functions: tuple[Function, ...] = ()
+    functions: tuple[OutlinedFunction, ...] = ()  # in the order of the source
+    # the statements of the module: `def NAME HEAD` for functions, checksums of the others
     outside: tuple[str, ...] = ()
-    imports: tuple[str, ...] = ()
-    tests: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()  # dotted names of everything that it may import; relative ones start with dots
+    tests: tuple[str, ...] = ()  # functions that are only tests: not fixtures, and not used by name in the file
 
     @classmethod
     def from_tree(cls, tree: ast.Module, *, tests: bool = False) -> Outline:
-        """Make the outline of a tree. With `tests`, adding or removing tests does not change the code around them.
-
-        Parameters
-        ----------
-        tree : ast.Module
-            The tree of the source, without probes.
-        tests : bool, optional
-            Whether the file contains tests.
-
-        Returns
-        -------
-        Outline
-            Equal for equivalent sources.
-        """
+        """Make the outline of a tree. With `tests`, adding or removing tests does not change the code around them."""
         walk = _Walk(frozenset(_names(tree)) if tests else None, _annotates_lazily(tree))
         walk.functions_of(tree.body, "", -1)
         outside = tuple([part for statement in _undocumented(tree) for part in walk.outside(statement)])
         return cls(tuple(walk.functions), outside, tuple(dict.fromkeys(_imports(tree))), tuple(walk.tests))
 
     def as_json(self) -> dict[str, object]:
-        """Return the outline in the form of maps.
-
-        Returns
-        -------
-        dict of str to object
-            Input of :meth:`from_json`.
-        """
+        """Return the outline in the form of maps."""
         functions = [list(f) for f in self.functions]
         return {"functions": functions, "outside": self.outside, "imports": self.imports, "tests": self.tests}
 
@@ -131,24 +67,13 @@ class Outline:
     def from_json(cls, data: Any) -> Outline | None:
         """Make the outline from a map.
 
-        Parameters
-        ----------
-        data : Any
-            Not trusted.
+        Equal to the written one; None if the map has none.
 
-        Returns
-        -------
-        Outline or None
-            Equal to the written one; None if the map has none.
-
-        Raises
-        ------
-        ValueError, KeyError, TypeError
-            When it is damaged.
+        Raises ValueError, KeyError, TypeError when it is damaged.
         """
         if data is None:
             return None
-        functions = tuple(Function(str(n), str(b), str(h), int(o)) for n, b, h, o in data["functions"])
+        functions = tuple(OutlinedFunction(str(n), str(b), str(h), int(o)) for n, b, h, o in data["functions"])
         if any(not 0 <= f.outer <= i for i, f in enumerate(functions)):
             raise ValueError("a function inside of a later one")
         outside, imports, tests = (tuple(map(str, data[name])) for name in ("outside", "imports", "tests"))
@@ -157,48 +82,22 @@ class Outline:
     def keys(self) -> list[tuple[str, int]]:
         """Return the name of each function, with the number of earlier functions of that name.
 
-        Returns
-        -------
-        list of (str, int)
-            In the order of the functions.
+        In the order of the functions.
         """
         return numbered(f.name for f in self.functions)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference between two versions of a source.
+    """The difference between two versions of a source."""
 
-    Parameters
-    ----------
-    bodies : frozenset of (str, int)
-        Functions that differ, or are only in one of the versions.
-    around : bool
-        Whether what runs at import differs.
-    plain : frozenset of str
-        Functions of the module that are only in one version, and whose definition has no effect except on code that
-        uses their names.
-    units : frozenset of str
-        The dotted names of functions at module and class level with any difference.
-    helpers : frozenset of str
-        Those of `units` that are not only tests.
-    whole : bool
-        Whether everything may differ.
-
-    Examples
-    --------
-    >>> both = Difference(bodies=frozenset({("price", 0)})) | Difference(around=True)
-    >>> both.bodies, both.around, both.whole
-    (frozenset({('price', 0)}), True, False)
-    >>> bool(Difference())
-    False
-    """
-
-    bodies: frozenset[tuple[str, int]] = frozenset()
-    around: bool = False
+    bodies: frozenset[tuple[str, int]] = frozenset()  # functions that differ, or are only in one of the versions
+    around: bool = False  # whether what runs at import differs
+    # functions of the module that are only in one version, and whose definition has no effect except on code that uses
+    # their names
     plain: frozenset[str] = frozenset()
-    units: frozenset[str] = frozenset()
-    helpers: frozenset[str] = frozenset()
+    units: frozenset[str] = frozenset()  # the dotted names of functions at module and class level with any difference
+    helpers: frozenset[str] = frozenset()  # those of `units` that are not only tests
     whole: bool = field(default=False)  # no details are known: everything may differ
 
     def __bool__(self) -> bool:
@@ -219,26 +118,9 @@ EVERYTHING = Difference(around=True, whole=True)
 
 
 def difference(old: Outline | None, new: Outline | None) -> Difference:
-    r"""Compare two versions of a source; everything differs if one of them is not known.
+    """Compare two versions of a source; everything differs if one of them is not known.
 
-    Parameters
-    ----------
-    old, new : Outline or None
-        Two versions of one source.
-
-    Returns
-    -------
-    Difference
-        Empty if both are equivalent.
-
-    Examples
-    --------
-    >>> old, new = (Outline.from_tree(ast.parse(f"def price():\n    return {price}\n")) for price in (20, 19))
-    >>> found = difference(old, new)
-    >>> found.bodies, found.around
-    (frozenset({('price', 0)}), False)
-    >>> difference(old, None).whole
-    True
+    Empty if both are equivalent.
     """
     if old is None or new is None:
         return EVERYTHING
@@ -263,20 +145,7 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
 def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
     """Pair each name with the number of equal names before it.
 
-    Parameters
-    ----------
-    names : iterable of str
-        In any order.
-
-    Returns
-    -------
-    list of (str, int)
-        In the same order.
-
-    Examples
-    --------
-    >>> numbered(["f", "g", "f"])
-    [('f', 0), ('g', 0), ('f', 1)]
+    In the same order.
     """
     seen: Counter[str] = Counter()
     out = []
@@ -287,29 +156,9 @@ def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def mentions(tree: ast.Module, names: frozenset[str], changed: frozenset[tuple[str, int]]) -> bool:
-    r"""Whether any of some names is used outside the changed functions, as a name or a string.
+    """Whether any of some names is used outside the changed functions, as a name or a string.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The tree of a source.
-    names : frozenset of str
-        The names to find.
-    changed : frozenset of (str, int)
-        The functions to leave out.
-
-    Returns
-    -------
-    bool
-        Also True if a string equals one of the names.
-
-    Examples
-    --------
-    >>> tree = ast.parse("def price():\n    return vat()\n")
-    >>> mentions(tree, frozenset({"vat"}), changed=frozenset())
-    True
-    >>> mentions(tree, frozenset({"vat"}), changed=frozenset({("price", 0)}))
-    False
+    Also True if a string equals one of the names.
     """
     functions = sorted((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), key=lambda n: n.lineno)
     keys = numbered(_dotted_names(tree, functions))
@@ -350,7 +199,7 @@ class _Walk:
         self.used = used  # in a file of tests, the names that it uses
         self.tests: list[str] = []
         self.lazy = lazy  # annotations are not evaluated
-        self.functions: list[Function] = []
+        self.functions: list[OutlinedFunction] = []
 
     def functions_of(self, statements: Iterable[ast.AST], name: str, outer: int) -> None:
         """Add all functions of a block; nested functions follow the enclosing one."""
@@ -361,7 +210,7 @@ class _Walk:
                 if outer < 0 and self.is_test(statement):
                     self.tests.append(dotted)
                 body = self.checksum([statement.args, statement.returns, *_type_parameters(statement)], statement)
-                self.functions.append(Function(dotted, body, self.head(statement), own))
+                self.functions.append(OutlinedFunction(dotted, body, self.head(statement), own))
                 self.functions_of(statement.body, dotted, own)
             elif isinstance(statement, ast.ClassDef):
                 self.functions_of(statement.body, f"{name}.{statement.name}" if name else statement.name, outer)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cells import CELLS
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation.parser_references import ast
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 if TYPE_CHECKING:
     from typing import TypedDict
@@ -21,57 +21,14 @@ if TYPE_CHECKING:
 
 
 class ProbeCode:
-    """Makes the code of probes.
-
-    Parameters
-    ----------
-    name : str
-        The placeholder of the object with the list of cells.
-    counting : bool
-        Whether cells count how often they are passed.
-
-    Examples
-    --------
-    >>> code = ProbeCode("c", counting=False)
-    >>> ast.unparse(code.store(3, line=1)), ast.unparse(code.expression(3, line=1))
-    ("'c'.target[3] = 1", "'c'.target.__setitem__(3, 1)")
-    >>> ast.unparse(code.put(3, line=1, value=0))
-    "'c'.target.__setitem__(3, 0)"
-    >>> print(ast.unparse(code.take_back(3, line=1, instead=4)))
-    if 'c'.target[3]:
-        'c'.target.__setitem__(3, 0)
-        'c'.target[4] = 1
-
-    Probes can be put around an expression:
-
-    >>> ready = ast.parse("ready", mode="eval").body
-    >>> ast.unparse(code.before(ready, 3, line=1))
-    "'c'.target.__setitem__(3, 1) or ready"
-    >>> ast.unparse(code.after(ready, 3, line=1))
-    "(ready, 'c'.target.__setitem__(3, 1))[0]"
-    >>> ast.unparse(ProbeCode("c", counting=True).guarded(ready, 3, line=1))
-    "'c'.target.__setitem__(3, 'c'.target[3] + 1) or ready or 'c'.target.__setitem__(3, 'c'.target[3] + -1)"
-    """
+    """Makes the code of probes."""
 
     def __init__(self, name: str, counting: bool):
         self._name = name
         self._counting = counting
 
     def store(self, cell: int, line: int) -> ast.stmt:
-        """Make ``cells[cell] = 1``, or ``+= 1`` with counts.
-
-        Parameters
-        ----------
-        cell : int
-            The index of the cell.
-        line : int
-            The line of the statement, one of the source, so that traces show no new lines.
-
-        Returns
-        -------
-        ast.stmt
-            The statement.
-        """
+        """Make ``cells[cell] = 1``, or ``+= 1`` with counts."""
         place = _position(line)
         target = ast.Subscript(self._cells(place), ast.Constant(cell, **place), ast.Store(), **place)
         one = ast.Constant(1, **place)
@@ -82,22 +39,7 @@ class ProbeCode:
         return ast.Attribute(ast.Constant(self._name, **place), CELLS, ast.Load(), **place)
 
     def expression(self, cell: int, line: int, step: int = 1) -> ast.expr:
-        """Make an expression that sets a cell, or adds to it, and returns None.
-
-        Parameters
-        ----------
-        cell : int
-            The index of the cell.
-        line : int
-            The line of the code.
-        step : int, optional
-            The number to add with counts.
-
-        Returns
-        -------
-        ast.expr
-            The expression.
-        """
+        """Make an expression that sets a cell, or adds to it, and returns None."""
         place = _position(line)
         cells = self._cells(place)
         setter = ast.Attribute(cells, "__setitem__", ast.Load(), **place)
@@ -108,87 +50,28 @@ class ProbeCode:
         return ast.Call(setter, [ast.Constant(cell, **place), value], [], **place)
 
     def put(self, cell: int, line: int, value: int) -> ast.expr:
-        """Make an expression that assigns a value to a cell.
-
-        Parameters
-        ----------
-        cell : int
-            The index of the cell.
-        line : int
-            The line of the code.
-        value : int
-            The new value.
-
-        Returns
-        -------
-        ast.expr
-            The expression.
-        """
+        """Make an expression that assigns a value to a cell."""
         place = _position(line)
         setter = ast.Attribute(self._cells(place), "__setitem__", ast.Load(), **place)
         return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(value, **place)], [], **place)
 
     def take_back(self, cell: int, line: int, instead: int) -> ast.stmt:
-        """Make ``if cells[cell]: cells[cell] = 0; cells[instead] = 1``.
-
-        Parameters
-        ----------
-        cell : int
-            The cell to reset.
-        line : int
-            The line of the code.
-        instead : int
-            The cell to set if `cell` was set.
-
-        Returns
-        -------
-        ast.stmt
-            The statement.
-        """
+        """Make ``if cells[cell]: cells[cell] = 0; cells[instead] = 1``."""
         place = _position(line)
         is_set = ast.Subscript(self._cells(place), ast.Constant(cell, **place), ast.Load(), **place)
         reset = ast.Expr(self.put(cell, line, 0), **place)
         return ast.If(is_set, [reset, self.store(instead, line)], [], **place)
 
     def before(self, expression: ast.expr, cell: int, line: int) -> ast.BoolOp:
-        """Make ``probe or expression``, which sets the cell before the expression is evaluated.
-
-        Parameters
-        ----------
-        expression : ast.expr
-            An expression of the source.
-        cell : int
-            The index of the cell.
-        line : int
-            The line of the code.
-
-        Returns
-        -------
-        ast.BoolOp
-            The replacement of the expression.
-        """
+        """Make ``probe or expression``, which sets the cell before the expression is evaluated."""
         probe = self.expression(cell, line)
         return ast.copy_location(ast.BoolOp(ast.Or(), [probe, expression]), expression)
 
     def guarded(self, guard: ast.expr, cell: int, line: int) -> ast.expr:
         """Add the probe of a case to its guard.
 
-        If the guard fails, a later case's cell counts for this pattern too, so this one must not:
-        ``probe or guard or probe undone``.
-
-        Parameters
-        ----------
-        guard : ast.expr
-            The guard of a case.
-        cell : int
-            The cell of the case.
-        line : int
-            The line of the code.
-
-        Returns
-        -------
-        ast.expr
-            The replacement of the guard.
+        If the guard fails, a later case's cell counts for this pattern too, so this one must not: ``probe or guard or
+        probe undone``.
         """
         probed = self.before(guard, cell, line)
         if self._counting:
@@ -196,22 +79,7 @@ class ProbeCode:
         return probed
 
     def after(self, expression: ast.expr, cell: int, line: int) -> ast.expr:
-        """Make ``(expression, probe)[0]``, which sets the cell after the expression was evaluated.
-
-        Parameters
-        ----------
-        expression : ast.expr
-            An expression of the source.
-        cell : int
-            The index of the cell.
-        line : int
-            The line of the code.
-
-        Returns
-        -------
-        ast.expr
-            The replacement of the expression.
-        """
+        """Make ``(expression, probe)[0]``, which sets the cell after the expression was evaluated."""
         pair = ast.Tuple([expression, self.expression(cell, line)], ast.Load())
         zero = ast.copy_location(ast.Constant(0), expression)
         ast.copy_location(pair, expression)

@@ -11,22 +11,16 @@ from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.conditions import Condition
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.conditions import ProbedCondition
+from suspectra_recorder.instrumentation.library_references import json, struct, sys, zlib
 from suspectra_recorder.instrumentation.outline import Outline, numbered
-from suspectra_recorder.instrumentation.own import json, struct, sys, zlib
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 class Kind(IntEnum):
-    """The kinds of probes. The numbers are part of the recording's format.
-
-    Examples
-    --------
-    >>> Kind(2)
-    <Kind.ARM: 2>
-    """
+    """The kinds of probes. The numbers are part of the recording's format."""
 
     STATEMENT = 0  # the statement that starts on `line` was reached
     ENTRY = 1  # the code that starts on `-line` was entered at `target`
@@ -38,132 +32,55 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Probe:
-    """A fact that is true for every run that sets the cell.
+    """A fact that is true for every run that sets the cell."""
 
-    Parameters
-    ----------
-    kind : Kind
-        The kind of the fact.
-    cell : int
-        The index of the cell.
-    line : int
-        First line of the statement; for the kinds that are arcs their start, in coverage.py's convention
-        (a negative number is the entry of the code that starts on that line).
-    target : int
-        For conditions their index in the map. Else the end of the arc, negative for the exit of the code that starts
-        there; 0 if there is none, or it is not known (after a ``finally``).
-    function : int
-        Index of the innermost function, -1 outside of functions.
-
-    Examples
-    --------
-    >>> Probe(Kind.ARM, cell=4, line=7, target=9)
-    Probe(kind=<Kind.ARM: 2>, cell=4, line=7, target=9, function=-1)
-    """
-
-    kind: Kind
-    cell: int
+    kind: Kind  # the kind of the fact
+    cell: int  # the index of the cell
+    # first line of the statement; for the kinds that are arcs their start, in coverage.py's convention (a negative
+    # number is the entry of the code that starts on that line)
     line: int
-    target: int = 0
-    function: int = -1
+    target: int = 0  # for conditions their index in the map
+    function: int = -1  # index of the innermost function, -1 outside of functions
 
 
 @dataclass(frozen=True)
-class Statement:
-    """A logical line with code in it.
+class ProbedStatement:
+    """A logical line with code in it."""
 
-    Parameters
-    ----------
-    line, end_line : int
-        First and last line, counted from 1.
-    function : int
-        Index of the innermost function, -1 outside of functions.
-    checksum : int
-        Checksum of its text without comments and white space between tokens.
-
-    Examples
-    --------
-    >>> Statement(line=7, end_line=9, function=-1, checksum=0).end_line
-    9
-    """
-
-    line: int
-    end_line: int
-    function: int
-    checksum: int
+    line: int  # first and last line, counted from 1
+    end_line: int  # first and last line, counted from 1
+    function: int  # index of the innermost function, -1 outside of functions
+    checksum: int  # checksum of its text without comments and white space between tokens
 
 
 @dataclass(frozen=True)
 class FunctionSpan:
-    """A function in a map.
+    """A function in a map."""
 
-    Parameters
-    ----------
-    name : str
-        Dotted name within the module.
-    line, end_line : int
-        The line of its ``def``, and its last line.
-
-    Examples
-    --------
-    >>> FunctionSpan("Cart.total", line=3, end_line=8)
-    FunctionSpan(name='Cart.total', line=3, end_line=8)
-    """
-
-    name: str
-    line: int
-    end_line: int
+    name: str  # dotted name within the module
+    line: int  # the line of its `def`, and its last line
+    end_line: int  # the line of its `def`, and its last line
 
 
 @dataclass
 class ModuleMap:
-    r"""Everything that readers need to know about an instrumented source, so that they need not parse it.
+    """Everything that readers need to know about an instrumented source, so that they need not parse it.
 
     The cell of a statement with its own cell has the index of the statement. Further cells belong to arms without a
     statement of their own.
-
-    Parameters
-    ----------
-    statements : list of Statement
-        Ascending.
-    functions : list of FunctionSpan
-        The functions, in the order of their first lines.
-    conditions : list of Condition
-        Conditions inside expressions; empty without counts.
-    probes : list of Probe
-        In the order of their cells.
-    cells : int
-        The number of cells.
-    outline : Outline or None
-        The outline of the source.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> _, map = instrument(b"if paid:\n    price = 0\n", "price.py", "cells")
-    >>> [statement.line for statement in map.statements], map.cells
-    ([1, 2], 3)
-    >>> [(probe.kind.name, probe.line, probe.target) for probe in map.probes]
-    [('STATEMENT', 1, 0), ('ENTRY', -1, 1), ('STATEMENT', 2, 0), ('ARM', 1, 2), ('ARM', 1, -1)]
-    >>> len(ModuleMap().to_bytes()) < len(map.to_bytes())
-    True
     """
 
-    statements: list[Statement] = field(default_factory=list)
-    functions: list[FunctionSpan] = field(default_factory=list)
-    conditions: list[Condition] = field(default_factory=list)
-    probes: list[Probe] = field(default_factory=list)
-    cells: int = 0
-    outline: Outline | None = None
+    statements: list[ProbedStatement] = field(default_factory=list)  # ascending
+    functions: list[FunctionSpan] = field(default_factory=list)  # the functions, in the order of their first lines
+    conditions: list[ProbedCondition] = field(
+        default_factory=list
+    )  # conditions inside expressions; empty without counts
+    probes: list[Probe] = field(default_factory=list)  # in the order of their cells
+    cells: int = 0  # the number of cells
+    outline: Outline | None = None  # the outline of the source
 
     def to_bytes(self) -> bytes:
-        """Encode the map for recordings and the cache: sizes and functions as JSON, then int32 columns.
-
-        Returns
-        -------
-        bytes
-            Compressed.
-        """
+        """Encode the map for recordings and the cache: sizes and functions as JSON, then int32 columns."""
         head = json.dumps(
             {
                 "cells": self.cells,
@@ -191,27 +108,10 @@ class ModuleMap:
 
 
 def cells_of_functions(source_map: bytes) -> tuple[Outline | None, dict[tuple[str, int], list[int]]]:
-    r"""Decode which cells belong to which function, from a map of this process; it must be trusted.
+    """Decode which cells belong to which function, from a map of this process; it must be trusted.
 
-    Parameters
-    ----------
-    source_map : bytes
-        From `ModuleMap.to_bytes`.
-
-    Returns
-    -------
-    outline : Outline or None
-        The outline of the source.
-    cells : dict of (str, int) to list of int
-        Ascending, by the name of the function and its index among functions of that name; for code outside of functions
-        by an empty name.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> _, map = instrument(b"def price():\n    return 20\n", "price.py", "cells")
-    >>> cells_of_functions(map.to_bytes())[1]
-    {('', 0): [0], ('price', 0): [1]}
+    Ascending, by the name of the function and its index among functions of that name; for code outside of functions by
+    an empty name.
     """
     data = zlib.decompress(source_map)
     (length,) = struct.unpack_from("<I", data)

@@ -10,7 +10,7 @@ needs none if its first statement can't be reached in another way. So with count
 how often its fact occurred: ``cells[i] += 1``.
 
 Some functions that do nothing have no probe, and what is in them is no statement: a decorator may compare their code
-with that of another empty function (:func:`~suspectra_recorder.instrumentation.control.left_alone`).
+with that of another empty function (:func:`~suspectra_recorder.instrumentation.block_control.left_alone`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.conditions import Condition, ConditionProbes
-from suspectra_recorder.instrumentation.control import (
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.block_control import (
     DEFINITIONS,
     FUNCTIONS,
     LOOPS,
@@ -35,10 +34,11 @@ from suspectra_recorder.instrumentation.control import (
     outside_of,
     sure_names,
 )
+from suspectra_recorder.instrumentation.conditions import ConditionProbes, ProbedCondition
 from suspectra_recorder.instrumentation.outline import Outline
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probe_code import ProbeCode
-from suspectra_recorder.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
+from suspectra_recorder.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, ProbedStatement
 from suspectra_recorder.instrumentation.source import (
     LogicalLines,
     compile_silently,
@@ -49,7 +49,7 @@ from suspectra_recorder.instrumentation.source import (
 )
 from suspectra_recorder.instrumentation.successors import AfterFinally, Arc, Successors, Target
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _WITHS = (ast.With, ast.AsyncWith)
@@ -60,43 +60,10 @@ _COMPOUND = (ast.If, *LOOPS, *DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 def instrument(
     source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True
 ) -> tuple[ast.Module, ModuleMap]:
-    r"""Instrument a source: return its tree with probes, and the map of the probes.
+    """Instrument a source: return its tree with probes, and the map of the probes.
 
-    Parameters
-    ----------
-    source : bytes
-        The file as it is on disk.
-    path : str
-        Its name for compiler messages.
-    name : str
-        The placeholder of the object with the list of cells; it must not occur in the source.
-    counting : bool
-        Whether cells count how often they are passed, and conditions are recorded.
-    asserts : bool
-        Whether the conditions of asserts may be changed.
-
-    Returns
-    -------
-    tree : ast.Module
-        The tree with probes, to be compiled.
-    probes : ModuleMap
-        The map of the probes.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError
-        When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
-
-    Examples
-    --------
-    >>> tree, map = instrument(b"if paid:\n    price = 0\n", "price.py", "cells")
-    >>> print(ast.unparse(tree))
-    'cells'.target[0] = 1
-    if paid:
-        'cells'.target[1] = 1
-        price = 0
-    else:
-        'cells'.target[2] = 1
+    Raises SyntaxError, ValueError, RecursionError when Python itself cannot compile the source, or it is nested too
+    deeply to be rewritten.
     """
     with without_collecting():
         tree = parse(source, path)
@@ -133,13 +100,13 @@ class _Inserter:
         self.functions: list[FunctionSpan] = []
         self.facts: dict[Probe, None] = {}  # an ordered set
         self.cells = len(firsts)
-        self.conditions: list[Condition] = []
+        self.conditions: list[ProbedCondition] = []
 
     def map(self) -> ModuleMap:
         firsts = list(self.number)
         checksums = self.lines.checksums(firsts)
         statements = [
-            Statement(line, self.lines.last(line), self.function_of.get(line, -1), checksum)
+            ProbedStatement(line, self.lines.last(line), self.function_of.get(line, -1), checksum)
             for line, checksum in zip(firsts, checksums, strict=True)
         ]
         return ModuleMap(statements, self.functions, self.conditions, list(self.facts), self.cells)

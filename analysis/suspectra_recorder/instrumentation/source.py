@@ -14,11 +14,11 @@ from gc import enable as resume_collector
 from gc import isenabled as collector_runs
 from types import CodeType, TracebackType
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import sys, zlib
-from suspectra_recorder.instrumentation.own_syntax import ast, decode_source, io, tokenize
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import sys, zlib
+from suspectra_recorder.instrumentation.parser_references import ast, decode_source, io, tokenize
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _ATTEMPTS = 20
@@ -35,27 +35,7 @@ def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
     Up to Python 3.11, an interpreter has a single counter for the depth of trees. If a finalizer or another thread
     parses at the same time, a SystemError may be raised although the source is valid, so it is parsed again.
 
-    Parameters
-    ----------
-    source : bytes or str
-        The source of a module.
-    path : str
-        Its name in errors.
-
-    Returns
-    -------
-    ast.Module
-        The syntax tree.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError, MemoryError
-        When Python can't parse it.
-
-    Examples
-    --------
-    >>> parse("x = 1").body[0].lineno
-    1
+    Raises SyntaxError, ValueError, RecursionError, MemoryError when Python can't parse it.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -72,27 +52,7 @@ def compile_silently(tree: ast.Module, path: str) -> CodeType:
     that of a module; what it finds as it computes constants is a warning of its caller. Filters for these two hide no
     other warning. Unlike ``warnings.catch_warnings``, they don't make the program's own warnings be shown once more.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The syntax tree.
-    path : str
-        Its name in errors.
-
-    Returns
-    -------
-    CodeType
-        The code of the module.
-
-    Raises
-    ------
-    SyntaxError, ValueError, RecursionError
-        When Python can't compile it.
-
-    Examples
-    --------
-    >>> compile_silently(parse("1 is 1"), "one.py").co_filename
-    'one.py'
+    Raises SyntaxError, ValueError, RecursionError when Python can't compile it.
     """
     ignored = [("ignore", None, Warning, name, 0) for name in (path.removesuffix(".py"), __name__)]
     with _before_others(ignored):
@@ -100,46 +60,14 @@ def compile_silently(tree: ast.Module, path: str) -> CodeType:
 
 
 class CompilerWarnings:
-    """A context that finds out whether the compiler warns of a file, whatever is done with its warnings.
-
-    Parameters
-    ----------
-    path : str
-        The name of the file for the compiler.
-    caller : str
-        The name of the module that calls the compiler.
-
-    Attributes
-    ----------
-    issued : bool
-        Whether there was a warning.
-
-    Examples
-    --------
-    >>> with CompilerWarnings("one.py", __name__) as found:
-    ...     found.match("two"), found.issued
-    ...     found.match("one"), found.issued
-    (False, False)
-    (False, True)
-    """
+    """A context that finds out whether the compiler warns of a file, whatever is done with its warnings."""
 
     def __init__(self, path: str, caller: str):
-        self.issued = False
+        self.issued = False  # whether there was a warning
         self._modules = (path.removesuffix(".py"), caller)
 
     def match(self, module: str) -> bool:
-        """Note a warning of a module; the interpreter calls this as it does with the pattern of a filter.
-
-        Parameters
-        ----------
-        module : str
-            The name of the module.
-
-        Returns
-        -------
-        bool
-            False: the filter takes no warning.
-        """
+        """Note a warning of a module; the interpreter calls this as it does with the pattern of a filter."""
         self.issued |= module in self._modules
         return False
 
@@ -172,14 +100,7 @@ def _before_others(entries: Sequence[tuple[object, ...]]) -> Iterator[None]:
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Pause the garbage collector, which would traverse a growing tree repeatedly without finding garbage.
-
-    Examples
-    --------
-    >>> with without_collecting():
-    ...     collector_runs()
-    False
-    """
+    """Pause the garbage collector, which would traverse a growing tree repeatedly without finding garbage."""
     running = collector_runs()
     pause_collector()
     try:
@@ -190,25 +111,9 @@ def without_collecting() -> Iterator[None]:
 
 
 class LogicalLines:
-    r"""The logical lines of one source.
+    """The logical lines of one source.
 
-    Parameters
-    ----------
-    source : bytes
-        The file as it is on disk.
-
-    Raises
-    ------
-    SyntaxError, tokenize.TokenError
-        When the source is not valid Python.
-
-    Examples
-    --------
-    >>> lines = LogicalLines(b"total = (\n    price  # without tax\n    + vat\n)\n")
-    >>> lines.first(3), lines.last(1)
-    (1, 4)
-    >>> lines.checksums([1]) == LogicalLines(b"total = (price + vat)\n").checksums([1])
-    True
+    Raises SyntaxError, tokenize.TokenError when the source is not valid Python.
     """
 
     def __init__(self, source: bytes):
@@ -249,46 +154,19 @@ class LogicalLines:
     def first(self, line: int) -> int:
         """Find the first line of a logical line.
 
-        Parameters
-        ----------
-        line : int
-            Any line of the source, counted from 1.
-
-        Returns
-        -------
-        int
-            The first line of the logical line; the line itself if that has only one line.
+        The first line of the logical line; the line itself if that has only one line.
         """
         return self._first.get(line, line)
 
     def last(self, first: int) -> int:
         """Find the last line of a logical line.
 
-        Parameters
-        ----------
-        first : int
-            The first line of the logical line, counted from 1.
-
-        Returns
-        -------
-        int
-            The last line; the line itself if no logical line starts there.
+        The last line; the line itself if no logical line starts there.
         """
         return self._last.get(first, first)
 
     def checksums(self, firsts: list[int]) -> list[int]:
-        """Compute checksums of the text of some logical lines, without comments and white space between tokens.
-
-        Parameters
-        ----------
-        firsts : list of int
-            Their first lines, counted from 1.
-
-        Returns
-        -------
-        list of int
-            A signed 32-bit checksum for each.
-        """
+        """Compute checksums of the text of some logical lines, without comments and white space between tokens."""
         sums = []
         for first in firsts:
             value = self._checksum.get(first, 0)
@@ -305,27 +183,9 @@ def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> 
 
 
 def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> list[int]:
-    r"""Find the first lines of all statements.
+    """Find the first lines of all statements.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        The source's syntax tree, without probes.
-    code : CodeType
-        The compiled tree.
-    lines : LogicalLines
-        The logical lines of the source.
-
-    Returns
-    -------
-    list of int
-        Counted from 1, ascending.
-
-    Examples
-    --------
-    >>> source = b"'''Prices.'''\nvat = 20\ntotal = (\n    vat +\n    100)\n"
-    >>> statement_lines(parse(source), compile(source, "price.py", "exec"), LogicalLines(source))
-    [2, 3]
+    Counted from 1, ascending.
     """
     docstrings = set(_docstring_lines(tree))
     if not lines.text.strip():
@@ -335,24 +195,9 @@ def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> li
 
 
 def docstring(body: list[ast.stmt]) -> ast.Expr | None:
-    r"""Find the docstring that starts a body.
+    """Find the docstring that starts a body.
 
-    Parameters
-    ----------
-    body : list of ast.stmt
-        The statements of a module, class or function.
-
-    Returns
-    -------
-    ast.Expr or None
-        None if there is none.
-
-    Examples
-    --------
-    >>> docstring(parse("'Prices.'\nvat = 20").body).value.value
-    'Prices.'
-    >>> print(docstring(parse("vat = 20\n'Prices.'").body))
-    None
+    None if there is none.
     """
     match body:
         case [ast.Expr(value=ast.Constant(value=str())) as first, *_]:

@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-# as tests may replace them; see suspectra_recorder.instrumentation.own
+# as tests may replace them; see suspectra_recorder.instrumentation.library_references
 __builtins__ = {**vars(builtins)}  # type: ignore[assignment] # a module or a dict of its names will do
 
 _modules, _names = sys.modules, sys.stdlib_module_names
@@ -51,19 +51,6 @@ class StandardLibrary:
     """A context for imports by the recorder.
 
     No code of the program may run inside. If another thread is in such a context, this one does nothing.
-
-    Examples
-    --------
-    The program has a module of its own by the name of one of Python's:
-
-    >>> from types import ModuleType
-    >>> sys.modules["colorsys"] = ModuleType("colorsys")
-    >>> with StandardLibrary():
-    ...     import colorsys as own
-    >>> own.rgb_to_hsv(0, 0, 1)
-    (0.6666666666666666, 1.0, 1)
-    >>> hasattr(sys.modules.pop("colorsys"), "rgb_to_hsv")
-    False
     """
 
     def __enter__(self) -> None:

@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import Any
 
 from suspectra_recorder.errors import Problem
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib, os
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.frames import inside
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
@@ -36,82 +36,28 @@ _AT_LINE = re.compile(r"\(at line (\d+)")
 
 @dataclass(frozen=True)
 class CollectionError:
-    r"""One thing that pytest could not collect.
+    """One thing that pytest could not collect."""
 
-    Parameters
-    ----------
-    collector : str
-        Node id of the file, folder or class; empty if the whole run failed.
-    exception : str
-        The name of the exception's type.
-    message : str
-        One line.
-    file : str
-        The file of the error: of the innermost frame in the workspace, relative to it; empty if there is none.
-    line : int
-        Counted from 1, 0 without a file.
-    digest : str
-        SHA-256 (hexadecimal) of the file at that time.
-    home : str
-        The file or folder that can't be collected, relative to the workspace; empty if it is outside or unknown.
-    time : int
-        Nanoseconds since the epoch.
-
-    Examples
-    --------
-    >>> error = CollectionError("test_a.py", "ModuleNotFoundError", "No module named 'prices'", "test_a.py", 1)
-    >>> print(error)
-    test_a.py:1: ModuleNotFoundError: No module named 'prices'
-    >>> error.what
-    "ModuleNotFoundError: No module named 'prices'"
-    >>> error.place, error.cure.partition(",")[0]
-    ('test_a.py:1', 'install it where the tests run')
-    >>> error.problem().cause
-    "it could not be collected: ModuleNotFoundError: No module named 'prices'"
-
-    A recording is not trusted, so its texts become one line:
-
-    >>> CollectionError.from_dict({**error.as_dict(), "message": "two\nlines"}).message
-    'two lines'
-    """
-
-    collector: str
-    exception: str
-    message: str
+    collector: str  # node id of the file, folder or class; empty if the whole run failed
+    exception: str  # the name of the exception's type
+    message: str  # one line
+    # the file of the error: of the innermost frame in the workspace, relative to it; empty if there is none
     file: str = ""
-    line: int = 0
-    digest: str = ""
+    line: int = 0  # counted from 1, 0 without a file
+    digest: str = ""  # SHA-256 (hexadecimal) of the file at that time
+    # the file or folder that can't be collected, relative to the workspace; empty if it is outside or unknown
     home: str = ""
-    time: int = 0
+    time: int = 0  # nanoseconds since the epoch
 
     def as_dict(self) -> dict[str, object]:
-        """Return the fields by name, as in a recording.
-
-        Returns
-        -------
-        dict of str to object
-            An object that JSON can represent.
-        """
+        """Return the fields by name, as in a recording."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, head: dict[str, Any]) -> CollectionError:
         """Make an error from a recording, with all texts limited to one line of bounded length.
 
-        Parameters
-        ----------
-        head : dict of str to Any
-            The JSON of its frame.
-
-        Returns
-        -------
-        CollectionError
-            Safe to show.
-
-        Raises
-        ------
-        LookupError, TypeError, ValueError
-            When it has another form.
+        Raises LookupError, TypeError, ValueError when it has another form.
         """
         file, line = str(head["file"]), int(head["line"])
         if file:
@@ -148,13 +94,7 @@ class CollectionError:
         return f"{place}{self.what}{where}"
 
     def problem(self) -> Problem:
-        """Convert the error to a problem of the evidence.
-
-        Returns
-        -------
-        Problem
-            The problem, with a cure.
-        """
+        """Convert the error to a problem of the evidence."""
         what = self.what.rstrip(".")
         if not self.collector:
             return Problem(self.file, _line(self.line), f"the test run failed: {what}", self.cure)
@@ -170,20 +110,7 @@ def _line(line: int) -> str:
 def summary(errors: Iterable[CollectionError]) -> str:
     """Summarize errors in one sentence: their number, and the first one.
 
-    Parameters
-    ----------
-    errors : iterable of CollectionError
-        In order of occurrence.
-
-    Returns
-    -------
-    str
-        Without a full stop; empty without errors.
-
-    Examples
-    --------
-    >>> summary([CollectionError("test_a.py", "NameError", "x", "test_a.py", 3)])
-    'test_a.py could not be collected: test_a.py:3: NameError: x'
+    Without a full stop; empty without errors.
     """
     errors = list(errors)
     if not errors:
@@ -198,65 +125,20 @@ def summary(errors: Iterable[CollectionError]) -> str:
 
 
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
-    r"""Make text safe to show: without control characters, on one line, of limited length.
-
-    Parameters
-    ----------
-    text : str
-        Any text.
-    longest : int, optional
-        The largest number of characters.
-
-    Returns
-    -------
-    str
-        The text; an ellipsis marks a removed end.
-
-    Examples
-    --------
-    >>> one_line("a\ttab, and much more", 12)
-    'a tab, and …'
-    """
+    """Make text safe to show: without control characters, on one line, of limited length."""
     text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def describe(
-    error: BaseException,
+    error: BaseException,  # the exception; if it has a cause, that is described instead
     workspace_name: Callable[[str], str | None],
     root: str,
     *,
-    collector: str = "",
+    collector: str = "",  # node id of what could not be collected
     home: str | None = None,
 ) -> CollectionError:
-    r"""Make the collection error of an exception.
-
-    Parameters
-    ----------
-    error : BaseException
-        The exception; if it has a cause, that is described instead.
-    workspace_name : callable
-        Given a path, returns its name in the workspace, None for one outside.
-    root : str
-        The workspace.
-    collector : str
-        Node id of what could not be collected.
-    home : str, optional
-        The path of its file.
-
-    Returns
-    -------
-    CollectionError
-        With the location in the workspace nearest to the error.
-
-    Examples
-    --------
-    >>> cart = folder / "cart.py"
-    >>> _ = cart.write_text("total = \n")
-    >>> error = SyntaxError("invalid syntax", (str(cart), 1, 9, "total = "))
-    >>> print(describe(error, lambda path: os.path.basename(path), str(folder), collector="test_cart.py"))
-    cart.py:1: SyntaxError: invalid syntax (in test_cart.py)
-    """
+    """Make the collection error of an exception."""
     error = _cause(error)
     message = _message(error)
     place = _locate(error, workspace_name)
@@ -264,30 +146,9 @@ def describe(
 
 
 def describe_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
-    r"""Make the collection error of what pytest printed before it ended: a usage error, or what a plugin raised.
+    """Make the collection error of what pytest printed before it ended: a usage error, or what a plugin raised.
 
-    Parameters
-    ----------
-    output : str
-        The whole output.
-    workspace_name : callable
-        Given a path, returns its name in the workspace, None for one outside.
-    root : str
-        The workspace.
-
-    Returns
-    -------
-    CollectionError
-        With the innermost place in the workspace, if it names one.
-
-    Examples
-    --------
-    >>> output = "usage: pytest [options]\npytest: error: unrecognized arguments: --fast"
-    >>> print(describe_output(output, lambda path: None, str(folder)))
-    UsageError: unrecognized arguments: --fast
-    >>> output = 'Error while loading plugin "shop.checks".\nE   NameError: name \'vat\' is not defined'
-    >>> print(describe_output(output, lambda path: None, str(folder)))
-    NameError: name 'vat' is not defined
+    With the innermost place in the workspace, if it names one.
     """
     if raised := [*_RAISED.finditer(output)]:
         frames = ((one["path"] or one["short"], one["line"] or one["number"]) for one in _FRAME.finditer(output))
@@ -298,26 +159,9 @@ def describe_output(output: str, workspace_name: Callable[[str], str | None], ro
 
 
 def at_place(error: CollectionError, place: tuple[str, int] | None, root: str) -> CollectionError:
-    r"""Give an error its place; it counts as long as there is such a file.
+    """Give an error its place; it counts as long as there is such a file.
 
-    Parameters
-    ----------
-    error : CollectionError
-        An error without a place.
-    place : (str, int) or None
-        A file of the workspace and a line, counted from 1.
-    root : str
-        The workspace.
-
-    Returns
-    -------
-    CollectionError
-        The same error where there is no place.
-
-    Examples
-    --------
-    >>> print(at_place(CollectionError("", "Crash", "it was killed"), ("cart.py", 1), str(folder)))
-    cart.py:1: Crash: it was killed
+    The same error where there is no place.
     """
     if place is None:
         return error
@@ -394,17 +238,7 @@ def _locate(error: BaseException, workspace_name: Callable[[str], str | None]) -
 def _innermost(traceback: TracebackType | None, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
     """Return file and line of the innermost frame in the workspace's own code.
 
-    Parameters
-    ----------
-    traceback : TracebackType or None
-        The traceback of an exception.
-    workspace_name : callable
-        Given a path, returns its name in the workspace, None for one outside.
-
-    Returns
-    -------
-    (str, int) or None
-        The line is counted from 1; None if no frame is in the workspace.
+    The line is counted from 1; None if no frame is in the workspace.
     """
     found = None
     while traceback is not None:

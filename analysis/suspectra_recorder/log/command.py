@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os
-from suspectra_recorder.unittest_commands import MODULES, PROGRAMS
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os
+from suspectra_recorder.unittest.commands import MODULES, PROGRAMS
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 # of pytest, and which tests it finds depends on them. Nobody else's: a recording may come from anybody, and an option
 # such as -p or -c names code to run
@@ -23,29 +23,6 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
     """Say how the tests of a run are run again: by pytest, by another known runner, or by a script, never with ``-c``.
 
     ``python -m pytest`` is not ``pytest``: it puts the current folder on the path.
-
-    Parameters
-    ----------
-    head : mapping of str to object
-        The recorded fields of the run.
-
-    Returns
-    -------
-    tuple of str
-        With those options of pytest that decide which tests it finds.
-
-    Examples
-    --------
-    >>> command_again({"runner": "unittest", "arguments": ["tests/all.py", "-v"]})
-    ('python', 'tests/all.py', '-v')
-    >>> command_again({"runner": "unittest", "arguments": ["/opt/bin/django-admin", "test", "shop"]})
-    ('django-admin', 'test', 'shop')
-    >>> command_again({"runner": "unittest", "arguments": ["-m", "shop.tests"]})
-    ('python', '-m', 'shop.tests')
-    >>> command_again({"arguments": []})
-    ('pytest',)
-    >>> command_again({"by_module": True, "arguments": ["-q", "--doctest-modules", "--doctest-glob", "*.txt", "src"]})
-    ('python', '-m', 'pytest', '--doctest-modules', '--doctest-glob=*.txt')
     """
     given = head.get("arguments")
     arguments = tuple(map(str, given)) if isinstance(given, list) else ()

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from suspectra_recorder.complete_file import complete_file
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, time
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, time
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
 from suspectra_recorder.log.locks import lock
-from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
+from suspectra_recorder.log.sections import LogSection, SectionReader, log_of, part_passes
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAX_LOGS = 16
 MIN_WASTE = 1 << 20
@@ -43,30 +43,6 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
     """Drop logs without current records, and merge the others if there are many or they are mostly outdated.
 
     If anything fails, the logs are not changed.
-
-    Parameters
-    ----------
-    folder : str
-        The folder of the recording.
-    max_logs : int, optional
-        The number of logs above which they are merged.
-    min_waste : int, optional
-        The size of outdated records in bytes above which logs are merged.
-
-    Examples
-    --------
-    After two runs of the same test, only the log of the second one is left:
-
-    >>> from suspectra_recorder.log.frames import FrameKind, with_json
-    >>> from suspectra_recorder.log.writer import LogWriter
-    >>> for run in (1, 2):
-    ...     log = LogWriter(str(folder / f"{run}.log"))
-    ...     log.write(FrameKind.RUN, b'{"run": "%d", "started": %d}' % (run, run))
-    ...     log.write(FrameKind.TEST, with_json({"name": "test_total", "time": run}))
-    ...     log.close()
-    >>> compact(str(folder))
-    >>> os.listdir(folder)
-    ['2.log']
     """
     logs: list[_Log] = []
     try:
@@ -126,7 +102,7 @@ def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
         _merge(folder, kept)
 
 
-def _drop_old_errors(sections: list[Section], collections: list[WholeFiles]) -> None:
+def _drop_old_errors(sections: list[LogSection], collections: list[WholeFiles]) -> None:
     live = set(
         newest_errors([(section.run.name, error) for section in sections for error in section.errors], collections)
     )
@@ -134,14 +110,14 @@ def _drop_old_errors(sections: list[Section], collections: list[WholeFiles]) -> 
         section.errors = [error for error in section.errors if error in live]
 
 
-def _drop_old_collections(sections: list[Section], collections: list[WholeFiles]) -> None:
+def _drop_old_collections(sections: list[LogSection], collections: list[WholeFiles]) -> None:
     """Keep what counts of collections: a log that can't be tidied now may contain tests that they found no more."""
     live = {(c.time, c.run): c for c in current(collections)}
     for section in sections:
         section.collections = [live[c.time, c.run] for c in section.collections if (c.time, c.run) in live]
 
 
-def _drop_old_tests(sections: list[Section], live: Mapping[str, int]) -> int:
+def _drop_old_tests(sections: list[LogSection], live: Mapping[str, int]) -> int:
     """Keep the newest record of each test; return the size of the others in bytes."""
     dropped = 0
     for section in sections:
@@ -159,11 +135,11 @@ def _merge(folder: str, logs: list[_Log]) -> None:
         if section.tests or section.passes or section.errors or _order(section) == latest:
             kept.append(section)
         elif section.collections:  # which alone still count
-            kept.append(Section(section.run, collections=section.collections))
+            kept.append(LogSection(section.run, collections=section.collections))
     _replace(folder, logs, log_of(kept))
 
 
-def _order(section: Section) -> tuple[int, str]:
+def _order(section: LogSection) -> tuple[int, str]:
     return section.run.started, section.run.name
 
 

@@ -33,10 +33,10 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, struct, zlib
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, struct, zlib
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAGIC = b"SUSPECTRA LOG 1\n"
 FRAME = struct.Struct("<IIB")
@@ -47,13 +47,7 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, str
 
 
 class FrameKind(IntEnum):
-    """What a frame contains.
-
-    Examples
-    --------
-    >>> FrameKind(3)
-    <FrameKind.TEST: 3>
-    """
+    """What a frame contains."""
 
     RUN = 1
     FILE = 2
@@ -67,74 +61,24 @@ class FrameKind(IntEnum):
 
 
 class Frame(NamedTuple):
-    """One frame of a log.
+    """One frame of a log."""
 
-    Parameters
-    ----------
-    kind : int
-        A ``FrameKind``, or the number of an unknown kind.
-    payload : bytes
-        Its content.
-    end : int
-        The offset after it.
-
-    Examples
-    --------
-    >>> only, = frames(frame(FrameKind.PROBLEM, b"{}"), header=False)
-    >>> only
-    Frame(kind=6, payload=b'{}', end=11)
-    """
-
-    kind: int
-    payload: bytes
-    end: int
+    kind: int  # a `FrameKind`, or the number of an unknown kind
+    payload: bytes  # its content
+    end: int  # the offset after it
 
 
 class LogDamage(ValueError):
-    r"""A log that can't be read from some offset on.
-
-    Parameters
-    ----------
-    offset : int
-        The offset at which the damage begins.
-    cause : str
-        What is wrong there.
-
-    Examples
-    --------
-    >>> try:
-    ...     list(frames(MAGIC + b"\0"))
-    ... except LogDamage as damage:
-    ...     print(damage, damage.offset)
-    torn frame at byte 16 16
-    """
+    """A log that can't be read from some offset on."""
 
     def __init__(self, offset: int, cause: str):
         super().__init__(f"{cause} at byte {offset}")
-        self.offset = offset
-        self.cause = cause
+        self.offset = offset  # the offset at which the damage begins
+        self.cause = cause  # what is wrong there
 
 
 def frame(kind: FrameKind, payload: bytes) -> bytes:
-    """Encode a frame.
-
-    Parameters
-    ----------
-    kind : FrameKind
-        What it is.
-    payload : bytes
-        Its content.
-
-    Returns
-    -------
-    bytes
-        Length, checksum, kind and payload.
-
-    Examples
-    --------
-    >>> frame(FrameKind.PROBLEM, b"{}").hex(" ")
-    '03 00 00 00 1c 08 b3 19 06 7b 7d'
-    """
+    """Encode a frame."""
     checksum = zlib.crc32(payload, zlib.crc32(bytes([kind])))
     return FRAME.pack(len(payload) + 1, checksum, kind) + payload
 
@@ -142,28 +86,9 @@ def frame(kind: FrameKind, payload: bytes) -> bytes:
 def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
     """Iterate over the complete frames of a log; a `SAME` frame is replaced by the `FILE` frame for which it stands.
 
-    Parameters
-    ----------
-    data : bytes
-        The log, or with ``header=False`` a part of it that starts with a frame.
-    header : bool
-        Whether the data starts with `MAGIC`.
+    In the order of the log.
 
-    Yields
-    ------
-    Frame
-        In the order of the log.
-
-    Raises
-    ------
-    LogDamage
-        When the remaining bytes are not a complete, valid frame.
-
-    Examples
-    --------
-    >>> log = MAGIC + frame(FrameKind.FILE, b"cart.py") + frame(FrameKind.SAME, bytes(4))
-    >>> [(kind, payload) for kind, payload, _ in frames(log)]
-    [(2, b'cart.py'), (<FrameKind.FILE: 2>, b'cart.py')]
+    Raises LogDamage when the remaining bytes are not a complete, valid frame.
     """
     offset = 0
     if header:
@@ -202,25 +127,7 @@ def _foreign(data: bytes) -> str:
 
 
 def with_json(head: Mapping[str, object], rest: bytes = b"") -> bytes:
-    r"""Encode a payload of JSON followed by bytes.
-
-    Parameters
-    ----------
-    head : mapping of str to object
-        An object that JSON can represent.
-    rest : bytes, optional
-        The bytes after the JSON.
-
-    Returns
-    -------
-    bytes
-        A payload for :func:`split_json`.
-
-    Examples
-    --------
-    >>> with_json({"name": "test_total"}, b"rows")
-    b'\x15\x00\x00\x00{"name":"test_total"}rows'
-    """
+    """Encode a payload of JSON followed by bytes."""
     encoded = json.dumps(head, separators=(",", ":")).encode()
     return struct.pack("<I", len(encoded)) + encoded + rest
 
@@ -228,28 +135,7 @@ def with_json(head: Mapping[str, object], rest: bytes = b"") -> bytes:
 def read_json(data: bytes) -> Any:
     """Parse JSON that is not trusted.
 
-    Parameters
-    ----------
-    data : bytes
-        Not trusted.
-
-    Returns
-    -------
-    Any
-        The value.
-
-    Raises
-    ------
-    ValueError
-        When it is not JSON, or nested too deeply.
-
-    Examples
-    --------
-    >>> read_json(b'{"name": "test_total"}')
-    {'name': 'test_total'}
-    >>> read_json(b"[" * 100_000)
-    Traceback (most recent call last):
-    ValueError: JSON that is nested too deeply
+    Raises ValueError when it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(data)
@@ -260,27 +146,9 @@ def read_json(data: bytes) -> Any:
 def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
     """Split a payload of :func:`with_json`.
 
-    Parameters
-    ----------
-    payload : bytes
-        Not trusted.
+    The bytes after it.
 
-    Returns
-    -------
-    head : dict of str to Any
-        The JSON.
-    rest : bytes
-        The bytes after it.
-
-    Raises
-    ------
-    ValueError
-        When the payload has another form.
-
-    Examples
-    --------
-    >>> split_json(with_json({"name": "test_total"}, b"rows"))
-    ({'name': 'test_total'}, b'rows')
+    Raises ValueError when the payload has another form.
     """
     if len(payload) < 4:
         raise ValueError("payload too short")
@@ -294,51 +162,12 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def pack_rows(touched: list[int], bits: bytes) -> bytes:
-    r"""Encode rows for a frame.
-
-    Parameters
-    ----------
-    touched : list of int
-        Indices of sources.
-    bits : bytes
-        Their cells, source by source.
-
-    Returns
-    -------
-    bytes
-        Compressed.
-
-    Examples
-    --------
-    Of source 0, the first and the third of eight cells were passed:
-
-    >>> unpack_rows(pack_rows([0], bytes([0b10100000])))
-    ([0], b'\xa0')
-    """
+    """Encode rows for a frame."""
     return zlib.compress(struct.pack(f"<I{len(touched)}I", len(touched), *touched) + bits, 1)
 
 
 def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
-    """Decode the result of :func:`pack_rows` of this process; it must be trusted.
-
-    Parameters
-    ----------
-    data : bytes
-        The encoded rows.
-
-    Returns
-    -------
-    touched : list of int
-        Indices of sources.
-    bits : bytes
-        Their cells, source by source.
-
-    Examples
-    --------
-    >>> touched, cells = unpack_rows(pack_rows([0, 3], bytes([0b10000000, 0b00000001])))
-    >>> touched, [f"{byte:08b}" for byte in cells]
-    ([0, 3], ['10000000', '00000001'])
-    """
+    """Decode the result of :func:`pack_rows` of this process; it must be trusted."""
     rows = zlib.decompress(data)
     (count,) = struct.unpack_from("<I", rows)
     return list(struct.unpack_from(f"<{count}I", rows, 4)), rows[4 + 4 * count :]
@@ -348,28 +177,7 @@ def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
 def inside(path: object) -> str:
     """Check that a recorded path is inside the workspace.
 
-    Parameters
-    ----------
-    path : object
-        Not trusted.
-
-    Returns
-    -------
-    str
-        The same path.
-
-    Raises
-    ------
-    ValueError
-        When it is not.
-
-    Examples
-    --------
-    >>> inside("shop/cart.py")
-    'shop/cart.py'
-    >>> inside("../cart.py")
-    Traceback (most recent call last):
-    ValueError: a path that leads outside the workspace: '../cart.py'
+    Raises ValueError when it is not.
     """
     if not isinstance(path, str):
         raise ValueError(f"no path: {path!r}")

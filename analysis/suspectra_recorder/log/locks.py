@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import fcntl, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import fcntl, os
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 def lock(descriptor: int, *, wait: bool = True) -> bool:
@@ -13,23 +13,7 @@ def lock(descriptor: int, *, wait: bool = True) -> bool:
 
     Without locks in the platform or the file system, no file counts as locked.
 
-    Parameters
-    ----------
-    descriptor : int
-        The descriptor of the open file.
-    wait : bool, optional
-        Whether to wait until another process releases its lock.
-
-    Returns
-    -------
-    bool
-        False if another process has the lock; also True without support for locks.
-
-    Examples
-    --------
-    >>> with open(folder / "1.log", "wb") as first, open(folder / "1.log", "wb") as second:
-    ...     lock(first.fileno()), lock(second.fileno(), wait=False)
-    (True, False)
+    False if another process has the lock; also True without support for locks.
     """
     if fcntl is None:
         return True  # Windows can't remove open files anyway
@@ -45,23 +29,7 @@ def lock(descriptor: int, *, wait: bool = True) -> bool:
 def is_locked(path: str | os.PathLike[str]) -> bool:
     """Whether a process still writes a log; False if that can't be known.
 
-    Parameters
-    ----------
-    path : str or os.PathLike[str]
-        The path of the log; links are not followed.
-
-    Returns
-    -------
-    bool
-        True if another process has locked it.
-
-    Examples
-    --------
-    >>> with open(folder / "1.log", "wb") as stream:
-    ...     print(lock(stream.fileno()), is_locked(stream.name))
-    True True
-    >>> is_locked(folder / "1.log")
-    False
+    True if another process has locked it.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)

@@ -17,33 +17,12 @@ from suspectra_recorder.log.history import WholeFiles, passes
 from suspectra_recorder.log.stack import Stack
 
 
-class Run(NamedTuple):
-    """The start of a section: one process's run.
+class LoggedRun(NamedTuple):
+    """The start of a section: one process's run."""
 
-    Parameters
-    ----------
-    name : str
-        The same for all processes of one run.
-    started : int
-        Nanoseconds since the epoch.
-    head : dict
-        All recorded fields, to copy the record.
-
-    Examples
-    --------
-    >>> run = Run("8f3a", 1700000000, {"python": "3.12.1", "packages": {"pytest": "8.2.0"}})
-    >>> run.python, run.packages, run.command
-    ('3.12.1', {'pytest': '8.2.0'}, ('pytest',))
-    >>> Run("8f3a", 1700000000, {"pytest": "8.2.0", "by_module": True}).command
-    ('python', '-m', 'pytest')
-    >>> run = Run("8f3a", 1700000000, {"runner": "unittest", "arguments": ["all.py", "-v"], "folder": "tests"})
-    >>> run.command, run.folder
-    (('python', 'all.py', '-v'), 'tests')
-    """
-
-    name: str
-    started: int
-    head: dict[str, Any]
+    name: str  # the same for all processes of one run
+    started: int  # nanoseconds since the epoch
+    head: dict[str, Any]  # all recorded fields, to copy the record
 
     @property
     def python(self) -> str:
@@ -70,33 +49,12 @@ class Run(NamedTuple):
 class Source(NamedTuple):
     """A version of a source that a run loaded.
 
-    Parameters
-    ----------
-    head : dict
-        The recorded fields.
-    map : bytes
-        The compressed map of its cells.
-    payload : bytes
-        Head and map as in the log, to copy the record.
-
-    Raises
-    ------
-    ValueError, LookupError, TypeError
-        By each property, when its value is damaged.
-
-    Examples
-    --------
-    >>> head = {"path": "shop/cart.py", "digest": "9b5e", "is_test": False, "cells": 24}
-    >>> source = Source(head, b"", b"")
-    >>> source.path, source.digest, source.cells
-    ('shop/cart.py', '9b5e', 24)
-    >>> source.is_test, source.traced, source.modified
-    (False, True, 0)
+    Raises ValueError, LookupError, TypeError by each property, when its value is damaged.
     """
 
-    head: dict[str, Any]
-    map: bytes
-    payload: bytes
+    head: dict[str, Any]  # the recorded fields
+    map: bytes  # the compressed map of its cells
+    payload: bytes  # head and map as in the log, to copy the record
 
     @property
     def path(self) -> str:
@@ -129,78 +87,29 @@ class Source(NamedTuple):
         return int(self.head["cells"])
 
 
-class Outcome(NamedTuple):
-    """How a recorded test ended.
+class LoggedOutcome(NamedTuple):
+    """How a recorded test ended."""
 
-    Parameters
-    ----------
-    verdict : str
-        The verdict, such as ``passed`` or ``failed``.
-    phases : dict of str to str
-        How its setup, call and teardown ended.
-    message : str
-        Why it did not pass.
-    seconds : float
-        How long it took.
-    flaky : bool
-        Whether it ended differently when it was run again.
-    location : (str, int) or None
-        File and line.
-    stack : Stack or None
-        Where it failed; None for a passed test, or if it is not known.
-
-    Examples
-    --------
-    >>> outcome = Outcome("failed", {"call": "failed"}, "assert 3 == 4", 0.1, False, ("test_cart.py", 7), None)
-    >>> outcome.verdict, outcome.location
-    ('failed', ('test_cart.py', 7))
-    """
-
-    verdict: str
-    phases: dict[str, str]
-    message: str
-    seconds: float
-    flaky: bool
-    location: tuple[str, int] | None
-    stack: Stack | None
+    verdict: str  # the verdict, such as `passed` or `failed`
+    phases: dict[str, str]  # how its setup, call and teardown ended
+    message: str  # why it did not pass
+    seconds: float  # how long it took
+    flaky: bool  # whether it ended differently when it was run again
+    location: tuple[str, int] | None  # file and line
+    stack: Stack | None  # where it failed; None for a passed test, or if it is not known
 
 
 class RecordedTest(NamedTuple):
     """A test that ran.
 
-    Parameters
-    ----------
-    name : str
-        Its node id.
-    time : int
-        When it ended, in nanoseconds since the epoch.
-    head : dict
-        The recorded fields.
-    rows : bytes
-        What it executed, compressed.
-    payload : bytes
-        Head and rows as in the log, to copy the record.
-
-    Raises
-    ------
-    ValueError, LookupError, TypeError
-        By `verdict`, `shares` and `outcome`, when the value is damaged.
-
-    Examples
-    --------
-    >>> head = {"verdict": "passed", "phases": {"call": "passed"}, "message": "", "seconds": 0.1, "flaky": True}
-    >>> test = RecordedTest("test_total", 10, head, b"", b"")
-    >>> test.verdict, test.passed, test.shares
-    ('passed', False, ())
-    >>> test.outcome().phases
-    {'call': 'passed'}
+    Raises ValueError, LookupError, TypeError by `verdict`, `shares` and `outcome`, when the value is damaged.
     """
 
-    name: str
-    time: int
-    head: dict[str, Any]
-    rows: bytes
-    payload: bytes
+    name: str  # its node id
+    time: int  # when it ended, in nanoseconds since the epoch
+    head: dict[str, Any]  # the recorded fields
+    rows: bytes  # what it executed, compressed
+    payload: bytes  # head and rows as in the log, to copy the record
 
     @property
     def verdict(self) -> str:
@@ -218,21 +127,15 @@ class RecordedTest(NamedTuple):
         shares = self.head.get("shares")
         return tuple(map(str, shares)) if shares else ()
 
-    def outcome(self) -> Outcome:
-        """Parse how the test ended.
-
-        Returns
-        -------
-        Outcome
-            Checked.
-        """
+    def outcome(self) -> LoggedOutcome:
+        """Parse how the test ended."""
         head = self.head
         location = None
         if (place := head.get("location")) is not None:
             file, line = place
             location = inside(file), int(line)
         stack = head.get("stack")
-        return Outcome(
+        return LoggedOutcome(
             str(head["verdict"]),
             {str(phase): str(outcome) for phase, outcome in dict(head["phases"]).items()},
             str(head["message"]),
@@ -244,67 +147,18 @@ class RecordedTest(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Rows that tests share: setup for later tests, explanations of failed assertions, or a first import.
+    """Rows that tests share: setup for later tests, explanations of failed assertions, or a first import."""
 
-    Parameters
-    ----------
-    name : str
-        Empty for a first import.
-    module : str
-        The path of the imported module; empty if it is outside the workspace.
-    rows : bytes
-        What was executed, compressed.
-    payload : bytes
-        The record as in the log, to copy it.
-
-    Examples
-    --------
-    >>> imported = Shared("", "shop/cart.py", b"rows", b"")  # what its first import ran
-    >>> fixture = Shared("5d1c", "", b"rows", b"")  # what the setup of a fixture ran
-    >>> [shared.module or f"for tests that share {shared.name}" for shared in (imported, fixture)]
-    ['shop/cart.py', 'for tests that share 5d1c']
-    """
-
-    name: str
-    module: str
-    rows: bytes
-    payload: bytes
+    name: str  # empty for a first import
+    module: str  # the path of the imported module; empty if it is outside the workspace
+    rows: bytes  # what was executed, compressed
+    payload: bytes  # the record as in the log, to copy it
 
 
 class LogReader:
     """Parses a log; a subclass overrides the methods for the kinds of records that it needs.
 
     If one record is damaged, only that record is lost. A source that can't be read keeps its index, which rows use.
-
-    Attributes
-    ----------
-    offset : int
-        The offset up to which the log was read; a log that has grown is read from there.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.frames import MAGIC, frame, with_json
-    >>> class Verdicts(LogReader):
-    ...     def on_run(self, run):
-    ...         print("run", run.name)
-    ...     def on_test(self, test):
-    ...         print(test.name, test.verdict)
-    ...     def on_damage(self, end, error):
-    ...         print("damage before byte", end)
-    >>> log = MAGIC + frame(FrameKind.RUN, b'{"run": "8f3a", "started": 10}')
-    >>> log += frame(FrameKind.TEST, with_json({"name": "test_total", "time": 11, "verdict": "passed"}))
-    >>> reader = Verdicts()
-    >>> reader.read(log)
-    run 8f3a
-    test_total passed
-
-    Later, only what was appended is read:
-
-    >>> reader.read(frame(FrameKind.TEST, b"") + frame(FrameKind.OUTSIDE, b"rows"))
-    damage before byte 127
-    >>> reader.rewind()
-    >>> reader.offset
-    0
     """
 
     def __init__(self) -> None:
@@ -318,18 +172,7 @@ class LogReader:
     def read(self, data: bytes, watch: Callable[[Iterable[Frame]], Iterable[Frame]] = iter) -> None:
         """Parse the records after :attr:`offset`.
 
-        Parameters
-        ----------
-        data : bytes
-            The log from there on.
-        watch : callable
-            Wraps the iterator of frames, to allow cancelling. After cancelling, the log must be read from its start
-            again, as a frame may stand for an earlier one.
-
-        Raises
-        ------
-        LogDamage
-            When the log can't be read from some byte on; everything before it was read.
+        Raises LogDamage when the log can't be read from some byte on; everything before it was read.
         """
         start = self.offset
         takers: dict[int, Callable[[bytes], None]] = {
@@ -363,7 +206,7 @@ class LogReader:
 
     def _start(self, payload: bytes) -> None:
         head = read_json(payload)
-        run = Run(str(head["run"]), int(head["started"]), head)
+        run = LoggedRun(str(head["run"]), int(head["started"]), head)
         self.on_run(run)
         self._run = run.name
 
@@ -396,103 +239,35 @@ class LogReader:
 
     # methods for subclasses to override; by default records are ignored
 
-    def on_run(self, run: Run) -> None:
-        """Handle the start of a run, to which all following records belong.
-
-        Parameters
-        ----------
-        run : Run
-            Its name and when it began.
-        """
+    def on_run(self, run: LoggedRun) -> None:
+        """Handle the start of a run, to which all following records belong."""
 
     def on_source(self, source: Source) -> None:
-        """Handle a source, which has the next index of its run.
-
-        Parameters
-        ----------
-        source : Source
-            Path, digest and map.
-        """
+        """Handle a source, which has the next index of its run."""
 
     def on_lost_source(self, payload: bytes) -> None:
-        """Handle a damaged source, which has the next index; :meth:`on_source` may have raised.
-
-        Parameters
-        ----------
-        payload : bytes
-            What is recorded of it, damaged.
-        """
+        """Handle a damaged source, which has the next index; :meth:`on_source` may have raised."""
 
     def on_test(self, test: RecordedTest) -> None:
-        """Handle a test.
-
-        Parameters
-        ----------
-        test : RecordedTest
-            Name, time, outcome and rows.
-        """
+        """Handle a test."""
 
     def on_outside(self, rows: bytes) -> None:
-        """Handle rows of code outside tests.
-
-        Parameters
-        ----------
-        rows : bytes
-            Compressed.
-        """
+        """Handle rows of code outside tests."""
 
     def on_shared(self, shared: Shared) -> None:
-        """Handle shared rows, or those of a first import.
-
-        Parameters
-        ----------
-        shared : Shared
-            Name or module, and rows.
-        """
+        """Handle shared rows, or those of a first import."""
 
     def on_collection(self, collection: WholeFiles) -> None:
-        """Handle a collection.
-
-        Parameters
-        ----------
-        collection : WholeFiles
-            The files that were collected as a whole.
-        """
+        """Handle a collection."""
 
     def on_problem(self, problem: Problem) -> None:
-        """Handle a problem of the recorder.
-
-        Parameters
-        ----------
-        problem : Problem
-            With its cure.
-        """
+        """Handle a problem of the recorder."""
 
     def on_collection_error(self, error: CollectionError) -> None:
-        """Handle a collection error.
-
-        Parameters
-        ----------
-        error : CollectionError
-            The exception and its place.
-        """
+        """Handle a collection error."""
 
     def on_unknown(self, kind: int) -> None:
-        """Handle a record of an unknown kind.
-
-        Parameters
-        ----------
-        kind : int
-            The number of its kind.
-        """
+        """Handle a record of an unknown kind."""
 
     def on_damage(self, end: int, error: Exception) -> None:
-        """Handle a damaged record.
-
-        Parameters
-        ----------
-        end : int
-            The offset after it.
-        error : Exception
-            One of `DAMAGE`, which the reader or the method for the record raised.
-        """
+        """Handle a damaged record."""

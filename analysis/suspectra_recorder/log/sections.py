@@ -9,87 +9,44 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from suspectra_recorder.errors import Problem
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import json, struct
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import json, struct
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, split_json, with_json
-from suspectra_recorder.log.history import Ended, WholeFiles, last_passes
-from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
+from suspectra_recorder.log.history import EndedTest, WholeFiles, last_passes
+from suspectra_recorder.log.reader import LoggedRun, LogReader, RecordedTest, Shared, Source
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 
 @dataclass
-class Section:
-    """The records of one process of one run.
+class LogSection:
+    """The records of one process of one run."""
 
-    Parameters
-    ----------
-    run : Run
-        The name of the run and when it began.
-    sources : list of bytes
-        Including damaged ones, since rows refer to sources by their position in the section.
-    outside : list of bytes
-        What ran outside of any test.
-    shared : list of Shared
-        What tests share, and what first imports ran.
-    tests : list of RecordedTest
-        The tests and their rows.
-    problems : list of Problem
-        The problems that the recorder reported.
-    errors : list of CollectionError
-        What could not be collected.
-    collections : list of WholeFiles
-        The files that were collected as a whole.
-    digests : dict of str to str
-        By the path of each source that has probes.
-    passes : list of RecordedTest
-        The last passes of tests that do not pass now, which are not among `tests`.
-
-    Examples
-    --------
-    >>> section = Section(Run("8f3a", 10, {}))
-    >>> section.tests.append(RecordedTest("test_total", 11, {"verdict": "passed"}, b"", b""))
-    >>> [test.name for test in section.tests], section.errors
-    (['test_total'], [])
-    """
-
-    run: Run
+    run: LoggedRun  # the name of the run and when it began
+    # including damaged ones, since rows refer to sources by their position in the section
     sources: list[bytes] = field(default_factory=list)
-    outside: list[bytes] = field(default_factory=list)
-    shared: list[Shared] = field(default_factory=list)
-    tests: list[RecordedTest] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    errors: list[CollectionError] = field(default_factory=list)
-    collections: list[WholeFiles] = field(default_factory=list)
-    digests: dict[str, str] = field(default_factory=dict)
+    outside: list[bytes] = field(default_factory=list)  # what ran outside of any test
+    shared: list[Shared] = field(default_factory=list)  # what tests share, and what first imports ran
+    tests: list[RecordedTest] = field(default_factory=list)  # the tests and their rows
+    problems: list[Problem] = field(default_factory=list)  # the problems that the recorder reported
+    errors: list[CollectionError] = field(default_factory=list)  # what could not be collected
+    collections: list[WholeFiles] = field(default_factory=list)  # the files that were collected as a whole
+    digests: dict[str, str] = field(default_factory=dict)  # by the path of each source that has probes
+    # the last passes of tests that do not pass now, which are not among `tests`
     passes: list[RecordedTest] = field(default_factory=list)
 
 
 class SectionReader(LogReader):
-    """Collects the sections of one log.
-
-    Attributes
-    ----------
-    sections : list of Section
-        In the order of the log.
-
-    Examples
-    --------
-    >>> reader = SectionReader()
-    >>> run = frame(FrameKind.RUN, b'{"run": "8f3a", "started": 10}')
-    >>> reader.read(MAGIC + run + frame(FrameKind.OUTSIDE, b"rows"))
-    >>> [(section.run.name, section.outside) for section in reader.sections]
-    [('8f3a', [b'rows'])]
-    """
+    """Collects the sections of one log."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.sections: list[Section] = []
+        self.sections: list[LogSection] = []  # in the order of the log
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: LoggedRun) -> None:
         """Begin a section."""
-        self.sections.append(Section(run))
+        self.sections.append(LogSection(run))
 
     def on_source(self, source: Source) -> None:
         """Add the source, and its digest if it has probes."""
@@ -127,28 +84,11 @@ class SectionReader(LogReader):
         self.sections[-1].errors.append(error)
 
 
-def part_passes(sections: Iterable[Section], live: Mapping[str, int]) -> None:
-    """Put the last passes of tests that do not pass now apart from the other tests of their sections.
-
-    Parameters
-    ----------
-    sections : iterable of Section
-        All there are.
-    live : mapping of str to int
-        The time of the record that counts of each test.
-
-    Examples
-    --------
-    >>> passed = RecordedTest("test_total", 10, {"verdict": "passed"}, b"", b"")
-    >>> failed = RecordedTest("test_total", 20, {"verdict": "failed"}, b"", b"")
-    >>> first, second = Section(Run("first", 9, {}), tests=[passed]), Section(Run("second", 19, {}), tests=[failed])
-    >>> part_passes([first, second], {"test_total": 20})
-    >>> len(first.tests), len(first.passes), len(second.tests)
-    (0, 1, 1)
-    """
+def part_passes(sections: Iterable[LogSection], live: Mapping[str, int]) -> None:
+    """Put the last passes of tests that do not pass now apart from the other tests of their sections."""
     sections = list(sections)
     ended = (
-        Ended(test.name, test.time, test.passed, section.run.name)
+        EndedTest(test.name, test.time, test.passed, section.run.name)
         for section in sections
         for test in (*section.tests, *section.passes)
     )
@@ -167,28 +107,9 @@ def _version(payload: bytes) -> bytes:
     return with_json({name: value for name, value in head.items() if name != "modified"}, source_map)
 
 
-def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
+def log_of(sections: Iterable[LogSection]) -> Iterator[bytes]:
     """Write sections into one log. Equal sources are written once, and shared rows only if a test of the section uses
     them.
-
-    Parameters
-    ----------
-    sections : iterable of Section
-        In the order in which they are read.
-
-    Yields
-    ------
-    bytes
-        The parts of the log, one after another.
-
-    Examples
-    --------
-    Two runs loaded the same source, which is written once:
-
-    >>> runs = [Section(Run(name, 10, {"run": name, "started": 10}), sources=[b"cart.py"]) for name in ("a", "b")]
-    >>> log = b"".join(log_of(runs))
-    >>> log.count(b"cart.py")
-    1
     """
     yield MAGIC
     numbers: dict[bytes, int] = {}

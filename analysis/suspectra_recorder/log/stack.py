@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.log.collection import MAX_NAME, one_line
 from suspectra_recorder.log.frames import inside
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 MAX_FRAMES = 32
 MAX_MESSAGE = 500
@@ -20,52 +20,23 @@ _HALF = MAX_FRAMES // 2
 
 
 class StackFrame(NamedTuple):
-    """One call on the stack.
+    """One call on the stack."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace, with forward slashes.
-    line : int
-        Counted from 1.
-    function : str
-        Its name, qualified if known; empty if unknown.
-
-    Examples
-    --------
-    >>> print(StackFrame("tax.py", 7, "rate"))
-    tax.py:7 in rate
-    """
-
-    file: str
-    line: int
-    function: str = ""
+    file: str  # relative to the workspace, with forward slashes
+    line: int  # counted from 1
+    function: str = ""  # its name, qualified if known; empty if unknown
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" + (f" in {self.function}" if self.function else "")
 
 
 class FailedLine(NamedTuple):
-    """The line of test code in which a test failed.
+    """The line of test code in which a test failed."""
 
-    Parameters
-    ----------
-    file : str
-        Relative to the workspace, with forward slashes.
-    line : int
-        Counted from 1.
-    digest : str
-        SHA-256 (hexadecimal) of the file at that time, since the sources of tests need not be part of a recording;
-        empty if it could not be read.
-
-    Examples
-    --------
-    >>> str(FailedLine("test_tax.py", 7, ""))
-    'test_tax.py:7'
-    """
-
-    file: str
-    line: int
+    file: str  # relative to the workspace, with forward slashes
+    line: int  # counted from 1
+    # SHA-256 (hexadecimal) of the file at that time, since the sources of tests need not be part of a recording; empty
+    # if it could not be read
     digest: str
 
     def __str__(self) -> str:
@@ -74,48 +45,16 @@ class FailedLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Stack:
-    """Where a test failed, and by what.
+    """Where a test failed, and by what."""
 
-    Parameters
-    ----------
-    frames : tuple of StackFrame
-        The calls in measured code, outermost first. A failed assertion in a test that is not measured has none.
-    exception : str
-        The name of the exception's type, or a signal that ended the test (``SIGSEGV``); empty if unknown.
-    message : str
-        Its first line, without the name of the type.
-    assertion : bool
-        Whether an assertion ended the test, rather than another exception or a crash.
-    omitted : int
-        The number of frames left out between the outer and the inner half of `frames`.
-    test_line : FailedLine or None
-        The innermost call in test code, measured or not; None if unknown.
-    details : tuple of str
-        The first of the further lines of the message, such as how two values differ.
-
-    Examples
-    --------
-    >>> stack = Stack((StackFrame("cart.py", 3, "total"), StackFrame("tax.py", 7, "rate")), "KeyError", "'DE'")
-    >>> print(stack)
-    KeyError: 'DE' at tax.py:7 in rate
-    >>> stack.innermost.line, stack.what
-    (7, "KeyError: 'DE'")
-    >>> Stack.from_dict(stack.as_dict()) == stack
-    True
-
-    A message is added where none is known:
-
-    >>> Stack((), "KeyError").saying("KeyError: 'FR'").what
-    "KeyError: 'FR'"
-    """
-
-    frames: tuple[StackFrame, ...]
+    frames: tuple[StackFrame, ...]  # the calls in measured code, outermost first
+    # the name of the exception's type, or a signal that ended the test (`SIGSEGV`); empty if unknown
     exception: str = ""
-    message: str = ""
-    assertion: bool = False
-    omitted: int = 0
-    test_line: FailedLine | None = None
-    details: tuple[str, ...] = ()
+    message: str = ""  # its first line, without the name of the type
+    assertion: bool = False  # whether an assertion ended the test, rather than another exception or a crash
+    omitted: int = 0  # the number of frames left out between the outer and the inner half of `frames`
+    test_line: FailedLine | None = None  # the innermost call in test code, measured or not; None if unknown
+    details: tuple[str, ...] = ()  # the first of the further lines of the message, such as how two values differ
 
     @property
     def innermost(self) -> StackFrame | None:
@@ -134,28 +73,14 @@ class Stack:
     def saying(self, message: str) -> Stack:
         """Return the same stack with a message, if it has none.
 
-        Parameters
-        ----------
-        message : str
-            As for :func:`make_stack`.
-
-        Returns
-        -------
-        Stack
-            With its first line, and the next ones as details.
+        With its first line, and the next ones as details.
         """
         if self.message:
             return self
         return replace(self, message=_first_line(message, self.exception), details=_further_lines(message))
 
     def as_dict(self) -> dict[str, object]:
-        """Return the fields by name, as in a recording.
-
-        Returns
-        -------
-        dict of str to object
-            An object that JSON can represent.
-        """
+        """Return the fields by name, as in a recording."""
         return {
             "frames": self.frames,
             "exception": self.exception,
@@ -170,20 +95,7 @@ class Stack:
     def from_dict(cls, head: dict[str, Any]) -> Stack:
         """Make a stack from a recording, with all texts limited to one line of bounded length.
 
-        Parameters
-        ----------
-        head : dict of str to Any
-            The result of :meth:`as_dict`; not trusted.
-
-        Returns
-        -------
-        Stack
-            Safe to show; its files are inside the workspace.
-
-        Raises
-        ------
-        LookupError, TypeError, ValueError
-            When it has another form.
+        Raises LookupError, TypeError, ValueError when it has another form.
         """
         frames = (StackFrame(inside(file), int(line), str(function)) for file, line, function in head["frames"])
         stack = make_stack(
@@ -197,32 +109,7 @@ class Stack:
 def make_stack(
     frames: Iterable[StackFrame], exception: str = "", message: str = "", assertion: bool = False, omitted: int = 0
 ) -> Stack:
-    r"""Make a stack from data that is not trusted, bounded and without control characters.
-
-    Parameters
-    ----------
-    frames : iterable of StackFrame
-        Outermost first. If there are too many, those in the middle are dropped; frames without a line are left out.
-    exception : str, optional
-        The name of the exception's type.
-    message : str, optional
-        The whole message, of which only the first line is used, without the name of the exception's type.
-    assertion : bool, optional
-        Whether an assertion ended the test.
-    omitted : int, optional
-        The number of frames left out already.
-
-    Returns
-    -------
-    Stack
-        Safe to show.
-
-    Examples
-    --------
-    >>> deep = make_stack([StackFrame("tree.py", 4, "walk")] * 1000, "RecursionError", "too\tdeep")
-    >>> len(deep.frames), deep.omitted, deep.message
-    (32, 968, 'too deep')
-    """
+    """Make a stack from data that is not trusted, bounded and without control characters."""
     kept: Sequence[StackFrame] = [
         StackFrame(frame.file, frame.line, one_line(frame.function, MAX_NAME)) for frame in frames if frame.line > 0
     ]

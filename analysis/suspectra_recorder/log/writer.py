@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import fcntl, os
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import fcntl, os
 from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, frame
 from suspectra_recorder.log.locks import lock
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -18,30 +18,11 @@ _APPENDING = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os
 class LogWriter:
     """One process's log, open for appending.
 
-    Parameters
-    ----------
-    path : str
-        The path of the new file.
-
-    Raises
-    ------
-    OSError
-        When the file can't be made.
-
-    Examples
-    --------
-    >>> log = LogWriter(str(folder / "1.log"))
-    >>> at = log.size
-    >>> log.write(FrameKind.PROBLEM, b"{}")
-    >>> log.payload(at)
-    b'{}'
-    >>> log.close()
-    >>> log.is_open
-    False
+    Raises OSError when the file can't be made.
     """
 
     def __init__(self, path: str):
-        self.path = path
+        self.path = path  # the path of the new file
         self.pid = os.getpid()
         folder, name = os.path.split(path)
         # readers must not find it before it is locked and begun, but Windows can't rename open files
@@ -62,18 +43,8 @@ class LogWriter:
     def write(self, kind: FrameKind, payload: bytes) -> None:
         """Append one frame in a single system call.
 
-        Parameters
-        ----------
-        kind : FrameKind
-            What it is.
-        payload : bytes
-            Its content.
-
-        Raises
-        ------
-        OSError
-            When it could not be written completely. Then nothing more may be written, as frames after an incomplete one
-            are not read.
+        Raises OSError when it could not be written completely. Then nothing more may be written, as frames after an
+        incomplete one are not read.
         """
         if self._descriptor >= 0 and os.getpid() == self.pid:
             self._open_again()
@@ -103,18 +74,7 @@ class LogWriter:
         return self._descriptor >= 0
 
     def payload(self, offset: int) -> bytes:
-        """Read the payload of the frame at an offset.
-
-        Parameters
-        ----------
-        offset : int
-            The offset of the frame.
-
-        Returns
-        -------
-        bytes
-            The payload.
-        """
+        """Read the payload of the frame at an offset."""
         with open(self.path, "rb") as stream:
             stream.seek(offset)
             length, _, _ = FRAME.unpack(stream.read(FRAME.size))

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from suspectra_recorder.selection import SelectionFields
+from suspectra_recorder.pytest.selection import SelectionFields
 
 
-class Greeting(TypedDict):
-    """What is said once the tests are collected.
-
-    Examples
-    --------
-    >>> greeting: Greeting = {"tests": 817, "once": ["a socket is open"], "unusable": "", "broken": False}
-    >>> greeting["once"]
-    ['a socket is open']
-    """
+class WarmGreeting(TypedDict):
+    """What is said once the tests are collected."""
 
     tests: int
     """How many there are."""
@@ -27,15 +20,8 @@ class Greeting(TypedDict):
     """Whether that is because of the sources as they are now, so that it may be otherwise after the next edit."""
 
 
-class RunRequest(TypedDict):
-    """Some tests to run.
-
-    Examples
-    --------
-    >>> request: RunRequest = {"selection": {"left_out": {}, "chosen": ["test_price"]}, "progress": "/tmp/progress"}
-    >>> sorted(request)
-    ['progress', 'selection']
-    """
+class WarmRunRequest(TypedDict):
+    """Some tests to run."""
 
     selection: SelectionFields
     """Which ones, and in which order."""
@@ -43,15 +29,8 @@ class RunRequest(TypedDict):
     """A file, see :mod:`suspectra_recorder.progress`."""
 
 
-class RunAnswer(TypedDict, total=False):
-    """What became of a request. The last answer has the status; a fork that refuses it says so before.
-
-    Examples
-    --------
-    >>> answer: RunAnswer = {"status": 1, "processor": 0.2}
-    >>> answer["status"]
-    1
-    """
+class WarmRunAnswer(TypedDict, total=False):
+    """What became of a request. The last answer has the status; a fork that refuses it says so before."""
 
     refused: str
     """Why only a fresh process can run the tests."""

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import fcntl, os, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import fcntl, os, sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _TASKS, _DESCRIPTORS = "/proc/self/task", "/proc/self/fd"
 
@@ -18,22 +18,7 @@ _TASKS, _DESCRIPTORS = "/proc/self/task", "/proc/self/fd"
 def unfit(own_descriptors: Collection[int]) -> Iterator[str]:
     """Find why this process must not be forked.
 
-    Parameters
-    ----------
-    own_descriptors : collection of int
-        Open files that are known to do no harm.
-
-    Yields
-    ------
-    str
-        A reason: threads, which only one process would have; sockets and files that are written, which both would use.
-
-    Examples
-    --------
-    >>> import socket
-    >>> with socket.socket() as opened:
-    ...     "a socket is open" in list(unfit(own_descriptors=()))
-    True
+    A reason: threads, which only one process would have; sockets and files that are written, which both would use.
     """
     if sys.platform != "linux":
         yield "system libraries may not survive a fork"

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import FrameType
 
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import hashlib, os, sys
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _STARTS = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty", "os.system")
@@ -32,33 +32,7 @@ _Signature = tuple[int, int, int]
 
 
 class Inputs:
-    r"""What was read in a folder.
-
-    Parameters
-    ----------
-    root : str
-        The real path of the workspace.
-
-    Attributes
-    ----------
-    odd : set of str
-        Events that make a process another one than it would be without them: connections, programs.
-
-    Examples
-    --------
-    >>> file = folder / "prices.txt"
-    >>> _ = file.write_text("20")
-    >>> inputs = Inputs(str(folder))
-    >>> inputs.begin()
-    >>> file.read_text(), [entry.name for entry in folder.iterdir()]
-    ('20', ['prices.txt'])
-    >>> inputs.end({}, [])
-    >>> list(inputs.changed())
-    []
-    >>> _ = file.write_text("21"), (folder / "more.txt").touch()
-    >>> list(inputs.changed())
-    ['prices.txt', '.']
-    """
+    """What was read in a folder."""
 
     def __init__(self, root: str):
         self._root = os.path.join(root, "")
@@ -67,6 +41,7 @@ class Inputs:
         self._listed: dict[str, bool] = {}  # folders, and whether all names in them matter
         self._known: dict[str, tuple[_Signature | None, str]] = {}  # the state of each file
         self._names: dict[str, tuple[str, ...] | None] = {}
+        # events that make a process another one than it would be without them: connections, programs
         self.odd: set[str] = set()
 
     def begin(self) -> None:
@@ -75,15 +50,7 @@ class Inputs:
         sys.addaudithook(self._hook)
 
     def end(self, files: Mapping[str, str], folders: Iterable[str]) -> None:
-        """Note no more, and remember the state of everything.
-
-        Parameters
-        ----------
-        files : mapping of str to str
-            Further files that count as read, with their SHA-256, hexadecimal; empty where it is not known.
-        folders : iterable of str
-            Further folders whose sources matter.
-        """
+        """Note no more, and remember the state of everything."""
         self._reading = False
         for path in files:
             self._read(path)
@@ -99,10 +66,7 @@ class Inputs:
     def changed(self) -> Iterator[str]:
         """Compare everything with its state at the end.
 
-        Yields
-        ------
-        str
-            Relative to the root; a folder if the names in it differ.
+        Relative to the root; a folder if the names in it differ.
         """
         for path, (signature, digest) in self._known.items():
             if _signature(path) != signature and _digest(path) != digest:

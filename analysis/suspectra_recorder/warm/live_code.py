@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from types import AsyncGeneratorType, CodeType, CoroutineType, FunctionType, GeneratorType
 
-from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile
 from suspectra_recorder.instrumentation.outline import Outline, difference
-from suspectra_recorder.instrumentation.own_syntax import ast
+from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probes import cells_of_functions
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 _SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -31,41 +31,11 @@ _CodePath = tuple[tuple[str, int], ...]
 
 
 class NotReplaceable(Exception):
-    """A fresh process is needed; the text says why.
-
-    Examples
-    --------
-    >>> str(NotReplaceable("price.py: vat ran before the first test"))
-    'price.py: vat ran before the first test'
-    """
+    """A fresh process is needed; the text says why."""
 
 
 class LiveCode:
-    r"""The functions of this process that were loaded from recorded sources.
-
-    Parameters
-    ----------
-    hook : ImportHook
-        It has kept what it loaded.
-
-    Examples
-    --------
-    >>> hook = ImportHook(lambda path: "price.py")
-    >>> hook.kept = {}
-    >>> file = folder / "price.py"
-    >>> _ = file.write_text("def price():\n    return 20\n")
-    >>> space = {}
-    >>> exec(hook.code(str(file), "price.py", file.read_bytes()), space)
-    >>> live = LiveCode(hook)
-    >>> _ = file.write_text("# in cents\n\ndef price():\n    return 2000\n")
-    >>> live.replace(["price.py"])
-    >>> space["price"](), len(hook.files)
-    (2000, 1)
-    >>> _ = file.write_text("vat = 19\n\ndef price():\n    return 2000\n")
-    >>> LiveCode(hook).replace(["price.py"])
-    Traceback (most recent call last):
-    suspectra_recorder.warm.live_code.NotReplaceable: price.py: it was loaded more than once
-    """
+    """The functions of this process that were loaded from recorded sources."""
 
     def __init__(self, hook: ImportHook):
         self._hook = hook
@@ -94,18 +64,10 @@ class LiveCode:
 
         Of each file all functions are replaced, since lines may have moved.
 
-        Parameters
-        ----------
-        names : iterable of str
-            Recorded names.
-
-        Raises
-        ------
-        NotReplaceable
-            When anything differs but the bodies of functions: what runs at import, the functions there are, parameters,
-            decorators, annotations, docstrings; when such a function ran before the first test, or uses variables of
-            other functions than before; and when code is in use that is not that of a function of the file. Then
-            some functions may have been replaced.
+        Raises NotReplaceable when anything differs but the bodies of functions: what runs at import, the functions
+        there are, parameters, decorators, annotations, docstrings; when such a function ran before the first test, or
+        uses variables of other functions than before; and when code is in use that is not that of a function of the
+        file. Then some functions may have been replaced.
         """
         with without_collecting():
             for name in names:

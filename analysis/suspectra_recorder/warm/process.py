@@ -20,20 +20,20 @@ from typing import Any
 
 import pytest
 
-from suspectra_recorder.early import INI_FILES
-from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.own import os, sys, time
+from suspectra_recorder.early_start import INI_FILES
+from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.library_references import os, sys, time
 from suspectra_recorder.packages import installed
-from suspectra_recorder.selection import Selection
-from suspectra_recorder.settings import Settings
-from suspectra_recorder.unseen import imported_files
-from suspectra_recorder.warm.exchange import Greeting, RunAnswer, RunRequest
+from suspectra_recorder.pytest.selection import ChosenTests
+from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
+from suspectra_recorder.settings import RecordingSettings
+from suspectra_recorder.unrecorded_modules import imported_files
+from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
 from suspectra_recorder.warm.fitness import unfit
 from suspectra_recorder.warm.inputs import Inputs
 from suspectra_recorder.warm.live_code import LiveCode, NotReplaceable
-from suspectra_recorder.whole_run import leave_out_coverage, switch_off
 
-__builtins__ = own.builtins
+__builtins__ = library_references.builtins
 
 NAME = "suspectra-warm"
 _SWITCHED_OFF = {"numprocesses": 0, "dist": "no", "tx": []}
@@ -45,29 +45,10 @@ _STOP_S = 0.5
 """Between asking a run to end and killing it: the next one waits for that."""
 
 
-def start(manager: pytest.PytestPluginManager, settings: Settings) -> None:
+def start(manager: pytest.PytestPluginManager, settings: RecordingSettings) -> None:
     """Keep this process waiting once it has collected its tests.
 
-    Parameters
-    ----------
-    manager : pytest.PytestPluginManager
-        Where the plugin is registered.
-    settings : Settings
-        Of the recording, with the channel.
-
-    Raises
-    ------
-    UsageError
-        When there is no such channel: the command has closed what it inherited.
-
-    Examples
-    --------
-    >>> manager = pytest.PytestPluginManager()
-    >>> ours, theirs = socket.socketpair()
-    >>> start(manager, Settings(str(folder), channel=theirs.detach()))
-    >>> manager.has_plugin(NAME)
-    True
-    >>> ours.close()
+    Raises UsageError when there is no such channel: the command has closed what it inherited.
     """
     if manager.has_plugin(NAME):
         return
@@ -83,15 +64,9 @@ class _Gone(Exception):
 
 
 class _Warm:
-    """The plugin.
+    """The plugin."""
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the recording.
-    """
-
-    def __init__(self, settings: Settings):
+    def __init__(self, settings: RecordingSettings):
         os.set_inheritable(settings.channel, False)
         self._channel = socket.socket(fileno=settings.channel)
         self._rest = b""
@@ -133,7 +108,7 @@ class _Warm:
         broken = not unusable and session.testsfailed > 0
         if broken:
             unusable = "not all tests can be collected"
-        greeting: Greeting = {"tests": len(session.items), "once": [], "unusable": unusable, "broken": broken}
+        greeting: WarmGreeting = {"tests": len(session.items), "once": [], "unusable": unusable, "broken": broken}
         if unusable:
             self._send(greeting)
             raise _Gone
@@ -149,7 +124,7 @@ class _Warm:
         gc.collect()
         gc.freeze()  # what is there is not touched by a collection, so forks share it
         while True:
-            request: RunRequest = json.loads(self._line(None))
+            request: WarmRunRequest = json.loads(self._line(None))
             if "selection" not in request:
                 continue  # to stop a run that has ended
             changed = list(self._inputs.changed())
@@ -209,12 +184,12 @@ class _Warm:
     def _refuse(self, why: str) -> None:
         self._send({"refused": why, "status": 0})
 
-    def _send(self, what: Greeting | RunAnswer) -> None:
+    def _send(self, what: WarmGreeting | WarmRunAnswer) -> None:
         self._channel.sendall(json.dumps(what).encode() + b"\n")
 
     # in the process that runs the tests
 
-    def _become(self, recording: Any, session: pytest.Session, request: RunRequest, changed: list[str]) -> None:
+    def _become(self, recording: Any, session: pytest.Session, request: WarmRunRequest, changed: list[str]) -> None:
         """Become a process that has just collected the tests that are asked for."""
         try:
             self._live.replace(changed)
@@ -226,7 +201,7 @@ class _Warm:
             random()  # Python's own generator does it by itself
         if (plugin := session.config.pluginmanager.get_plugin("lfplugin")) is not None and session.config.cache:
             plugin.lastfailed = session.config.cache.get("cache/lastfailed", {})
-        recording.begin_run(Selection.from_fields(request["selection"]), request["progress"], session)
+        recording.begin_run(ChosenTests.from_fields(request["selection"]), request["progress"], session)
 
 
 def _folders(config: pytest.Config, session: pytest.Session) -> set[str]:

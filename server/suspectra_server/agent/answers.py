@@ -8,21 +8,21 @@ from typing import NamedTuple, NoReturn
 
 from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
 
-from suspectra.console import parse_location
-from suspectra.errors import Problem, UsageError
+from suspectra.base.english import many
+from suspectra.base.errors import Problem, UsageError
+from suspectra.cli.console import parse_location
+from suspectra.cli.localization import Localized
 from suspectra.evidence.discovery import require_no_c
 from suspectra.evidence.sources import Sources
-from suspectra.localization import Localized
-from suspectra.output.agent import (
+from suspectra.output.agents.agent import (
     affected_tests_answer,
     explanation_answer,
     failing_tests_answer,
     ranking_answer,
 )
-from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
-from suspectra.output.bounded import NOTICE, as_data, as_json, as_place, fitted
-from suspectra.output.ranking import Listing
-from suspectra.quantity import many
+from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.agents.bounded import NOTICE, as_data, as_json, as_place, fitted
+from suspectra.output.rankings.ranking import Listing
 from suspectra.selection.selection import select
 
 MAX_FINDINGS, MAX_STATES = 10, 12
@@ -74,33 +74,15 @@ class CausesAnswer(TypedDict):
 
 
 class Spent(NamedTuple):
-    """What experiments have taken.
+    """What experiments have taken."""
 
-    Parameters
-    ----------
-    complete : bool
-        Whether everything was tried.
-    seconds : float
-        How long it took.
-    alterations : int
-        How many altered runs there were.
-    """
-
-    complete: bool
-    seconds: float
-    alterations: int = 0
+    complete: bool  # whether everything was tried
+    seconds: float  # how long it took
+    alterations: int = 0  # how many altered runs there were
 
 
 class Known:
-    """What is known without running anything.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    localized : Localized
-        Its ranking, with failure groups.
-    """
+    """What is known without running anything."""
 
     def __init__(self, root: Path, localized: Localized):
         self._root, self._localized = root, localized
@@ -151,16 +133,7 @@ def without_ranking(cause: str) -> RunAnswer:
 
 
 def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: int) -> InvestigationAnswer:
-    """Tell what makes failing tests pass.
-
-    Parameters
-    ----------
-    found : sequence of FindingAnswer
-        Best first, with texts as they are.
-    spent : Spent
-    budget : int
-        Characters that the answer may have.
-    """
+    """Tell what makes failing tests pass."""
     findings: list[FindingAnswer] = [
         {"place": as_place(one["place"]), "rank": one["rank"], "findings": _first(one["findings"])}
         for one in found[:MAX_FINDINGS]
@@ -190,20 +163,9 @@ def causes_answer(
     spent: Spent,
     budget: int,
     *,
-    fails_later: bool,
+    fails_later: bool,  # whether the test does not pass with other values of these states, but only fails later
 ) -> CausesAnswer:
-    """Tell the causes of a failure.
-
-    Parameters
-    ----------
-    roots, transitive, around : sequence of StateAnswer
-        The states that are probably the cause, those that are wrong because of them, and those nearby.
-    spent : Spent
-    budget : int
-        Characters that the answer may have.
-    fails_later : bool
-        Whether the test does not pass with other values of these states, but only fails later.
-    """
+    """Tell the causes of a failure."""
 
     def answer(most: int) -> CausesAnswer:
         return {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suspectra.errors import Problem, UsageError
-from suspectra.output.bounded import NOTICE
+from suspectra.base.errors import Problem, UsageError
+from suspectra.output.agents.bounded import NOTICE
 
 BUDGET, MIN_BUDGET, MAX_BUDGET = 4_000, 700, 20_000
 """Characters of an answer: by default, at least and at most."""
@@ -31,24 +31,14 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a tool.
+    """A parameter of a tool."""
 
-    Parameters
-    ----------
-    name, type, text : str
-        Its name, its type in JSON, and what it means.
-    default : object, optional
-        None if it must be given.
-    minimum, maximum : int, optional
-        Of a number, or of the length of a list.
-    """
-
-    name: str
-    type: str
-    text: str
-    default: object = None
-    minimum: int | None = None
-    maximum: int | None = None
+    name: str  # its name, its type in JSON, and what it means
+    type: str  # its name, its type in JSON, and what it means
+    text: str  # its name, its type in JSON, and what it means
+    default: object = None  # None if it must be given
+    minimum: int | None = None  # of a number, or of the length of a list
+    maximum: int | None = None  # of a number, or of the length of a list
 
     @property
     def schema(self) -> dict[str, object]:
@@ -81,24 +71,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class AgentTool:
-    """A tool of coding agents.
+    """A tool of coding agents."""
 
-    Parameters
-    ----------
-    name, title : str
-        For programs and for people.
-    text : str
-        What it does, for the agent.
-    parameters : tuple of Parameter
-    asks : str, optional
-        What the user is asked before it executes code of the workspace; empty if it only reads.
-    """
-
-    name: str
-    title: str
-    text: str
+    name: str  # for programs and for people
+    title: str  # for programs and for people
+    text: str  # what it does, for the agent
     parameters: tuple[Parameter, ...]
-    asks: str = ""
+    asks: str = ""  # what the user is asked before it executes code of the workspace; empty if it only reads
 
     @property
     def schema(self) -> dict[str, object]:
@@ -113,15 +92,7 @@ class AgentTool:
     def arguments(self, given: Mapping[str, object]) -> dict[str, object]:
         """Check what an agent has given, and add the defaults.
 
-        Parameters
-        ----------
-        given : mapping of str to object
-            Values by the names of parameters.
-
-        Raises
-        ------
-        UsageError
-            When one is missing, unknown, or of another form.
+        Raises UsageError when one is missing, unknown, or of another form.
         """
         known = {one.name: one for one in self.parameters}
         if unknown := sorted(given.keys() - known.keys()):

@@ -8,13 +8,13 @@ from dataclasses import replace
 import click
 from pygls.exceptions import JsonRpcInvalidParams
 
-from suspectra.errors import SuspectraError
+from suspectra.base.errors import SuspectraError
+from suspectra.cli.localization import Localized
 from suspectra.evidence.failures import exception_names
-from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import rank_groups
-from suspectra.localization import Localized
-from suspectra.output.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
-from suspectra.output.bounded import as_json, refusal
+from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
+from suspectra.output.agents.bounded import as_json, refusal
 from suspectra_server.agent.answers import (
     CausesAnswer,
     FindingAnswer,
@@ -29,15 +29,15 @@ from suspectra_server.agent.answers import (
     without_ranking,
 )
 from suspectra_server.agent.tools import TOOL, TOP
-from suspectra_server.features.arguments import Json, parse_fields
-from suspectra_server.features.commands import Commands
+from suspectra_server.features.commands.arguments import Json, parse_fields
+from suspectra_server.features.commands.commands import Commands
+from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.failing_tests import failing_tests
-from suspectra_server.features.refusals import RequestFailed
 from suspectra_server.messages import AgentAnswer
-from suspectra_server.protocol import AGENT_ANSWER, State
-from suspectra_server.session.cause_search import CauseSearch
+from suspectra_server.protocol import AGENT_ANSWER, FolderState
+from suspectra_server.session.experiments.cause_search import CauseSearch
+from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.investigating import Investigating
 from suspectra_server.session.session import Session
 from suspectra_server.state.ranking import Ranking
 
@@ -107,7 +107,7 @@ class AgentTools(Commands):
             raise RequestFailed(refusal(failure))
         await folder.rankings.settled()
         ranking = folder.snapshot.ranking
-        if ranking.state is State.NO_FAILING_TESTS:
+        if ranking.state is FolderState.NO_FAILING_TESTS:
             return without_ranking(ranking.message)
         known = await self._known(folder)
         return await asyncio.to_thread(known.after_run, TOP, budget)
@@ -178,7 +178,7 @@ class AgentTools(Commands):
         return Known(folder.root, localized)
 
 
-def _localized(ranking: Ranking, decisions: Decisions) -> Localized:
+def _localized(ranking: Ranking, decisions: GroupDecisions) -> Localized:
     """A ranking with all its failure groups; in the thread for long work."""
     report, evidence = ranking.over_all, ranking.evidence
     if evidence is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from suspectra_server.features.arguments import Json
+from suspectra_server.features.commands.arguments import Json
 from suspectra_server.features.compared_runs import compared_runs
-from suspectra_server.features.steps import Steps
+from suspectra_server.features.steps import StepMessages
 from suspectra_server.messages import Causes, ComparedRuns, Step
 from suspectra_server.protocol import CAUSES, COMPARISON
 from suspectra_server.session.session import Session
@@ -28,7 +28,7 @@ async def causes_of(session: Session) -> Causes | None:
     search = session.cause_search
     if search is None or not search.is_current:
         return None
-    report, steps = search.report, Steps(session, search.folder)
+    report, steps = search.report, StepMessages(session, search.folder)
     states = (*report.roots, *report.chain, *report.transitive, *report.around) if report else ()
     await steps.read(state.file for state in states)
     if not search.is_current:
@@ -54,4 +54,4 @@ def chain_now(session: Session) -> list[Step]:
     search = session.cause_search
     if search is None or search.report is None or not search.is_current:
         return []
-    return list(Steps(session, search.folder).from_states(search.report.chain or search.report.roots))
+    return list(StepMessages(session, search.folder).from_states(search.report.chain or search.report.roots))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from suspectra.location import Location
-from suspectra.output.chain_svg import chance
+from suspectra.base.location import Location
+from suspectra.output.pictures.chain import chance
 from suspectra_server.features.failing_tests import (
     CAUSE,
     COMPARE_RUNS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from suspectra.quantity import many
+from suspectra.base.english import many
 from suspectra_server.convert import position
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.documents import Units

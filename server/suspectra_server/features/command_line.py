@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suspectra_recorder.settings import every_pytest
-from suspectra_server.features.arguments import Json, parse_fields
+from suspectra_server.features.commands.arguments import Json, parse_fields
 from suspectra_server.messages import CommandLine
 from suspectra_server.protocol import COMMAND_LINE
 from suspectra_server.session.session import Session

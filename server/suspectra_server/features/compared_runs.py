@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from lsprotocol import types as lsp
 
-from suspectra.location import Location
+from suspectra.base.location import Location
 from suspectra.output.paths import in_words
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
-from suspectra.paths.transitions import Transition
+from suspectra.paths.transition_search import Transition
 from suspectra_server.convert import whole_line
 from suspectra_server.features.diagnostics import SOURCE
-from suspectra_server.features.steps import Steps
+from suspectra_server.features.steps import StepMessages
 from suspectra_server.messages import ComparedRuns, RunTexts, Step
+from suspectra_server.session.experiments.run_comparison import ComparedLines, RunComparison
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.run_comparison import ComparedLines, RunComparison
 from suspectra_server.session.session import Session
 from suspectra_server.text import MAX_TEXT, plain
 
@@ -27,7 +27,7 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
     comparison = session.comparison
     if comparison is None or not comparison.is_current:
         return None
-    report, steps = comparison.report, Steps(session, comparison.folder)
+    report, steps = comparison.report, StepMessages(session, comparison.folder)
     await _read(steps, comparison)
     if not comparison.is_current:
         return None
@@ -54,12 +54,12 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
 
 async def run_texts(session: Session, comparison: RunComparison) -> RunTexts | None:
     """The lines of both runs, one below the other; None where no passing run is known."""
-    from suspectra.experiments.executed_lines import as_text
+    from suspectra.paths.searches.executed_lines import as_text
 
     report, lines = comparison.report, comparison.lines
     if report is None or report.other is None or lines is None:
         return None
-    steps = Steps(session, comparison.folder)
+    steps = StepMessages(session, comparison.folder)
     await _read(steps, comparison)
     first = report.parts or next(iter(report.report), None)
     where = f"{first.location.short} {in_words(first)}" if first is not None else "one of them goes on"
@@ -77,7 +77,7 @@ def diagnostics_of(session: Session, folder: Folder) -> dict[str, list[lsp.Diagn
     comparison = session.comparison
     if comparison is None or comparison.folder is not folder or not comparison.is_current:
         return {}
-    report, steps = comparison.report, Steps(session, folder)
+    report, steps = comparison.report, StepMessages(session, folder)
     if report is None or not report.report or report.transitions:
         return {}
     first = report.parts or report.report[0]
@@ -119,7 +119,9 @@ def _outcomes(place: ReportedPlace) -> str:
     return f"In the failing test {f'`{place.operand}`' if place.operand else 'this'} is {in_words(place)}."
 
 
-def _related(steps: Steps, comparison: RunComparison, passing: str) -> Iterator[lsp.DiagnosticRelatedInformation]:
+def _related(
+    steps: StepMessages, comparison: RunComparison, passing: str
+) -> Iterator[lsp.DiagnosticRelatedInformation]:
     """Both tests, and where each goes on."""
     folder = comparison.folder
     tests = {test.name: test.location for test in comparison.evidence.tests}
@@ -134,7 +136,7 @@ def _related(steps: Steps, comparison: RunComparison, passing: str) -> Iterator[
         yield lsp.DiagnosticRelatedInformation(lsp.Location(step["uri"], step["range"]), text)
 
 
-def _after(steps: Steps, lines: ComparedLines | None) -> Iterator[Step]:
+def _after(steps: StepMessages, lines: ComparedLines | None) -> Iterator[Step]:
     """Where the failing run goes on, and where the passing one does; nothing where one of them has ended."""
     if lines is None or lines.common >= min(len(lines.failing), len(lines.passing)):
         return
@@ -143,7 +145,7 @@ def _after(steps: Steps, lines: ComparedLines | None) -> Iterator[Step]:
         yield from (step for step in ways if step is not None)
 
 
-async def _read(steps: Steps, comparison: RunComparison) -> None:
+async def _read(steps: StepMessages, comparison: RunComparison) -> None:
     report, lines = comparison.report, comparison.lines
     places = [*_places_of(report)]
     if lines is not None:

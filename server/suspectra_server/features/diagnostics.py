@@ -45,14 +45,7 @@ _NOTHING = _Sent("", [], ())
 
 
 class Published:
-    """The diagnostics that the client has, by file.
-
-    Parameters
-    ----------
-    client : Client
-    more : callable
-        Gives diagnostics of a folder that do not come from its ranking, by file.
-    """
+    """The diagnostics that the client has, by file."""
 
     def __init__(self, client: Client, more: Callable[[Folder], dict[str, list[lsp.Diagnostic]]]):
         self._client, self._more = client, more

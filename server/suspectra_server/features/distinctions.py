@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
-from suspectra.distinctions.comparison import Comparison
+from suspectra.distinctions.comparison import SuspectComparison
 from suspectra.distinctions.tie import advise
 from suspectra.output.distinctions import heading, sentences
 from suspectra_server import messages
@@ -15,21 +15,12 @@ from suspectra_server.text import markdown, plain
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A headline and some sentences, which contain names of tests.
-
-    Parameters
-    ----------
-    headline : str
-    sentences : tuple of str
-        Most important first.
-    element : int
-        The statement that it is about.
-    """
+class DistinctionText:
+    """A headline and some sentences, which contain names of tests."""
 
     headline: str
-    sentences: tuple[str, ...]
-    element: int
+    sentences: tuple[str, ...]  # most important first
+    element: int  # the statement that it is about
 
     @property
     def text(self) -> str:
@@ -47,29 +38,29 @@ class Answer:
         }
 
 
-def why_not(ranking: Ranking, element: int) -> Answer:
+def why_not(ranking: Ranking, element: int) -> DistinctionText:
     """A statement against the first suspect; in a worker thread."""
     report, evidence = ranking.ranked, ranking.evidence
     location = report.spectrum.elements.location(element)
     if report.level[element] < 0:
-        return Answer(f"{location}", ("It is test code, which is not suspected.",), element)
+        return DistinctionText(f"{location}", ("It is test code, which is not suspected.",), element)
     program = evidence.program if evidence is not None else None
     at_import = evidence.at_import if evidence is not None else None
     elsewhere = int(ranking.spectrum_over_all.counts.ef[element] - report.spectrum.counts.ef[element])
-    comparison = Comparison.from_report(report, element, program, at_import, elsewhere)
+    comparison = SuspectComparison.from_report(report, element, program, at_import, elsewhere)
     found = [*_in_group(ranking), *comparison.sentences]
     if comparison.tie is not None:
         advice = advise(report, program, element)
         found += [heading(advice), *sentences(advice)]
-    return Answer(f"Why not {location}?", tuple(found), element)
+    return DistinctionText(f"Why not {location}?", tuple(found), element)
 
 
-def tell_apart(ranking: Ranking, element: int | None) -> Answer:
+def tell_apart(ranking: Ranking, element: int | None) -> DistinctionText:
     """The tie of a suspect, or the first one; in a worker thread."""
     evidence = ranking.evidence
     advice = advise(ranking.ranked, evidence.program if evidence is not None else None, element)
     first = int(advice.tie.members[0]) if element is None else element
-    return Answer(heading(advice), (*_in_group(ranking), *sentences(advice)), first)
+    return DistinctionText(heading(advice), (*_in_group(ranking), *sentences(advice)), first)
 
 
 def _in_group(ranking: Ranking) -> list[str]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
-from suspectra.evidence.comparison import Comparison
+from suspectra.base.english import many
+from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.failures import failed_in
-from suspectra.quantity import many
 from suspectra.report import Suspect
 from suspectra_recorder.log.stack import Stack
 from suspectra_server.convert import position, range_of
@@ -28,32 +28,20 @@ SENTENCES = 2  # of an explanation, in a hover
 
 
 def short_name(test: str) -> str:
-    """The name of a test without its file and class.
-
-    Examples
-    --------
-    >>> short_name("tests/test_tax.py::TestRates::test_rate[a::b]"), short_name("test_tax.Rates.test_rate")
-    ('test_rate[a::b]', 'test_tax.Rates.test_rate')
-    """
+    """The name of a test without its file and class."""
     name, bracket, parameters = test.partition("[")
     return plain(name.rpartition("::")[2] + bracket + parameters)
 
 
 def names_of(tests: Sequence[str]) -> str:
-    """The first of some tests, and how many more there are.
-
-    Examples
-    --------
-    >>> names_of(["test_tax.py::test_rate"]), names_of(["a.py::test_a", "b.py::test_b", "c.py::test_c"])
-    ('test_rate', 'test_a and 2 more')
-    """
+    """The first of some tests, and how many more there are."""
     more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
     return short_name(tests[0]) + more
 
 
 def what_failed(stack: Stack) -> str:
     """What a test expected and what it got, or else by what it failed."""
-    compared = Comparison.from_stack(stack)
+    compared = ComparedValues.from_stack(stack)
     return plain(str(compared) if compared else stack.what or "it failed", MAX_TEXT)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra_server.messages import CodeLocation
+from suspectra_server.session.navigation.statement import RankedStatement
 from suspectra_server.session.session import Session
-from suspectra_server.session.statement import Statement
 from suspectra_server.text import plain
 
 
-def current_location(session: Session, statement: Statement) -> lsp.Location | None:
+def current_location(session: Session, statement: RankedStatement) -> lsp.Location | None:
     """Where a statement of this or an earlier ranking is now.
 
     None if it was edited, or if the text of its file was never read.
@@ -34,7 +34,7 @@ def current_location(session: Session, statement: Statement) -> lsp.Location | N
     )
 
 
-def to_protocol(session: Session, statement: Statement) -> CodeLocation | None:
+def to_protocol(session: Session, statement: RankedStatement) -> CodeLocation | None:
     """A `CodeLocation` of the protocol; None if it is not known where the statement is."""
     location, now = current_location(session, statement), statement.now()
     if location is None or now is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra.location import Location
+from suspectra.base.location import Location
 from suspectra_server.messages import Step
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -15,17 +15,11 @@ from suspectra_server.state.documents import Placement
 from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
-    from suspectra.causes.report import State
+    from suspectra.causes.report import CauseState
 
 
-class Steps:
-    """Makes the steps of a folder's runs.
-
-    Parameters
-    ----------
-    session : Session
-    folder : Folder
-    """
+class StepMessages:
+    """Makes the steps of a folder's runs."""
 
     def __init__(self, session: Session, folder: Folder):
         self._session, self._folder = session, folder
@@ -94,7 +88,7 @@ class Steps:
             "more": more,
         }
 
-    def from_states(self, states: Iterable[State]) -> Iterator[Step]:
+    def from_states(self, states: Iterable[CauseState]) -> Iterator[Step]:
         """The states of a report as steps."""
         for state in states:
             where = Location(state.file, state.line, state.end_line)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pygls.exceptions import JsonRpcInvalidParams
 
-from suspectra.experiments.path_techniques import TECHNIQUES as SEARCHES
 from suspectra.failure_groups.groups import FailureGroup
+from suspectra.paths.searches.techniques import TECHNIQUES as SEARCHES
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
-from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.features.collection_errors import range_of_error
+from suspectra_server.features.commands.arguments import Json, parse_fields
 from suspectra_server.features.failures import failure_of, names_of, range_of_failure
 from suspectra_server.features.wording import figures
 from suspectra_server.messages import CollectionError, GroupOverview, GroupSuspects, Suspect, Suspects, Technique

@@ -9,13 +9,13 @@ import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
-from suspectra_server.features.arguments import Json, parse_fields
+from suspectra_server.features.commands.arguments import Json, parse_fields
 from suspectra_server.features.locations import to_protocol
 from suspectra_server.messages import Coverage, Executed, Explanation, Test, TestResults
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
 from suspectra_server.session.folder import Folder
+from suspectra_server.session.navigation.statement import RankedStatement
 from suspectra_server.session.session import Session
-from suspectra_server.session.statement import Statement
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import is_count, number, plain
@@ -70,7 +70,7 @@ def register(session: Session) -> None:
 def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> Explanation | None:
     snapshot = folder.current()
     suspect = snapshot.suspect_at(path, line)
-    where = to_protocol(session, Statement(folder, snapshot.ranking, suspect.element)) if suspect else None
+    where = to_protocol(session, RankedStatement(folder, snapshot.ranking, suspect.element)) if suspect else None
     if suspect is None or where is None:
         return None
     ranking = snapshot.ranking

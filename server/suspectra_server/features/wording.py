@@ -16,13 +16,7 @@ MAX_TESTS = 10
 
 
 def score_words(score: float) -> str:
-    """A score, in enough digits to tell scores apart.
-
-    Examples
-    --------
-    >>> score_words(0.70710678), score_words(float("inf"))
-    ('0.7071', '∞')
-    """
+    """A score, in enough digits to tell scores apart."""
     return f"{score:.4g}".replace("inf", "∞")
 
 

@@ -15,15 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Configuration:
-    """What the client has sent of its settings so far.
-
-    Parameters
-    ----------
-    options : object
-        The client's initialization options.
-    trust : Trust
-        Settings that name files or programs, or say when these run, count only in a trusted workspace.
-    """
+    """What the client has sent of its settings so far."""
 
     def __init__(self, options: object, trust: Trust):
         self._initial: Mapping[str, object] = section_of(options)
@@ -47,20 +39,7 @@ class Configuration:
         return answers + [None] * (len(folders) - len(answers))
 
     def settings(self, answer: object, defaults: Settings) -> tuple[Settings, list[str]]:
-        """The settings of a folder, given the client's answer for it, and what is wrong with them.
-
-        Parameters
-        ----------
-        answer : object
-            Ignored unless it is a mapping.
-        defaults : Settings
-
-        Returns
-        -------
-        settings : Settings
-        complaints : list of str
-            One sentence each.
-        """
+        """The settings of a folder, given the client's answer for it, and what is wrong with them."""
         given = {**self._initial, **self._pushed}
         if isinstance(answer, Mapping):
             given |= {name: value for name, value in answer.items() if value is not None}

@@ -13,20 +13,20 @@ from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.moved_lines import LineHistory, MovedLines
-from suspectra_server.session.navigation_service import NavigationService
-from suspectra_server.session.next_steps import NextSteps
-from suspectra_server.session.project_tests import pytest_command, python_command, test_arguments
-from suspectra_server.session.ranker import Ranked, Ranker, RankingInput, with_technique
-from suspectra_server.session.rankings import Rankings
-from suspectra_server.session.reader_marks import ReaderMarks, Reason
-from suspectra_server.session.source_files import SourceFiles
-from suspectra_server.session.watching import Debouncer, Watcher
+from suspectra_server.session.navigation.navigation_service import NavigationService
+from suspectra_server.session.navigation.reader_marks import ReaderMarks, Reason
+from suspectra_server.session.navigation.tie_steps import NextSteps
+from suspectra_server.session.ranking.moved_lines import LineHistory, MovedLines
+from suspectra_server.session.ranking.ranker import Ranked, Ranker, RankingInput, with_technique
+from suspectra_server.session.ranking.rankings import Rankings
+from suspectra_server.session.ranking.source_files import SourceFiles
+from suspectra_server.session.ranking.watching import Debouncer, Watcher
+from suspectra_server.session.tests.project_tests import pytest_command, python_command, test_arguments
 from suspectra_server.settings import Settings
 from suspectra_server.state.decisions_file import DecisionsFile
-from suspectra_server.state.documents import Disk, Document, Placement, Texts, Version
+from suspectra_server.state.documents import Disk, Document, DocumentVersion, Placement, Texts
 from suspectra_server.state.marks import ErrorMark, FailureMark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
@@ -38,46 +38,7 @@ Answer = TypeVar("Answer")
 
 
 class Folder:
-    """One workspace folder. It belongs to the loop and accesses no file.
-
-    Parameters
-    ----------
-    uri : str
-        As the client names it.
-    root, real : Path
-        The folder, and its path with links resolved.
-    settings : Settings
-    jobs : Jobs
-        Where rankings are made.
-    long_jobs : Jobs
-        Where long work is done, so that no ranking waits for it: models, and better rankings.
-    files : Jobs
-        Where files are accessed.
-    watcher : Watcher
-    marks : MarksFile
-        Where the reader's marks are kept.
-    decisions : DecisionsFile
-        Where it is kept what the user decided about failure groups.
-    changed : callable
-        Called with the folder when it has a new snapshot.
-    working : callable
-        Called when a ranking takes long enough to be shown in the status.
-    habit : callable
-        Returns what was learned of the reader so far.
-    lines_moved : callable
-        Called with the folder, and with what follows lines into the run of the next ranking.
-    asks_git : bool
-        Whether git may be executed in the folder.
-
-    Attributes
-    ----------
-    navigation : NavigationService
-        Where to look next.
-    rankings : Rankings
-        Where they are made.
-    removed : bool
-        It is no longer part of the workspace: results that still arrive for it have no effect.
-    """
+    """One workspace folder. It belongs to the loop and accesses no file."""
 
     def __init__(
         self,
@@ -91,19 +52,19 @@ class Folder:
         watcher: Watcher,
         marks: MarksFile,
         decisions: DecisionsFile,
-        changed: Callable[[Folder], None],
-        working: Callable[[], None],
+        changed: Callable[[Folder], None],  # called with the folder when it has a new snapshot
+        working: Callable[[], None],  # called when a ranking takes long enough to be shown in the status
         habit: Callable[[], JumpHabit],
         lines_moved: Callable[[Folder, MovedLines], None],
         asks_git: bool,
     ):
-        self.uri = uri
-        self.root = root
+        self.uri = uri  # as the client names it
+        self.root = root  # the folder, and its path with links resolved
         self.settings = settings
         self.texts = Texts()
-        self.snapshot = Snapshot(Ranking(State.RANKING, "Looking for a test run", settings.make_technique()))
+        self.snapshot = Snapshot(Ranking(FolderState.RANKING, "Looking for a test run", settings.make_technique()))
         self.chosen: tuple[str, bool] | None = None
-        self.removed = False
+        self.removed = False  # it is no longer part of the workspace: results that still arrive for it have no effect
         self._saved = ""
         self._complete: Ranking | None = None  # the last one that was not only the first stage of its technique
         self._recorded = False  # whether that is of a recording, not of the data of another tool
@@ -123,7 +84,7 @@ class Folder:
         self._history = LineHistory()
         self.navigation = NavigationService(
             uri, long_jobs, NavigationModels(ranker.edged), self._basis, self._update_snapshot
-        )
+        )  # where to look next
         self._next_steps = NextSteps(uri, long_jobs, self._update_snapshot)
         self._long_jobs = long_jobs
         self._marks = ReaderMarks(uri, marks, files, self._restored)
@@ -143,7 +104,7 @@ class Folder:
             working=working,
             show=self._show,
             complete=self._after_ranking,
-        )
+        )  # where they are made
 
     # what to rank
 
@@ -201,10 +162,7 @@ class Folder:
     def pytest_command(self) -> tuple[str, ...]:
         """The command that runs pytest, for tests that are altered or wait; for a worker thread.
 
-        Raises
-        ------
-        UsageError
-            When the tests are not run by pytest.
+        Raises UsageError when the tests are not run by pytest.
         """
         return pytest_command(self.root, self.settings, self.rankings.recorded_by, self.rankings.run_again_by)
 
@@ -325,8 +283,8 @@ class Folder:
         ranking = result.ranking
         last = self.snapshot.ranking
         # other tools remove their data when the next run begins; a recording is only removed on purpose
-        deleted = ranking.state is State.NO_EVIDENCE and ranking.evidence is None and self._recorded
-        over = deleted or ranking.state is State.NO_FAILING_TESTS
+        deleted = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None and self._recorded
+        over = deleted or ranking.state is FolderState.NO_FAILING_TESTS
         stays = last.report is not None and not over and last.holds_after(ranking)
         if ranking.report is None and stays:
             ranking = self._last_good().with_state_of(ranking)
@@ -397,7 +355,7 @@ class Folder:
         placements = self._placements(ranking)
         navigation, by_steps = self.navigation.model_for(ranking), self.settings.order == "steps"
         errors = tuple(
-            ErrorMark.for_error(error, self.texts.placement(Version.for_error(error)) if error.file else None)
+            ErrorMark.for_error(error, self.texts.placement(DocumentVersion.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
         )
         after = Snapshot(
@@ -419,7 +377,7 @@ class Folder:
     def _failures(self, ranking: Ranking) -> tuple[FailureMark, ...]:
         """The failing tests at the lines in which they failed, as far as these are as they were."""
         marks = (
-            FailureMark.for_test(test, stack, self.texts.placement(Version.for_test_line(stack.test_line)))
+            FailureMark.for_test(test, stack, self.texts.placement(DocumentVersion.for_test_line(stack.test_line)))
             for test, stack in ranking.failed_at.items()
             if stack.test_line
         )

@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra_server.session.memory import release_memory
+from suspectra.base.cancellation import Cancelled, Token, cancellable
+from suspectra_server.session.ranking.freed_memory import release_memory
 from suspectra_server.timing import MEMORY_RELEASE_MAX_S, MEMORY_RELEASE_S
 
 _RELEASE = "release memory"
@@ -26,17 +26,7 @@ Result = TypeVar("Result")
 
 
 class Job(Token, Generic[Result]):
-    """A job: the token that cancels it, its work, and the callback for its results.
-
-    Parameters
-    ----------
-    key : Hashable
-        The kind of the job.
-    publish : callable
-        Called by the work, in its thread, with each result before the last one.
-    work, done : callable
-        The function to call in the worker thread, and the callback for its results in the loop's thread.
-    """
+    """A job: the token that cancels it, its work, and the callback for its results."""
 
     def __init__(
         self,
@@ -60,14 +50,6 @@ class Jobs:
 
     All methods are called in the loop's thread, and results are delivered there. The thread is a daemon: a job that
     hangs in a slow file system does not keep the process alive.
-
-    Parameters
-    ----------
-    loop : asyncio.AbstractEventLoop
-    name : str
-        Of the thread.
-    nice : int
-        The niceness of the thread, where the system has priorities of threads.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str = "suspectra-jobs", nice: int = NICE):
@@ -98,12 +80,8 @@ class Jobs:
     async def run(self, work: Callable[[], Result]) -> Result:
         """Run a function in its turn, and return its result.
 
-        Raises
-        ------
-        asyncio.CancelledError
-            When all jobs are dropped before it has run.
-        Exception
-            Whatever the function raises.
+        Raises asyncio.CancelledError when all jobs are dropped before it has run. Raises Exception: whatever the
+        function raises.
         """
         answer: asyncio.Future[Result] = self._loop.create_future()
 
@@ -148,11 +126,6 @@ class Jobs:
 
         Python ends a thread where it next takes the interpreter, once the program is over. In C++ code that can't be
         ended there, such as that of `numpy.unique`, this aborts the process.
-
-        Parameters
-        ----------
-        deadline : float
-            By `time.monotonic`. A job that hangs in a slow file system is not waited for any longer.
         """
         if self._ending:
             self._ending.join(max(0.0, deadline - time.monotonic()))

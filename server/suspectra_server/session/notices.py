@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from lsprotocol import types as lsp
 
-from suspectra.quantity import many
-from suspectra_server.protocol import State
+from suspectra.base.english import many
+from suspectra_server.protocol import FolderState
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.settings import Settings
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.text import MAX_TEXT, plain
@@ -23,15 +23,7 @@ _LEVELS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
 
 
 class Notices:
-    """Notices to one client.
-
-    Parameters
-    ----------
-    client : Client
-    test_run : TestRun
-    keep_running : callable
-        Keeps a task alive.
-    """
+    """Notices to one client."""
 
     def __init__(self, client: Client, test_run: TestRun, keep_running: Callable[[asyncio.Task[None]], None]):
         self._client = client
@@ -66,9 +58,9 @@ class Notices:
         """
         self.forget(folder)
         ranking = folder.snapshot.ranking
-        if not ranking.problems or ranking.state is State.NO_EVIDENCE or folder.removed:
+        if not ranking.problems or ranking.state is FolderState.NO_EVIDENCE or folder.removed:
             return
-        if ranking.state is State.ERROR and not self._test_run.runs(folder):
+        if ranking.state is FolderState.ERROR and not self._test_run.runs(folder):
             self._report(folder, ranking)
         else:
             self._pending[folder] = asyncio.ensure_future(self._report_when_complete(folder))
@@ -87,7 +79,7 @@ class Notices:
             self._report(folder, folder.snapshot.ranking)
 
     def _report(self, folder: Folder, ranking: Ranking) -> None:
-        kind = lsp.MessageType.Error if ranking.state is State.ERROR else lsp.MessageType.Warning
+        kind = lsp.MessageType.Error if ranking.state is FolderState.ERROR else lsp.MessageType.Warning
         news = [text for text in map(str, ranking.problems) if text not in self._reported]
         for number, text in enumerate(news):
             self.notify(text, kind, folder.settings, quiet=number >= MAX_PROBLEMS)

@@ -17,17 +17,9 @@ def root_of(folder: Path) -> Path:
     Editors without a notion of projects, such as Emacs outside version control, open the folder of the file. The
     evidence is in a folder above it.
 
-    Parameters
-    ----------
-    folder : Path
-        The only folder that the client opened.
-
-    Returns
-    -------
-    Path
-        The folder itself if it was recorded in or has a project file. Otherwise the nearest folder above it that was
-        recorded in, else the nearest one with a project file, else the folder itself. The search ends with the
-        repository, and before the home folder or a folder that everybody may write to: neither is a project.
+    The folder itself if it was recorded in or has a project file. Otherwise the nearest folder above it that was
+    recorded in, else the nearest one with a project file, else the folder itself. The search ends with the repository,
+    and before the home folder or a folder that everybody may write to: neither is a project.
     """
     if _has(folder, RECORDED, *PROJECT):
         return folder

@@ -9,16 +9,16 @@ from typing import Protocol, TypeVar
 from lsprotocol import types as lsp
 
 from suspectra_server.messages import Status
-from suspectra_server.session.cause_search import CauseSearch
 from suspectra_server.session.client import Client
-from suspectra_server.session.consent import Consent
-from suspectra_server.session.experiment_run import ExperimentRun
+from suspectra_server.session.experiments.cause_search import CauseSearch
+from suspectra_server.session.experiments.consent import Consent
+from suspectra_server.session.experiments.experiment_run import ExperimentRun
+from suspectra_server.session.experiments.run_comparison import RunComparison
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.learned_moves import Learned
-from suspectra_server.session.run_comparison import RunComparison
-from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.navigation.learned_moves import LearnedMoves
+from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.state.trail import Trail
 
@@ -26,39 +26,18 @@ Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
 class Session(Client, Protocol):
-    """One client, its workspace folders and what runs for them.
-
-    Attributes
-    ----------
-    folders : Folders
-    files : Jobs
-        Where files are accessed: the loop accesses none, as they may be on a slow disk.
-    trail : Trail
-        The statements that the reader visited.
-    learned : Learned
-        What was learned from the reader's moves.
-    test_run : TestRun
-    experiment_run : ExperimentRun
-    cause_search : CauseSearch, optional
-        The last search for the cause of a failure.
-    comparison : RunComparison, optional
-        The last comparison of a failing test with passing ones.
-    trust : Trust
-        Whether code of the workspace may be executed.
-    consent : Consent
-        Whether the user allows altered runs.
-    """
+    """One client, its workspace folders and what runs for them."""
 
     folders: Folders
-    files: Jobs
-    trail: Trail
-    learned: Learned
+    files: Jobs  # where files are accessed: the loop accesses none, as they may be on a slow disk
+    trail: Trail  # the statements that the reader visited
+    learned: LearnedMoves  # what was learned from the reader's moves
     test_run: TestRun
     experiment_run: ExperimentRun
-    cause_search: CauseSearch | None
-    comparison: RunComparison | None
-    trust: Trust
-    consent: Consent
+    cause_search: CauseSearch | None  # the last search for the cause of a failure
+    comparison: RunComparison | None  # the last comparison of a failing test with passing ones
+    trust: Trust  # whether code of the workspace may be executed
+    consent: Consent  # whether the user allows altered runs
 
     def feature(self, name: str, options: object = None) -> Callable[[Handler], Handler]:
         """Register the handler of a method."""

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from suspectra_server.messages import Investigation, Progress, Status
-from suspectra_server.protocol import State
-from suspectra_server.session.experiment_run import ExperimentRun
+from suspectra_server.protocol import FolderState
+from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
-from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.settings import Settings
 from suspectra_server.text import plain
 
 _MOST_URGENT_FIRST = (
-    State.RUNNING_TESTS,
-    State.RANKING,
-    State.ERROR,
-    State.STALE,
-    State.READY,
-    State.NO_FAILING_TESTS,
+    FolderState.RUNNING_TESTS,
+    FolderState.RANKING,
+    FolderState.ERROR,
+    FolderState.STALE,
+    FolderState.READY,
+    FolderState.NO_FAILING_TESTS,
 )
 
 
 def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Status:
     """The most urgent state of a folder, and sums over all folders."""
     states = {folder: state_of(folder, run) for folder in folders}
-    state = next((state for state in _MOST_URGENT_FIRST if state in states.values()), State.NO_EVIDENCE)
+    state = next((state for state in _MOST_URGENT_FIRST if state in states.values()), FolderState.NO_EVIDENCE)
     urgent = next((folder for folder in folders if states[folder] is state), None)
     message = urgent.snapshot.message if urgent else "No folder is open"
-    if state in (State.RUNNING_TESTS, State.RANKING):
+    if state in (FolderState.RUNNING_TESTS, FolderState.RANKING):
         preliminary = urgent is not None and urgent.snapshot.ranking.preliminary
         ranking = f"Ranking: {message}" if preliminary else "Ranking"
         which = "tests that failed or that the save can affect" if run.on_save else "the tests"
-        message = f"Running {which}: {run.progress}" if state is State.RUNNING_TESTS else ranking
+        message = f"Running {which}: {run.progress}" if state is FolderState.RUNNING_TESTS else ranking
     named = urgent or next(iter(folders), None)
     technique = named.snapshot.ranking.technique if named else Settings().make_technique()
     return {
@@ -43,7 +43,7 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
         "failed": sum(folder.snapshot.ranking.failed for folder in folders),
         "passed": sum(folder.snapshot.ranking.passed for folder in folders),
         "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
-        "progress": _progress(run) if state is State.RUNNING_TESTS else None,
+        "progress": _progress(run) if state is FolderState.RUNNING_TESTS else None,
         "investigation": _investigation(experiments) if experiments.running else None,
     }
 
@@ -63,8 +63,8 @@ def _investigation(experiments: ExperimentRun) -> Investigation:
     }
 
 
-def state_of(folder: Folder, run: TestRun) -> State:
+def state_of(folder: Folder, run: TestRun) -> FolderState:
     """What a folder is doing, or the state of its ranking."""
     if run.runs(folder):
-        return State.RUNNING_TESTS
-    return State.RANKING if folder.rankings.busy else folder.snapshot.state
+        return FolderState.RUNNING_TESTS
+    return FolderState.RANKING if folder.rankings.busy else folder.snapshot.state

@@ -10,22 +10,11 @@ class NotTrusted(Exception):
 
 
 class Trust:
-    """The trust in the workspace of one client.
-
-    Parameters
-    ----------
-    trusting : bool
-        Whether the client may trust the workspace: if it has started the server, or with the option ``--trusted``.
-
-    Attributes
-    ----------
-    granted : bool
-        Whether the workspace is trusted.
-    """
+    """The trust in the workspace of one client."""
 
     def __init__(self, trusting: bool):
         self._trusting = trusting
-        self.granted = False
+        self.granted = False  # whether the workspace is trusted
 
     def read(self, options: object) -> None:
         """Read from the initialization options whether the client trusts the workspace; it does by default."""
@@ -34,10 +23,7 @@ class Trust:
     def require(self) -> None:
         """Make sure that code of the workspace may be executed.
 
-        Raises
-        ------
-        NotTrusted
-            When it may not.
+        Raises NotTrusted when it may not.
         """
         if not self.granted:
             cure = "trust it in your editor first" if self._trusting else "start the server with --trusted"

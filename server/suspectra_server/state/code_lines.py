@@ -24,23 +24,9 @@ _C = re.compile(
 
 
 def code_lines(lines: Sequence[str], path: str) -> list[str]:
-    r"""The code of each line, with strings and Python's indentation unchanged; empty for a line without code.
+    """The code of each line, with strings and Python's indentation unchanged; empty for a line without code.
 
     The text need not be complete, as it may be being edited.
-
-    Parameters
-    ----------
-    lines : sequence of str
-        Without their ends.
-    path : str
-        Of the file. What is neither Python nor Cython by its name is read as C or C++.
-
-    Examples
-    --------
-    >>> code_lines(["x =  f( 1 )  # why", "# a comment", "    return  'a # b'"], "a.py")
-    ['x=f(1)', '', "    return'a # b'"]
-    >>> code_lines(["a /* one", "two */ + b; // three"], "a.c")
-    ['a', '+b;']
     """
     python = is_python_or_cython(path)
 

@@ -22,10 +22,10 @@ from urllib.parse import unquote
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument, Workspace
 
-from suspectra.cancellation import Token
+from suspectra.base.cancellation import Token
+from suspectra.base.location import Location
 from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
-from suspectra.location import Location
-from suspectra.measured_file import MeasuredFile
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import FailedLine
 from suspectra_server.state.code_lines import code_lines
@@ -116,13 +116,7 @@ class Documents(Workspace):
 
 
 def moved_lines(old: Lines, new: Lines) -> list[int]:
-    """For each old line its index among the new ones, -1 where it was edited or removed.
-
-    Examples
-    --------
-    >>> moved_lines(["a", "b", "c"], ["new", "a", "B", "c"])
-    [1, -1, 3]
-    """
+    """For each old line its index among the new ones, -1 where it was edited or removed."""
     shorter = min(len(old), len(new))
     head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
@@ -144,19 +138,11 @@ def moved_code(old: Lines, new: Lines, path: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the lines of a file as it was run are in its present text.
+    """Where the lines of a file as it was run are in its present text."""
 
-    Parameters
-    ----------
-    run, now : sequence of str
-        The two texts.
-    path : str
-        The file; its name determines the language.
-    """
-
-    run: Lines
-    now: Lines
-    path: str
+    run: Lines  # the two texts
+    now: Lines  # the two texts
+    path: str  # the file; its name determines the language
 
     @cached_property
     def changed(self) -> bool:
@@ -204,20 +190,10 @@ class Placement:
 
 @dataclass(frozen=True)
 class PlacementByStatements(Placement):
-    """Where the lines of a file are whose text as it was run was never read.
+    """Where the lines of a file are whose text as it was run was never read."""
 
-    Parameters
-    ----------
-    run, now : sequence of str
-        The lines of statements that were found again, all others empty; and the present text.
-    path : str
-    base : sequence of str
-        The text in which the statements were found.
-    found : tuple of int
-        For each line of the run its line in that text, counted from 0; -1 for those of edited statements.
-    """
-
-    base: Lines
+    base: Lines  # the text in which the statements were found
+    # for each line of the run its line in that text, counted from 0; -1 for those of edited statements
     found: tuple[int, ...]
 
     @cached_property
@@ -238,47 +214,30 @@ class PlacementByStatements(Placement):
 
 
 @dataclass(frozen=True)
-class Version:
-    """A version of a file that was run.
+class DocumentVersion:
+    """A version of a file that was run."""
 
-    Parameters
-    ----------
-    path : str
-        Relative to the workspace.
-    digest : str or None
-        Of the text, None where it is not known.
-    """
-
-    path: str
-    digest: str | None
+    path: str  # relative to the workspace
+    digest: str | None  # of the text, None where it is not known
 
     @classmethod
-    def for_error(cls, error: CollectionError) -> Version:
+    def for_error(cls, error: CollectionError) -> DocumentVersion:
         """The version of a file in which something kept tests from being collected."""
         return cls(error.file, error.digest)
 
     @classmethod
-    def for_test_line(cls, line: FailedLine) -> Version:
+    def for_test_line(cls, line: FailedLine) -> DocumentVersion:
         """The version of a file in which a test failed."""
         return cls(line.file, line.digest)
 
 
 @dataclass(frozen=True)
 class Relocation:
-    """The statements of a file as it was run, found in a later text of it.
-
-    Parameters
-    ----------
-    file : MeasuredFile
-    source : SourceText
-        The later text.
-    lines : tuple of int
-        For each line of the run its line there, counted from 0; -1 for those of edited statements.
-    """
+    """The statements of a file as it was run, found in a later text of it."""
 
     file: MeasuredFile
-    source: SourceText
-    lines: tuple[int, ...]
+    source: SourceText  # the later text
+    lines: tuple[int, ...]  # for each line of the run its line there, counted from 0; -1 for those of edited statements
 
     @classmethod
     def for_file(cls, file: MeasuredFile, source: SourceText) -> Relocation | None:
@@ -299,30 +258,16 @@ class Relocation:
 
 @dataclass(frozen=True)
 class Reading:
-    """The result of reading files.
+    """The result of reading files."""
 
-    Parameters
-    ----------
-    number : int
-        Later readings have greater numbers.
-    found : mapping of str to SourceText or None
-        By path; None for a file that can't be read.
-    relocated : mapping of str to Relocation
-        By path, for files that are not as they were run.
-    """
-
-    number: int
-    found: Mapping[str, SourceText | None]
+    number: int  # later readings have greater numbers
+    found: Mapping[str, SourceText | None]  # by path; None for a file that can't be read
+    # by path, for files that are not as they were run
     relocated: Mapping[str, Relocation] = field(default_factory=dict)
 
 
 class Disk:
-    """Reads the sources of one workspace folder, for one worker thread at a time.
-
-    Parameters
-    ----------
-    root : Path
-    """
+    """Reads the sources of one workspace folder, for one worker thread at a time."""
 
     def __init__(self, root: Path):
         self._sources = Sources(root)
@@ -336,18 +281,7 @@ class Disk:
     ) -> Reading:
         """Read files, each only if it has changed since it was last read.
 
-        Parameters
-        ----------
-        paths : iterable of str
-            What to read.
-        files : mapping of str to MeasuredFile
-            By path, files as they were run. In the texts of others than these statements are found again.
-        token : Token, optional
-
-        Raises
-        ------
-        Cancelled
-            When the job was cancelled.
+        Raises Cancelled when the job was cancelled.
         """
         with self._lock:
             found: dict[str, SourceText | None] = {}
@@ -382,21 +316,13 @@ class Texts:
 
     def __init__(self) -> None:
         self._on_disk: dict[str, tuple[int, SourceText | None]] = {}
-        self._as_run: dict[tuple[str, str | None], tuple[Version | MeasuredFile, SourceText]] = {}
+        self._as_run: dict[tuple[str, str | None], tuple[DocumentVersion | MeasuredFile, SourceText]] = {}
         self._open: dict[str, Document] = {}
         self._relocated: dict[tuple[str, str | None], Relocation] = {}
         self._placements: dict[tuple[str, str | None], Placement] = {}
 
-    def take(self, files: Iterable[Version | MeasuredFile], reading: Reading) -> None:
-        """Store what was read, and keep each text that is the one that was run.
-
-        Parameters
-        ----------
-        files : iterable of Version or MeasuredFile
-            The files of the reading to store.
-        reading : Reading
-            Files of which a later reading was stored are ignored.
-        """
+    def take(self, files: Iterable[DocumentVersion | MeasuredFile], reading: Reading) -> None:
+        """Store what was read, and keep each text that is the one that was run."""
         for file in files:
             if file.path not in reading.found or self._on_disk.get(file.path, (0, None))[0] > reading.number:
                 continue
@@ -410,7 +336,7 @@ class Texts:
             elif (relocation := reading.relocated.get(file.path)) and relocation.file.digest == file.digest:
                 self._relocated[file.path, file.digest] = relocation
 
-    def forget_except(self, files: Iterable[Version | MeasuredFile]) -> None:
+    def forget_except(self, files: Iterable[DocumentVersion | MeasuredFile]) -> None:
         """Drop the texts of all other versions."""
         versions = {(file.path, file.digest) for file in files}
         for kept in (self._as_run, self._relocated, self._placements):
@@ -435,12 +361,12 @@ class Texts:
         """The files that are open."""
         return list(self._open)
 
-    def source(self, file: Version | MeasuredFile) -> SourceText | None:
+    def source(self, file: DocumentVersion | MeasuredFile) -> SourceText | None:
         """The file as it was run; None if that text was never read."""
         known = self._as_run.get((file.path, file.digest))
         return known[1] if known else None
 
-    def as_run(self, file: Version | MeasuredFile) -> Lines | None:
+    def as_run(self, file: DocumentVersion | MeasuredFile) -> Lines | None:
         """The text that was run; None if it was never read."""
         source = self.source(file)
         return source.lines if source else None
@@ -456,7 +382,7 @@ class Texts:
         source = self._on_disk.get(path, (0, None))[1]
         return source.lines if source else None
 
-    def placement(self, file: Version | MeasuredFile) -> Placement | None:
+    def placement(self, file: DocumentVersion | MeasuredFile) -> Placement | None:
         """Where the lines of the file are now; None if a text is missing."""
         version = file.path, file.digest
         run, now = self.as_run(file), self.now(file.path)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.location import Location
+from suspectra.base.location import Location
 from suspectra.mutation.edit import Edit
 from suspectra.spectrum import Spectrum
-from suspectra.techniques.mutant_results import MutantResult
+from suspectra.techniques.experiments.mutant_results import MutantResult
 from suspectra_server.text import MAX_TEXT, plain
 
 ENOUGH = 50
@@ -16,21 +16,12 @@ ENOUGH = 50
 
 @dataclass(frozen=True)
 class Fix:
-    """A change of the text as it was run. It may only look like a repair, so it is never applied by itself.
+    """A change of the text as it was run. It may only look like a repair, so it is never applied by itself."""
 
-    Parameters
-    ----------
-    location : Location
-        The lines that it changes.
-    edit : Edit
-    change, effect : str
-        The change and what it does, in a few words each.
-    """
-
-    location: Location
+    location: Location  # the lines that it changes
     edit: Edit
-    change: str
-    effect: str
+    change: str  # the change and what it does, in a few words each
+    effect: str  # the change and what it does, in a few words each
 
     @classmethod
     def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:

@@ -10,31 +10,15 @@ from suspectra_server.text import MAX_TEXT, plain
 
 @dataclass(frozen=True)
 class Group:
-    """A failure group as it is shown.
+    """A failure group as it is shown."""
 
-    Parameters
-    ----------
-    number : int
-        It stays over re-runs.
-    title, heading : str
-        The exception and a place; the same with a sign and the number of tests.
-    sure : bool
-        False for compiled programs, in which groups are less certain.
-    tests : tuple of str
-        Its failing tests.
-    covered : tuple of str
-        Those of them that say what it is about, in the same order.
-    uncovered : tuple of str
-        Those of them that executed nothing that may be a suspect.
-    """
-
-    number: int
-    title: str
-    heading: str
-    sure: bool
-    tests: tuple[str, ...]
-    covered: tuple[str, ...]
-    uncovered: tuple[str, ...] = ()
+    number: int  # it stays over re-runs
+    title: str  # the exception and a place; the same with a sign and the number of tests
+    heading: str  # the exception and a place; the same with a sign and the number of tests
+    sure: bool  # False for compiled programs, in which groups are less certain
+    tests: tuple[str, ...]  # its failing tests
+    covered: tuple[str, ...]  # those of them that say what it is about, in the same order
+    uncovered: tuple[str, ...] = ()  # those of them that executed nothing that may be a suspect
 
     @classmethod
     def from_ranked(cls, one: RankedGroup) -> Group:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from suspectra.location import Location
+from suspectra.base.location import Location
 from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
@@ -14,30 +14,17 @@ from suspectra_server.state.ranking import Band, RecordedLine
 
 @dataclass(frozen=True)
 class Mark:
-    """A suspect at its lines in the present text.
+    """A suspect at its lines in the present text."""
 
-    Parameters
-    ----------
-    suspect : Suspect
-        As ranked, in the lines of the run.
-    first, last : int
-        Lines now, counted from 0.
-    start, end : int
-        Columns in code points: the first character of the first line that is not blank, the end of the last line.
-    line_end : int
-        The end of the first line.
-    examined : bool
-        Marked as examined or innocent.
-    innocent : bool
-    """
-
-    suspect: Suspect
-    first: int
-    last: int
+    suspect: Suspect  # as ranked, in the lines of the run
+    first: int  # lines now, counted from 0
+    last: int  # lines now, counted from 0
+    # columns in code points: the first character of the first line that is not blank, the end of the last line
     start: int
+    # columns in code points: the first character of the first line that is not blank, the end of the last line
     end: int
-    line_end: int
-    examined: bool
+    line_end: int  # the end of the first line
+    examined: bool  # marked as examined or innocent
     innocent: bool = False
 
     @property
@@ -62,21 +49,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class ErrorMark:
-    """A collection error at its line in the present text.
-
-    Parameters
-    ----------
-    error : CollectionError
-    line : int or None
-        Counted from 0; None if the line was edited, or if the text was never read.
-    start, end : int
-        Columns in code points, without white space at the ends of the line.
-    """
+    """A collection error at its line in the present text."""
 
     error: CollectionError
-    line: int | None = None
-    start: int = 0
-    end: int = 0
+    line: int | None = None  # counted from 0; None if the line was edited, or if the text was never read
+    start: int = 0  # columns in code points, without white space at the ends of the line
+    end: int = 0  # columns in code points, without white space at the ends of the line
 
     @classmethod
     def for_error(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
@@ -87,26 +65,14 @@ class ErrorMark:
 
 @dataclass(frozen=True)
 class FailureMark:
-    """A failing test at the line of test code in which it failed, in the present text.
+    """A failing test at the line of test code in which it failed, in the present text."""
 
-    Parameters
-    ----------
-    test : str
-        Its name.
-    stack : Stack
-        By what it failed.
-    file : str
-        The file of the line, relative to the workspace folder.
-    line, start, end : int
-        As for :class:`ErrorMark`; there is no mark where the line was edited.
-    """
-
-    test: str
-    stack: Stack
-    file: str
-    line: int
-    start: int
-    end: int
+    test: str  # its name
+    stack: Stack  # by what it failed
+    file: str  # the file of the line, relative to the workspace folder
+    line: int  # as for ErrorMark; there is no mark where the line was edited
+    start: int  # as for ErrorMark; there is no mark where the line was edited
+    end: int  # as for ErrorMark; there is no mark where the line was edited
 
     @classmethod
     def for_test(cls, test: str, stack: Stack, placement: Placement | None) -> FailureMark | None:

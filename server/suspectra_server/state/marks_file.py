@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 
-from suspectra.errors import SuspectraError
+from suspectra.base.errors import SuspectraError
 from suspectra.evidence.sources import SourceText, reason
 from suspectra_server.state.code_lines import code_lines
 from suspectra_server.state.workspace_file import WorkspaceFile
@@ -33,21 +33,11 @@ _LINES = re.compile(rf"(?:[0-9a-f]{{{_DIGITS}}})*")
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The hashes of a text, to find its lines in later versions.
+    """The hashes of a text, to find its lines in later versions."""
 
-    Parameters
-    ----------
-    digest : str
-        SHA-256 (hexadecimal) of the file's bytes.
-    source : SourceText, optional
-        The text, where it is known.
-    stored : tuple of str
-        The stored value of `lines`, if the text is not known.
-    """
-
-    digest: str
-    source: SourceText | None = None
-    stored: tuple[str, ...] = ()
+    digest: str  # SHA-256 (hexadecimal) of the file's bytes
+    source: SourceText | None = None  # the text, where it is known
+    stored: tuple[str, ...] = ()  # the stored value of `lines`, if the text is not known
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -62,19 +52,11 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class FileMarks:
-    """The marks in one file.
+    """The marks in one file."""
 
-    Parameters
-    ----------
-    fingerprint : Fingerprint
-        Of the text that was run.
-    examined, innocent : frozenset of int
-        Lines of that text, counted from 1.
-    """
-
-    fingerprint: Fingerprint
-    examined: frozenset[int] = frozenset()
-    innocent: frozenset[int] = frozenset()
+    fingerprint: Fingerprint  # of the text that was run
+    examined: frozenset[int] = frozenset()  # lines of that text, counted from 1
+    innocent: frozenset[int] = frozenset()  # lines of that text, counted from 1
 
     def __bool__(self) -> bool:
         return bool(self.examined or self.innocent)
@@ -94,13 +76,6 @@ class MarksFile:
 
     Another server may use the same file. So each change is merged into the present content; of two changes to the marks
     of one source file the later one stays.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    writable : bool
-        Whether the file may be written.
     """
 
     def __init__(self, root: Path, *, writable: bool = True):
@@ -122,17 +97,7 @@ class MarksFile:
     def write(self, changes: Mapping[str, FileMarks | None], *, cleared: bool = False) -> bool:
         """Store changes.
 
-        Parameters
-        ----------
-        changes : mapping of str to FileMarks or None
-            By path; None if no mark is left in a file.
-        cleared : bool
-            Whether to remove all stored marks first.
-
-        Returns
-        -------
-        bool
-            False if the file can't be written.
+        False if the file can't be written.
         """
         if not self._writable:
             return True
@@ -193,10 +158,7 @@ def _as_json(files: Mapping[str, FileMarks]) -> dict[str, object]:
 def _parsed(content: Mapping[str, object]) -> dict[str, FileMarks]:
     """The marks in the content of the file.
 
-    Raises
-    ------
-    ValueError
-        When it is damaged.
+    Raises ValueError when it is damaged.
     """
     given_files = content.get("files")
     if not isinstance(given_files, dict):
@@ -241,11 +203,6 @@ def _moved(old: Sequence[str], new: Sequence[str]) -> list[int]:
 
     Lines that are unique in both are matched first, as many as are in the same order in both. Equal neighbours of
     matched lines are matched next. This takes n log n steps for any file, even one that others have written.
-
-    Examples
-    --------
-    >>> _moved(["a", "b", "", "c"], ["new", "a", "B", "", "c"])
-    [1, -1, 3, 4]
     """
     counts = Counter(old), Counter(new)
     where = {line: i for i, line in enumerate(new)}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from suspectra.cancellation import Token
-from suspectra.errors import NothingToRank, Problem, SuspectraError
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import NothingToRank, Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.markov.jumps import JumpModel
 from suspectra.spectrum import Elements, Spectrum
@@ -23,7 +23,7 @@ from suspectra_server.state.ranking import Ranking
 if TYPE_CHECKING:
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.markov.move import Move
-    from suspectra.program.calls import Calls
+    from suspectra.program.calls import StatementCalls
     from suspectra.program.dynamic_flow import DynamicFlow
 
 MAX_ELEMENTS, MAX_HITS = 300_000, 20_000_000
@@ -34,49 +34,26 @@ MAX_FUNCTIONS = 100  # functions with suspects whose next moves are computed in 
 
 @dataclass(frozen=True)
 class NavigationBasis:
-    """What a navigation model is computed from; models with an equal basis are equal.
-
-    Parameters
-    ----------
-    ranking : Ranking
-    excluded : frozenset of int
-        Elements that are examined or innocent.
-    jumps : JumpModel
-    """
+    """What a navigation model is computed from; models with an equal basis are equal."""
 
     ranking: Ranking
-    excluded: frozenset[int]
+    excluded: frozenset[int]  # elements that are examined or innocent
     jumps: JumpModel
 
 
 @dataclass(frozen=True, eq=False)
 class NavigationModel:
-    """The debugging model, and results that were computed in advance.
-
-    Parameters
-    ----------
-    basis : NavigationBasis
-    model : DebuggingModel or None
-        None if every suspect is excluded, or if the suite is too large.
-    next : mapping of int to Move
-        The most likely move from the best suspect of each function.
-    steps : ndarray of float64, shape (elements,), optional
-        Expected steps from the top of the ranking, once they are known.
-    current : int, optional
-        The element that the reader is on.
-    steps_from_current : ndarray of float64, shape (elements,), optional
-        Expected steps from that element.
-    problem : Problem, optional
-        Why there are no expected steps.
-    """
+    """The debugging model, and results that were computed in advance."""
 
     basis: NavigationBasis
-    model: DebuggingModel | None
+    model: DebuggingModel | None  # None if every suspect is excluded, or if the suite is too large
+    # the most likely move from the best suspect of each function
     next: Mapping[int, Move] = field(default_factory=dict)
+    # expected steps from the top of the ranking, once they are known; shape (elements,)
     steps: NDArray[np.float64] | None = None
-    current: int | None = None
-    steps_from_current: NDArray[np.float64] | None = None
-    problem: Problem | None = None
+    current: int | None = None  # the element that the reader is on
+    steps_from_current: NDArray[np.float64] | None = None  # expected steps from that element; shape (elements,)
+    problem: Problem | None = None  # why there are no expected steps
 
     @property
     def complete(self) -> bool:
@@ -119,7 +96,7 @@ class _Knowledge:
 
     evidence: Evidence
     flow: DynamicFlow
-    calls: Calls
+    calls: StatementCalls
 
     def holds_for(self, evidence: Evidence) -> bool:
         """Whether the tests executed what they did: readers hand over the same rows for what did not change."""
@@ -132,13 +109,7 @@ class _Knowledge:
 
 
 class NavigationModels:
-    """Makes navigation models, each with what can be taken over from the previous one.
-
-    Parameters
-    ----------
-    edged_source : callable
-        A source of the same evidence with control-flow edges, for rankings that did without; it may be None.
-    """
+    """Makes navigation models, each with what can be taken over from the previous one."""
 
     def __init__(self, edged_source: Callable[[], EvidenceSource | None]):
         self._edged_source = edged_source
@@ -183,7 +154,7 @@ class NavigationModels:
             raise LookupError("a ranking that has a report was made from evidence")
         if self._knowledge is not None and self._knowledge.holds_for(ranking.evidence):
             return self._knowledge
-        from suspectra.program.calls import Calls
+        from suspectra.program.calls import StatementCalls
         from suspectra.program.dynamic_flow import DynamicFlow
 
         token.check()
@@ -193,7 +164,7 @@ class NavigationModels:
         previous = self._knowledge
         flow = DynamicFlow.from_spectrum(spectrum, program.graphs, previous.flow if previous else None)
         token.check()
-        calls = Calls.from_program(spectrum, program, _checking(token), previous.calls if previous else None)
+        calls = StatementCalls.from_program(spectrum, program, _checking(token), previous.calls if previous else None)
         self._knowledge = _Knowledge(ranking.evidence, flow, calls)
         return self._knowledge
 

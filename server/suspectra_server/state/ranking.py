@@ -10,24 +10,24 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.errors import Problem
+from suspectra.base.english import many
+from suspectra.base.errors import Problem
+from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import failure_sentence
-from suspectra.location import Location
-from suspectra.measured_file import MeasuredFile
-from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, Suspect
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import Elements, Spectrum
-from suspectra.techniques.investigation import repairs_in_words
-from suspectra.techniques.mutant_results import mutant_results
-from suspectra.techniques.repairs import Repair
-from suspectra.techniques.repairs import repairs as repairs_of
+from suspectra.techniques.experiments.investigation import repairs_in_words
+from suspectra.techniques.experiments.mutant_results import mutant_results
+from suspectra.techniques.experiments.repairs import Repair
+from suspectra.techniques.experiments.repairs import repairs as repairs_of
+from suspectra.techniques.experiments.value_predicates import separating_in_words
 from suspectra.techniques.technique import Technique
-from suspectra.techniques.value_predicates import separating_in_words
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
-from suspectra_server.protocol import State
-from suspectra_server.state.documents import Version
+from suspectra_server.protocol import FolderState
+from suspectra_server.state.documents import DocumentVersion
 from suspectra_server.state.fix import Fix
 from suspectra_server.state.group import Group
 from suspectra_server.text import MAX_TEXT, plain
@@ -59,7 +59,7 @@ class Band(str, Enum):
 class Ranking:
     """The outcome of one localization: suspects in the lines of the run, or why there are none."""
 
-    state: State
+    state: FolderState
     message: str
     technique: Technique
     problems: tuple[Problem, ...] = ()
@@ -89,7 +89,7 @@ class Ranking:
         """The first `top` suspects of a report; a line that no failing test executes is no suspect."""
         suspects = tuple(report.suspects_of(_executed(report, top)))
         errors, message = evidence.collection_errors, _message(report, evidence)
-        return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
+        return cls(FolderState.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
 
     def for_group(
         self, group: Group, groups: tuple[Group, ...], report: RankedReport, shared: str, top: int
@@ -154,10 +154,7 @@ class Ranking:
     def ranked(self) -> RankedReport:
         """The report, for callers that have an element or a suspect of it.
 
-        Raises
-        ------
-        LookupError
-            When nothing was ranked.
+        Raises LookupError when nothing was ranked.
         """
         if self.report is None:
             raise LookupError("nothing was ranked")
@@ -222,10 +219,12 @@ class Ranking:
         }
 
     @cached_property
-    def other_versions(self) -> tuple[Version, ...]:
+    def other_versions(self) -> tuple[DocumentVersion, ...]:
         """The files that need not be measured but have lines to show: of collection errors, and of failed tests."""
-        failed = (Version.for_test_line(stack.test_line) for stack in self.failed_at.values() if stack.test_line)
-        return tuple(dict.fromkeys([*map(Version.for_error, self.collection_errors), *failed]))
+        failed = (
+            DocumentVersion.for_test_line(stack.test_line) for stack in self.failed_at.values() if stack.test_line
+        )
+        return tuple(dict.fromkeys([*map(DocumentVersion.for_error, self.collection_errors), *failed]))
 
     @cached_property
     def findings(self) -> Mapping[int, tuple[str, ...]]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from suspectra.errors import Problem
-from suspectra.quantity import many
+from suspectra.base.english import many
+from suspectra.base.errors import Problem
 from suspectra.report import Subgraph, SubgraphReport, Suspect
-from suspectra_server.protocol import State
+from suspectra_server.protocol import FolderState
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.marks import ErrorMark, FailureMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel
@@ -19,24 +19,13 @@ from suspectra_server.state.ranking import Ranking, RecordedLine
 
 @dataclass(frozen=True)
 class Region:
-    """Consecutive statements of one suspicious behaviour.
+    """Consecutive statements of one suspicious behaviour."""
 
-    Parameters
-    ----------
-    number : int
-        Position of the subgraph in the report, counted from 1.
-    subgraph : Subgraph
-    part, parts : int
-        The number of this region in its behaviour, counted from 1, and the number of its regions.
-    marks : tuple of Mark
-        Of its statements, in the order of lines; none is examined.
-    """
-
-    number: int
+    number: int  # position of the subgraph in the report, counted from 1
     subgraph: Subgraph
-    part: int
-    parts: int
-    marks: tuple[Mark, ...]
+    part: int  # the number of this region in its behaviour, counted from 1, and the number of its regions
+    parts: int  # the number of this region in its behaviour, counted from 1, and the number of its regions
+    marks: tuple[Mark, ...]  # of its statements, in the order of lines; none is examined
 
     @property
     def best(self) -> Mark:
@@ -46,38 +35,20 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A ranking, and the present texts at one moment.
-
-    Parameters
-    ----------
-    ranking : Ranking
-    placements : mapping of str to Placement
-        Of each file that has a suspect or is open, if its text as run and its present text are known.
-    examined, innocent : frozenset of (file, line as run)
-    navigation : NavigationModel, optional
-        Where to look next, once that is computed.
-    by_steps : bool
-        Whether suspects are in the order of expected steps, where these are known.
-    errors : tuple of ErrorMark
-        What kept tests from being collected.
-    failures : tuple of FailureMark
-        The failing tests of all groups at the lines in which they failed.
-    next_steps : mapping of int to str
-        For suspects in a tie what would tell it apart, in one sentence, by element.
-    saved : str
-        A source that was saved, and whose tests have not all run since; empty for none.
-    """
+    """A ranking, and the present texts at one moment."""
 
     ranking: Ranking
+    # of each file that has a suspect or is open, if its text as run and its present text are known
     placements: Mapping[str, Placement] = field(default_factory=dict)
     examined: frozenset[RecordedLine] = frozenset()
     innocent: frozenset[RecordedLine] = frozenset()
-    navigation: NavigationModel | None = None
-    by_steps: bool = False
-    errors: tuple[ErrorMark, ...] = ()
-    failures: tuple[FailureMark, ...] = ()
+    navigation: NavigationModel | None = None  # where to look next, once that is computed
+    by_steps: bool = False  # whether suspects are in the order of expected steps, where these are known
+    errors: tuple[ErrorMark, ...] = ()  # what kept tests from being collected
+    failures: tuple[FailureMark, ...] = ()  # the failing tests of all groups at the lines in which they failed
+    # for suspects in a tie what would tell it apart, in one sentence, by element
     next_steps: Mapping[int, str] = field(default_factory=dict)
-    saved: str = ""
+    saved: str = ""  # a source that was saved, and whose tests have not all run since; empty for none
 
     def differs_from(self, other: Snapshot) -> bool:
         """Whether there is any difference to show."""
@@ -162,19 +133,19 @@ class Snapshot:
         return tuple(file for file in files if file not in self.placements or self.placements[file].changed)
 
     @property
-    def state(self) -> State:
+    def state(self) -> FolderState:
         """The state of the ranking, or `STALE` if sources have changed since."""
         ranked, evidence = self.ranking.state, self.ranking.evidence
-        if ranked is State.READY and (self.saved or self.changed):
-            return State.STALE
+        if ranked is FolderState.READY and (self.saved or self.changed):
+            return FolderState.STALE
         # what keeps tests from running must be said; that nothing can be ranked so far, need not
-        unranked = ranked is State.ERROR and evidence is not None and not self.ranking.collection_errors
-        return State.STALE if self.saved and (unranked or ranked is State.NO_FAILING_TESTS) else ranked
+        unranked = ranked is FolderState.ERROR and evidence is not None and not self.ranking.collection_errors
+        return FolderState.STALE if self.saved and (unranked or ranked is FolderState.NO_FAILING_TESTS) else ranked
 
     @property
     def message(self) -> str:
         """One sentence for people."""
-        if self.state is not State.STALE or self.ranking.state is State.STALE:
+        if self.state is not FolderState.STALE or self.ranking.state is FolderState.STALE:
             return self.ranking.message
         if self.saved:
             return f"{self.saved} was saved since, and not all tests that it can affect have run"

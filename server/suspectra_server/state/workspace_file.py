@@ -18,19 +18,6 @@ class WorkspaceFile:
     """A JSON object in a file that may come from an untrusted source. No link is followed.
 
     All methods access the disk: for one worker thread.
-
-    Parameters
-    ----------
-    root : Path
-        The workspace.
-    name : str
-        The name of the file.
-    version : int
-        The version of its form, which is stored in it.
-
-    Attributes
-    ----------
-    path : Path
     """
 
     def __init__(self, root: Path, name: str, version: int):
@@ -41,10 +28,7 @@ class WorkspaceFile:
     def read(self) -> Mapping[str, object] | None:
         """The content; None if there is no file.
 
-        Raises
-        ------
-        OSError, ValueError, RecursionError
-            When it can't be read, is damaged, or of another version.
+        Raises OSError, ValueError, RecursionError when it can't be read, is damaged, or of another version.
         """
         self._refuse_links()
         try:
@@ -60,10 +44,7 @@ class WorkspaceFile:
     def write(self, content: Mapping[str, object] | None) -> None:
         """Replace the content; None removes the file.
 
-        Raises
-        ------
-        OSError, ValueError, SuspectraError
-            When it can't be written.
+        Raises OSError, ValueError, SuspectraError when it can't be written.
         """
         self._refuse_links()
         if content is None:

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from suspectra.errors import Problem, UsageError
-from suspectra.operating_system import FILE_OWNERS, require
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.operating_system import FILE_OWNERS, require
 from suspectra_recorder.complete_file import complete_file
 
 _ENTROPY = 32  # bytes
@@ -47,16 +47,7 @@ def token_of_request(target: str, authorization: Sequence[str]) -> str | None:
 
 
 def why_foreign(origins: Sequence[str], hosts: Sequence[str], own: Sequence[str]) -> str | None:
-    """Why a request can't come from a program that its user started, None if it may.
-
-    Parameters
-    ----------
-    origins, hosts : sequence of str
-        The headers ``Origin`` and ``Host``. Browsers send the first with every WebSocket; the second is the name in a
-        page's address, also where that name was made to lead to this machine (DNS rebinding).
-    own : sequence of str
-        The names and addresses that the server listens on; loopback addresses need not be among them.
-    """
+    """Why a request can't come from a program that its user started, None if it may."""
     if origins:
         return "it comes from a page in a browser (it has the header Origin)"
     if len(hosts) != 1:
@@ -89,10 +80,7 @@ def token_file(path: Path, token: str) -> Iterator[None]:
 
     An existing file is replaced; of a link, the link itself.
 
-    Raises
-    ------
-    UsageError
-        When the file can't be written, or could be read by others.
+    Raises UsageError when the file can't be written, or could be read by others.
     """
     require(FILE_OWNERS, "--token-file", "leave it out: the token is printed then")
     try:
@@ -118,10 +106,7 @@ def remove_own(path: Path, made: os.stat_result) -> None:
 def require_private(folder: Path) -> None:
     """Check that nobody else can replace files in a folder.
 
-    Raises
-    ------
-    UsageError
-        When others may write to it.
+    Raises UsageError when others may write to it.
     """
     state = os.stat(folder)
     others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not state.st_mode & stat.S_ISVTX

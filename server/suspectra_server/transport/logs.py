@@ -17,11 +17,6 @@ class BackgroundHandler(logging.Handler):
 
     The thread writes to the file descriptor directly. It may block for ever, and if it held a lock of `sys.stderr` or
     of another handler then, the program could not end.
-
-    Parameters
-    ----------
-    descriptor : int
-        Where to write.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -40,13 +35,7 @@ class BackgroundHandler(logging.Handler):
             self._dropped += 1
 
     def finish(self, timeout: float = 1.0) -> None:
-        """Wait until the queue is written, if anybody reads it.
-
-        Parameters
-        ----------
-        timeout : float
-            Seconds.
-        """
+        """Wait until the queue is written, if anybody reads it."""
         with suppress(queue.Full):
             self._waiting.put(None, timeout=timeout)
             self._thread.join(timeout)

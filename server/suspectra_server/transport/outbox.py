@@ -22,18 +22,7 @@ MAX_WAITING = 64 * 2**20  # bytes that wait while a message is being sent
 
 
 class Outbox:
-    """Sends messages in their order. Belongs to the loop.
-
-    Parameters
-    ----------
-    send : callable
-        A coroutine that sends one message, and ends when the next one may be sent. It raises OSError or ValueError
-        when the client is gone.
-    abort : callable
-        Closes the connection without waiting for the client. It is called only where the client does not read.
-    gone : callable
-        Called when the client is gone, or does not read.
-    """
+    """Sends messages in their order. Belongs to the loop."""
 
     def __init__(
         self, send: Callable[[bytes], Awaitable[None]], abort: Callable[[], None], gone: Callable[[], None]

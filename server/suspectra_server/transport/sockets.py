@@ -20,8 +20,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TypeAlias
 
-from suspectra.errors import Problem, UsageError
-from suspectra.operating_system import UNIX_SOCKETS, require
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.operating_system import UNIX_SOCKETS, require
 from suspectra_server.timing import CLOSE_TIMEOUT_S, TOKEN_TIMEOUT_S
 from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
 from suspectra_server.transport.outbox import Outbox
@@ -40,7 +40,7 @@ PrintStatus = Callable[[str], None]
 Address: TypeAlias = tuple[str, int] | tuple[str, int, int, int]
 
 
-class Refused(Exception):
+class ConnectionRefusal(Exception):
     """A connection that is not admitted; its text says why."""
 
 
@@ -80,12 +80,12 @@ class _Authenticator:
     def check_token(self, given: object) -> None:
         """Compare what a client gave with the token; Unix sockets need none."""
         if self.token is not None and not admits(self.token, given):
-            raise Refused(f"the token that the server gave at its start is missing or wrong ({self.way})")
+            raise ConnectionRefusal(f"the token that the server gave at its start is missing or wrong ({self.way})")
 
     def admit(self) -> None:
         """Serve a client that has given the token."""
         if self._admitted:
-            raise Refused("another client is being served")
+            raise ConnectionRefusal("another client is being served")
         self._admitted = True
 
     def refuse(self, reason: object) -> None:
@@ -105,10 +105,7 @@ async def serve_tcp(protocol: Protocol, host: str, port: int, token: str, print_
 async def serve_unix(protocol: Protocol, path: Path, print_status: PrintStatus) -> int:
     """Serve the first client on a Unix socket that only its owner can connect to, and end with it.
 
-    Raises
-    ------
-    UsageError
-        When the socket can't be made there.
+    Raises UsageError when the socket can't be made there.
     """
     with _unix_socket(path) as own:
         authenticator = _Authenticator(protocol, None)
@@ -133,8 +130,10 @@ def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, a
         try:
             body = await asyncio.wait_for(_first_message(reader), TOKEN_TIMEOUT_S)
             _authenticate(authenticator, body, writer)
-        except (Refused, OSError, ValueError, EOFError, asyncio.TimeoutError) as error:
-            authenticator.refuse(error if isinstance(error, Refused) else f"no message ({type(error).__name__})")
+        except (ConnectionRefusal, OSError, ValueError, EOFError, asyncio.TimeoutError) as error:
+            authenticator.refuse(
+                error if isinstance(error, ConnectionRefusal) else f"no message ({type(error).__name__})"
+            )
             writer.close()
             return
         finally:
@@ -170,18 +169,18 @@ async def _first_message(reader: asyncio.StreamReader) -> bytes:
     for _ in range(_MAX_HEADERS):
         line = await reader.readline()
         if not line:
-            raise Refused("it closed without a message")
+            raise ConnectionRefusal("it closed without a message")
         if not line.strip() and length is not None:
             return await reader.readexactly(length)
         if _HTTP.match(line):
-            raise Refused("it speaks HTTP")
+            raise ConnectionRefusal("it speaks HTTP")
         if not _HEADER.fullmatch(line):
-            raise Refused("it does not speak LSP")
+            raise ConnectionRefusal("it does not speak LSP")
         if (announced := content_length(line)) is not None:
             length = announced
             if length > MAX_FIRST_MESSAGE:
-                raise Refused(f"its first message has more than {MAX_FIRST_MESSAGE} bytes")
-    raise Refused("it does not speak LSP")
+                raise ConnectionRefusal(f"its first message has more than {MAX_FIRST_MESSAGE} bytes")
+    raise ConnectionRefusal("it does not speak LSP")
 
 
 def _authenticate(authenticator: _Authenticator, body: bytes, writer: asyncio.StreamWriter) -> None:
@@ -189,13 +188,13 @@ def _authenticate(authenticator: _Authenticator, body: bytes, writer: asyncio.St
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refused("its first message is not JSON") from None
+        raise ConnectionRefusal("its first message is not JSON") from None
     if not isinstance(message, dict) or message.get("method") != "initialize":
-        raise Refused("its first message is not initialize")
+        raise ConnectionRefusal("its first message is not initialize")
     try:
         authenticator.check_token(_option(message, "token"))
         authenticator.admit()
-    except Refused as refusal:
+    except ConnectionRefusal as refusal:
         error = {"code": INVALID_REQUEST, "message": str(refusal)}
         answer = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "error": error}).encode()
         writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(answer), answer))
@@ -243,18 +242,7 @@ def _remove_stale(path: Path) -> None:
 async def serve_websocket(
     protocol: Protocol, host: str, port: int, token: str, print_status: PrintStatus, *, secret: bool
 ) -> int:
-    """Serve the first client on a WebSocket whose request has the token, and end with it.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    host : str
-    port : int
-    token : str
-    print_status : callable
-    secret : bool
-        Print the address without the token.
-    """
+    """Serve the first client on a WebSocket whose request has the token, and end with it."""
     from websockets.asyncio.server import ServerConnection, serve
     from websockets.exceptions import ConnectionClosed
     from websockets.http11 import Request, Response
@@ -278,9 +266,9 @@ async def serve_websocket(
         own = (host, *(address[0] for address in [connection.local_address] if address))
         try:
             if foreign := why_foreign(headers.get_all("Origin"), headers.get_all("Host"), own):
-                raise Refused(foreign)
+                raise ConnectionRefusal(foreign)
             authenticator.check_token(token_of_request(request.path, headers.get_all("Authorization")))
-        except Refused as refusal:
+        except ConnectionRefusal as refusal:
             authenticator.refuse(refusal)
             return connection.respond(HTTPStatus.FORBIDDEN, f"Refused: {refusal}\n")
         return None
@@ -289,7 +277,7 @@ async def serve_websocket(
         authenticator.remove_pending(connection.transport)
         try:
             authenticator.admit()
-        except Refused as refusal:
+        except ConnectionRefusal as refusal:
             await connection.close(1013, str(refusal))
             return
 

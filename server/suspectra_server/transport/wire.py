@@ -238,13 +238,7 @@ class Protocol(LanguageServerProtocol):
 
 
 class _Output:
-    """A stream that is written by a thread, as it blocks while its reader does not read.
-
-    Parameters
-    ----------
-    sink : binary stream
-        Unbuffered: at the end of the program, a buffer that the thread holds could not be flushed.
-    """
+    """A stream that is written by a thread, as it blocks while its reader does not read."""
 
     def __init__(self, sink: BinaryIO):
         self._loop = asyncio.get_running_loop()
@@ -255,10 +249,7 @@ class _Output:
     async def send(self, message: bytes) -> None:
         """Write a message; returns when it is written.
 
-        Raises
-        ------
-        OSError, ValueError
-            When the other end is closed.
+        Raises OSError, ValueError when the other end is closed.
         """
         sent = self._loop.create_future()
         self._queue.put((message, sent))
@@ -339,10 +330,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
 def read_message(source: BinaryIO) -> bytes | None:
     """The body of the next message, None at the end of the stream.
 
-    Raises
-    ------
-    ValueError
-        When the message is longer than any that is accepted.
+    Raises ValueError when the message is longer than any that is accepted.
     """
     length = None
     while line := source.readline(_MAX_HEADER):
@@ -357,10 +345,7 @@ def read_message(source: BinaryIO) -> bytes | None:
 def content_length(line: bytes) -> int | None:
     """The length in a header; None for another header.
 
-    Raises
-    ------
-    ValueError
-        When the message is longer than any that is accepted.
+    Raises ValueError when the message is longer than any that is accepted.
     """
     match = _LENGTH.fullmatch(line.rstrip(b"\r\n"))
     if match is None:

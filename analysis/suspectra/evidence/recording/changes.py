@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Bools, Row
-from suspectra.cancellation import checked
+from suspectra.base.arrays import Bools, Row
+from suspectra.base.cancellation import checked
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
@@ -33,24 +33,7 @@ class _Compared(NamedTuple):
 
 
 class ChangesSincePass:
-    r"""Compares the sources of last passes with the present ones, run by run.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> old, new = version(b"total = 0\nprint(total)\n"), version(b"total = 0\nprint(total + 1)\n")
-    >>> passed = Record(TestResult("test_sum", Verdict.PASSED), 1, Section("monday", 1, [old]), b"")
-    >>> failed = Record(TestResult("test_sum", Verdict.FAILED), 2, Section("tuesday", 2, [new]), b"")
-    >>> sections, layout = [passed.section, failed.section], Layout({"cart.py": new}, edges=False)
-    >>> ChangesSincePass().update([failed], {"test_sum": passed}, sections, layout)["test_sum"].tolist()
-    [1]
-    """
+    """Compares the sources of last passes with the present ones, run by run."""
 
     def __init__(self) -> None:
         self._compared: list[_Compared] = []
@@ -62,22 +45,8 @@ class ChangesSincePass:
     ) -> dict[str, Row]:
         """Find what changed for each failing test.
 
-        Parameters
-        ----------
-        records : iterable of Record
-            Those that count, at least those of tests that do not pass.
-        passes : mapping of str to Record
-            The last pass of tests that do not pass now, by name.
-        sections : sequence of Section
-            All there are, the oldest first.
-        layout : Layout
-            The present versions of the sources.
-
-        Returns
-        -------
-        dict of str to ndarray of int32, shape (k,)
-            For each failing test with an earlier pass the sorted columns of what changed since. Tests for which the
-            same changed have the same object, which is that of before where nothing changed.
+        Of shape (k,). For each failing test with an earlier pass the sorted columns of what changed since. Tests for
+        which the same changed have the same object, which is that of before where nothing changed.
         """
         wanted = [r.result.name for r in records if r.result.verdict.failing and r.result.name in passes]
         needed = dict.fromkeys(passes[name].section for name in wanted)
@@ -107,26 +76,7 @@ class ChangesSincePass:
 def replaced(records: Iterable[Record], passes: Mapping[str, Record]) -> tuple[Replaced, ...]:
     """What failing tests ran with that is not what they passed with: the interpreter, and what was installed.
 
-    Parameters
-    ----------
-    records : iterable of Record
-        Those that count, at least those of tests that do not pass.
-    passes : mapping of str to Record
-        The last pass of tests that do not pass now, by name.
-
-    Returns
-    -------
-    tuple of Replaced
-        Each once; nothing of what was not recorded both times.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> then, now = Section("monday", 1, packages={"numpy": "1.26"}), Section("tuesday", 2, packages={"numpy": "2.1"})
-    >>> passed = Record(TestResult("test_sum", Verdict.PASSED), 1, then, b"")
-    >>> failed = Record(TestResult("test_sum", Verdict.FAILED), 2, now, b"")
-    >>> [str(one) for one in replaced([failed], {"test_sum": passed})]
-    ['numpy 1.26 → 2.1']
+    Each once; nothing of what was not recorded both times.
     """
     found: dict[Replaced, None] = {}
     pairs = ((passes[r.result.name].section, r.section) for r in records if r.result.name in passes)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row
+from suspectra.base.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import EMPTY, Rows, Section
 from suspectra.evidence.recording.source_map import SourceMap
@@ -19,41 +19,14 @@ _MAX_COUNT = 1 << 40  # far more than any test has, and sums of such numbers do 
 
 
 class Decoder:
-    r"""Maps the cells of one section to the columns of a layout.
-
-    Parameters
-    ----------
-    section : Section
-        The section of the rows.
-    layout : Layout
-        The columns.
-    only : Container[int], optional
-        Indices of the sources to decode; all unless given.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> from suspectra_recorder.log.frames import pack_rows
-    >>> cart = version(b"total = 0\nprint(total)\n")
-    >>> decoder = Decoder(Section("monday", 1, [cart]), Layout({"cart.py": cart}, edges=False))
-    >>> decoder.decode(pack_rows([0], bytes([0b10000000]))).row.tolist()
-    [0]
-    >>> decoder.decode(pack_rows([1], b""))
-    Traceback (most recent call last):
-    ValueError: sources that are not there
-    """
+    """Maps the cells of one section to the columns of a layout."""
 
     def __init__(self, section: Section, layout: Layout, only: Container[int] | None = None):
-        self.section = section
+        self.section = section  # the section of the rows
         self.maps = maps = tuple(section.maps)
         self.sources = len(maps)
-        self.layout = layout
-        self.only = only
+        self.layout = layout  # the columns
+        self.only = only  # indices of the sources to decode; all unless given
         self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
         self.total = int(self.sizes.sum())
         self.damaged = {number for number, m in enumerate(maps) if m is None}
@@ -89,20 +62,7 @@ class Decoder:
     def decode(self, rows: bytes) -> Rows:
         """Decode the rows of a record.
 
-        Parameters
-        ----------
-        rows : bytes
-            The packed rows of the log.
-
-        Returns
-        -------
-        Rows
-            Indices of columns of the layout.
-
-        Raises
-        ------
-        ValueError, struct.error
-            When the rows are damaged.
+        Raises ValueError, struct.error when the rows are damaged.
         """
         data = inflate(rows, 4 + 4 * self.sources + self.total * (1 + 8 * _COUNT.itemsize))
         (count,) = struct.unpack_from("<I", data)
@@ -140,10 +100,7 @@ class Decoder:
 def _times(data: bytes, fired: Bools) -> Ints | None:
     """How often each cell was passed, None if the recorder did not count.
 
-    Raises
-    ------
-    ValueError
-        When the data is neither empty nor has a count for each set cell.
+    Raises ValueError when the data is neither empty nor has a count for each set cell.
     """
     cells = int(np.count_nonzero(fired))
     if not data and cells:
@@ -160,12 +117,6 @@ class _Gather:
 
     Columns look up their cells, source by source in the order of the columns. So nothing has to be sorted, and only the
     sources that a test touched are read.
-
-    Parameters
-    ----------
-    facts : sequence of (cells, columns)
-        For each source its cells, as indices within the source, and the column of each. Several cells may have the same
-        column.
     """
 
     def __init__(self, facts: Sequence[tuple[Ints, Ints]]):
@@ -183,18 +134,7 @@ class _Gather:
     def columns_of(
         self, touched: Ints, starts: Ints, fired: Bools, times: Ints | None = None
     ) -> tuple[Row, Ints | None]:
-        """Return the columns of set cells, sorted and without repetition, and how often each was passed.
-
-        Parameters
-        ----------
-        touched : ndarray of int64
-            Indices of sources.
-        starts : ndarray of int64
-            The first cell of each in `fired`.
-        fired : ndarray of bool
-        times : ndarray of int64, optional
-            How often each cell was passed.
-        """
+        """Return the columns of set cells, sorted and without repetition, and how often each was passed."""
         order = self.place[touched].argsort()
         sources = touched[order].tolist()
         if not sources:

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from suspectra.arrays import Ints
-from suspectra.cancellation import check, checked
+from suspectra.base.arrays import Ints
+from suspectra.base.cancellation import check, checked
 from suspectra.evidence.evidence import join_files
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.spectrum import Edges
 
 
 class Layout:
-    r"""The columns of a recording: the statements of one version of each source, and its edges.
-
-    Parameters
-    ----------
-    versions : dict of str to SourceMap
-        The version of each source, by path.
-    edges : bool
-        Whether to include edges.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> layout = Layout({"cart.py": version(b"total = 0\nprint(total)\n")}, edges=True)
-    >>> layout.columns, layout.start, layout.edge_table.source.tolist()
-    (2, {'cart.py': 0}, [-1, 1])
-    """
+    """The columns of a recording: the statements of one version of each source, and its edges."""
 
     def __init__(self, versions: dict[str, SourceMap], edges: bool):
-        self.versions = versions
+        self.versions = versions  # the version of each source, by path
         self.files = tuple(m.measured for m in versions.values())
         sizes = [len(file.line) for file in self.files]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints, Row, ranges
+from suspectra.base.arrays import Bools, Ints, Row, ranges
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Rows, Section
@@ -18,30 +18,7 @@ _FEW = 64  # with up to this many different shifts, slices are quicker than a ta
 
 
 class LayoutChange:
-    r"""Maps the columns of one layout to those of the next.
-
-    Parameters
-    ----------
-    before, after : Layout
-        The two layouts.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> from suspectra.evidence.recording.records import EMPTY
-    >>> from suspectra.evidence.recording.source_map import SourceMap
-    >>> cart, tax = version(b"total = 0\nprint(total)\n"), version(b"rate = 19\n")
-    >>> change = LayoutChange(Layout({"cart.py": cart}, False), Layout({"base.py": tax, "cart.py": cart}, False))
-    >>> section = Section("monday", 1, [cart])
-    >>> rows = Rows(np.array([0, 1], np.int32), EMPTY, None, (), section, np.array([0]))
-    >>> change.moved(rows, section, b"").row.tolist()
-    [1, 2]
-    """
+    """Maps the columns of one layout to those of the next."""
 
     def __init__(self, before: Layout, after: Layout):
         self.changed = {
@@ -62,20 +39,7 @@ class LayoutChange:
     def moved(self, decoded: Rows, section: Section, rows: bytes) -> Rows | None:
         """Move rows to the columns of the new layout.
 
-        Parameters
-        ----------
-        decoded : Rows
-            Rows in the columns of the old layout.
-        section : Section
-            The section of the packed rows.
-        rows : bytes
-            The packed rows in the log.
-
-        Returns
-        -------
-        Rows or None
-            The same arrays if no column moved. None if the rows had to be read from the log again, but are damaged
-            there.
+        The same arrays if no column moved. None if the rows had to be read from the log again, but are damaged there.
         """
         if decoded.damage or decoded.section is None:
             return None
@@ -118,15 +82,7 @@ class LayoutChange:
 
 
 class _Shift:
-    """The new positions of the columns of unchanged sources, whose order is the same.
-
-    Parameters
-    ----------
-    spans : sequence of (int, int, int)
-        Old start, new start and size of each such source, ascending.
-    columns : int
-        The old number of columns.
-    """
+    """The new positions of the columns of unchanged sources, whose order is the same."""
 
     def __init__(self, spans: Sequence[tuple[int, int, int]], columns: int):
         old, new, size = np.array(spans, np.int64).reshape(-1, 3).T

@@ -9,17 +9,17 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from suspectra.cancellation import Cancelled, check, checked
-from suspectra.errors import Problem
+from suspectra.base.cancellation import Cancelled, check, checked
+from suspectra.base.errors import Problem
+from suspectra.base.location import Location
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.recording.records import RUN_AGAIN, Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
-from suspectra.location import Location
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, LogDamage
 from suspectra_recorder.log.history import WholeFiles
 from suspectra_recorder.log.locks import is_locked
-from suspectra_recorder.log.reader import LogReader, Outcome, RecordedTest, Run, Shared, Source
+from suspectra_recorder.log.reader import LoggedOutcome, LoggedRun, LogReader, RecordedTest, Shared, Source
 
 _UNFINISHED = ("empty file", "torn frame")
 _MAX_LOG = 1 << 30
@@ -27,29 +27,7 @@ _PIECE = 1 << 20  # bytes
 
 
 class Log(LogReader):
-    """The content of one log, which is read incrementally.
-
-    Parameters
-    ----------
-    source_map : callable
-        Given a source, returns its map.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.log.frames import FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
-    >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
-    >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "passed").head(2)))
-    >>> log = Log(SourceMap.from_source)
-    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test)
-    >>> log.update(folder / "1.log", "1.log")
-    >>> log.sections[0].run, log.records[0].result.name, log.problems
-    ('monday', 'test_sum', [])
-    >>> _ = (folder / "1.log").write_bytes(MAGIC + run + test + test[:9])
-    >>> log.update(folder / "1.log", "1.log")
-    >>> len(log.records), log.problems[0].cause
-    (1, 'the last entry is cut off, as it is when a process is killed; all before it was read')
-    """
+    """The content of one log, which is read incrementally."""
 
     def __init__(self, source_map: Callable[[Source], SourceMap]) -> None:
         super().__init__()
@@ -68,15 +46,7 @@ class Log(LogReader):
         self._damage: list[Problem] = []
 
     def update(self, path: Path, name: str) -> None:
-        """Read what was appended since the last call.
-
-        Parameters
-        ----------
-        path : Path
-            The file.
-        name : str
-            Its name in problems.
-        """
+        """Read what was appended since the last call."""
         self._name = name
         found: list[Problem] = []
         try:
@@ -129,7 +99,7 @@ class Log(LogReader):
             stream.seek(self.offset)
             return _read(stream)
 
-    def on_run(self, run: Run) -> None:
+    def on_run(self, run: LoggedRun) -> None:
         """Begin a section."""
         section = Section(run.name, run.started, python=run.python, packages=run.packages, command=run.command)
         self.sections.append(section)
@@ -184,7 +154,7 @@ def _read(stream: BinaryIO) -> bytes:
     return data.getvalue()
 
 
-def _test_result(name: str, outcome: Outcome) -> TestResult:
+def _test_result(name: str, outcome: LoggedOutcome) -> TestResult:
     location = None
     if outcome.location is not None:
         file, line = outcome.location

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.base.arrays import Row
 from suspectra.evidence.evidence import Outcomes, TestResult
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Record, Rows
@@ -15,28 +15,7 @@ from suspectra.spectrum.chunks import Chunks
 
 
 class RecordTable:
-    """Columns of the records that count.
-
-    Attributes
-    ----------
-    records : Chunks of Record
-    results : Chunks of TestResult
-    decoded : list of Rows
-    rows : Chunks of ndarray of int32
-        For each record, in their order.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import Verdict
-    >>> from suspectra.evidence.recording.records import EMPTY, Section
-    >>> section, rows = Section("monday", 1), Rows(np.array([0, 2], np.int32), EMPTY, None, (), None, EMPTY)
-    >>> tests = TestResult("test_sum", Verdict.PASSED), TestResult("test_tax", Verdict.FAILED)
-    >>> table = RecordTable()
-    >>> records = Chunks.from_items(Record(test, 2, section, b"", decoded=rows) for test in tests)
-    >>> table.update(records, Layout({}, edges=False))
-    >>> table.outcomes.names, table.outcomes.failing.tolist(), [record.key for record in table.notable]
-    (('test_sum', 'test_tax'), [False, True], [('test_tax', 2)])
-    """
+    """Columns of the records that count."""
 
     def __init__(self) -> None:
         self._layout: Layout | None = None
@@ -51,15 +30,7 @@ class RecordTable:
         self.rows: Chunks[Row] = Chunks()
 
     def update(self, records: Chunks[Record], layout: Layout) -> None:
-        """Take over the present records.
-
-        Parameters
-        ----------
-        records : Chunks of Record
-            All are decoded.
-        layout : Layout
-            The columns of the decoded rows; with another one than before everything is made again.
-        """
+        """Take over the present records."""
         removed = appended_to(self.records, records) if layout is self._layout else None
         if removed is None:
             self._clear()

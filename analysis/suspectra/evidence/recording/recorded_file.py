@@ -8,8 +8,8 @@ from tokenize import TokenError
 
 import numpy as np
 
-from suspectra.arrays import Ints, ranges
-from suspectra.measured_file import MeasuredFile
+from suspectra.base.arrays import Ints, ranges
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra_recorder.instrumentation.outline import Outline
 
 _CELLS = "__suspectra_cells__"
@@ -19,48 +19,16 @@ _MAX_LINES = 1_000_000  # a recording may say anything
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RecordedFile(MeasuredFile):
-    r"""One source file as a recording knows it. A recording keeps no source text.
+    """One source file as a recording knows it. A recording keeps no source text."""
 
-    Parameters
-    ----------
-    checksum : ndarray of int32, shape (k,)
-        Checksum of the text of each statement.
-    outline : Outline or None
-        The outline of its functions; None if the recording has none.
-
-    Examples
-    --------
-    >>> old = RecordedFile.from_text("cart.py", b"total = 0\nprint(total)\n")
-    >>> new = RecordedFile.from_text("cart.py", b"import math\ntotal = 0\nprint(total)\n")
-    >>> old.statements_in(new).tolist(), old.functions_in(new).tolist()
-    ([1, 2], [])
-    >>> old.lines_in(b"print(total)\n").tolist()
-    [0, 0, 1]
-    """
-
-    checksum: Ints
-    outline: Outline | None = None
+    checksum: Ints  # checksum of the text of each statement; shape (k,)
+    outline: Outline | None = None  # the outline of its functions; None if the recording has none
 
     @classmethod
     def from_text(cls, path: str, text: bytes) -> RecordedFile:
         """The file as it would be recorded.
 
-        Parameters
-        ----------
-        path : str
-            Relative to the workspace, forward slashes.
-        text : bytes
-            Python; it is parsed, not executed.
-
-        Returns
-        -------
-        RecordedFile
-            Without a digest.
-
-        Raises
-        ------
-        SyntaxError, ValueError, RecursionError, MemoryError, TokenError
-            When Python can't compile the text.
+        Raises SyntaxError, ValueError, RecursionError, MemoryError, TokenError when Python can't compile the text.
         """
         from suspectra_recorder.instrumentation.rewriting import instrument  # most readers of recordings parse nothing
 
@@ -73,16 +41,9 @@ class RecordedFile(MeasuredFile):
     def lines_in(self, text: bytes) -> Ints | None:
         """Find the lines of the statements in another text of the file.
 
-        Parameters
-        ----------
-        text : bytes
-            The text, such as the present one.
-
-        Returns
-        -------
-        ndarray of int32, shape (lines + 1,), or None
-            For each line of the run, counted from 1, its line in the text; 0 for one that was edited, and where there
-            is no statement. None if Python can't compile the text, or the recording has impossible lines.
+        Of shape (lines + 1,). For each line of the run, counted from 1, its line in the text; 0 for one that was
+        edited, and where there is no statement. None if Python can't compile the text, or the recording has impossible
+        lines.
         """
         last = int(self.end_line.max(initial=0))
         if last > _MAX_LINES:
@@ -108,15 +69,7 @@ class RecordedFile(MeasuredFile):
         Equivalent functions have the same statements, even if formatted differently; other statements are compared as
         text.
 
-        Parameters
-        ----------
-        other : RecordedFile
-            The other version.
-
-        Returns
-        -------
-        ndarray of int64, shape (k,)
-            The index of each statement in the other version, -1 if it is not there.
+        Of shape (k,). The index of each statement in the other version, -1 if it is not there.
         """
         out = np.full(len(self.checksum), -1, np.int64)
         own, others = self.by_function(), other.by_function()
@@ -137,15 +90,8 @@ class RecordedFile(MeasuredFile):
     def functions_in(self, other: RecordedFile) -> Ints:
         """Find the functions that do the same in another version of the file.
 
-        Parameters
-        ----------
-        other : RecordedFile
-            The other version.
-
-        Returns
-        -------
-        ndarray of int64, shape (functions,)
-            The index of each function in the other version, -1 if it is not there or does something else.
+        Of shape (functions,). The index of each function in the other version, -1 if it is not there or does something
+        else.
         """
         same = np.full(len(self.functions), -1, np.int64)
         if self.outline is None or other.outline is None or len(self.outline.functions) != len(same):
@@ -158,18 +104,9 @@ class RecordedFile(MeasuredFile):
         return same
 
     def by_function(self) -> dict[int, Ints]:
-        r"""The statements of each function.
+        """The statements of each function.
 
-        Returns
-        -------
-        dict of int to ndarray of int64, shape (statements of the function,)
-            Their indices by the index of the function, -1 at module level. Functions without statements are left out.
-
-        Examples
-        --------
-        >>> cart = RecordedFile.from_text("cart.py", b"def total():\n    return 0\n")
-        >>> {number: statements.tolist() for number, statements in cart.by_function().items()}
-        {-1: [0], 0: [1]}
+        Of shape (statements of the function,).
         """
         order = np.argsort(self.function, kind="stable")
         numbers, starts = np.unique(self.function[order], return_index=True)

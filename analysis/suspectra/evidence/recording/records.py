@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
-from suspectra.errors import Problem
+from suspectra.base.arrays import Ints, Row
+from suspectra.base.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.history import Ended, passes
+from suspectra_recorder.log.history import EndedTest, passes
 from suspectra_recorder.log.stack import Stack
 
 EMPTY = np.zeros(0, np.int32)
@@ -23,86 +23,37 @@ RUN_AGAIN = "run the tests again"
 
 @dataclass(eq=False)
 class Section:
-    """What one process recorded in one run.
+    """What one process recorded in one run."""
 
-    Parameters
-    ----------
-    run : str
-        Identifies the run of the whole command.
-    started : int
-        Time of the start, in nanoseconds since the epoch.
-    maps : list of SourceMap or None
-        The maps of its sources, in the order of the indices in rows; None for a damaged one.
-    outside : list of bytes
-        Packed rows of code that ran outside tests.
-    problems : list of Problem
-        The problems of the run.
-    errors : list of CollectionError
-        What could not be collected.
-    python : str
-        The version of the interpreter, empty where it is not known.
-    packages : mapping of str to str
-        The versions of the distributions that were installed, by name; empty where they are not known.
-    command : tuple of str
-        How its tests are run again.
-
-    Examples
-    --------
-    >>> section = Section("monday", 1, python="3.12.3", packages={"numpy": "2.1"})
-    >>> section.run, section.maps, section.packages["numpy"]
-    ('monday', [], '2.1')
-    """
-
-    run: str
-    started: int
+    run: str  # identifies the run of the whole command
+    started: int  # time of the start, in nanoseconds since the epoch
+    # the maps of its sources, in the order of the indices in rows; None for a damaged one
     maps: list[SourceMap | None] = field(default_factory=list)
-    outside: list[bytes] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    errors: list[CollectionError] = field(default_factory=list)
-    python: str = ""
+    outside: list[bytes] = field(default_factory=list)  # packed rows of code that ran outside tests
+    problems: list[Problem] = field(default_factory=list)  # the problems of the run
+    errors: list[CollectionError] = field(default_factory=list)  # what could not be collected
+    python: str = ""  # the version of the interpreter, empty where it is not known
+    # the versions of the distributions that were installed, by name; empty where they are not known
     packages: Mapping[str, str] = field(default_factory=dict)
-    command: tuple[str, ...] = ("pytest",)
+    command: tuple[str, ...] = ("pytest",)  # how its tests are run again
 
 
 @dataclass(eq=False)
 class Record:
-    """The record of one test, with packed rows.
+    """The record of one test, with packed rows."""
 
-    Parameters
-    ----------
-    result : TestResult
-        How the test ended.
-    time : int
-        When it ended, in nanoseconds since the epoch.
-    section : Section
-        The section that contains it.
-    rows : bytes
-        The packed rows of the log.
-    stack : Stack or None
-        Where it failed, in the lines of the sources at that time.
-    decoded : Rows or None
-        The rows in the columns of the current layout, once they are decoded.
-
-    Examples
-    --------
-    >>> from suspectra.evidence.evidence import Verdict
-    >>> record = Record(TestResult("test_sum", Verdict.PASSED), 2, Section("monday", 1), b"")
-    >>> record.key, record.ended.passed, record.ended.run
-    (('test_sum', 2), True, 'monday')
-    """
-
-    result: TestResult
-    time: int
-    section: Section
-    rows: bytes
-    stack: Stack | None = None
-    decoded: Rows | None = None
+    result: TestResult  # how the test ended
+    time: int  # when it ended, in nanoseconds since the epoch
+    section: Section  # the section that contains it
+    rows: bytes  # the packed rows of the log
+    stack: Stack | None = None  # where it failed, in the lines of the sources at that time
+    decoded: Rows | None = None  # the rows in the columns of the current layout, once they are decoded
 
     @cached_property
-    def ended(self) -> Ended:
+    def ended(self) -> EndedTest:
         """How it ended, which says whether the sources were right."""
         passed = passes(self.result.verdict.value, flaky=self.result.flaky)
-        return Ended(self.result.name, self.time, passed, self.section.run)
+        return EndedTest(self.result.name, self.time, passed, self.section.run)
 
     @cached_property
     def key(self) -> tuple[str, int]:
@@ -112,40 +63,15 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a record in the columns of the layout.
+    """The rows of a record in the columns of the layout."""
 
-    Parameters
-    ----------
-    row : ndarray of int32, shape (executed,)
-        Sorted indices of statements.
-    edges : ndarray of int32, shape (traversed,)
-        Sorted indices of edges.
-    times : ndarray of int, shape (traversed,) or None
-        How often each edge was taken; None if that was not counted.
-    stale : tuple of str
-        Sources that have changed since.
-    section : Section or None
-        The section from which it was decoded; merged logs have others.
-    touched : ndarray of int, shape (sources,)
-        Indices of the touched sources in the section.
-    damage : str
-        Why it can't be read; empty if it can.
-
-    Examples
-    --------
-    >>> Rows(np.array([0, 2], np.int32), EMPTY, None, (), None, EMPTY).odd
-    False
-    >>> Rows(np.array([0, 2], np.int32), EMPTY, None, ("cart.py",), None, EMPTY).odd
-    True
-    """
-
-    row: Row
-    edges: Row
+    row: Row  # sorted indices of statements; shape (executed,)
+    edges: Row  # sorted indices of edges; shape (traversed,)
     times: Ints | None  # how often each edge was taken, None where that was not counted
     stale: tuple[str, ...]  # sources that have changed since
     section: Section | None  # as it was read; merged logs have others
     touched: Ints  # its numbers of the sources
-    damage: str = ""
+    damage: str = ""  # why it can't be read; empty if it can
 
     @property
     def odd(self) -> bool:
@@ -154,22 +80,5 @@ class Rows:
 
 
 def damaged(error: Exception) -> Rows:
-    """Make empty rows, with the reason why they can't be read.
-
-    Parameters
-    ----------
-    error : Exception
-        The error of reading them.
-
-    Returns
-    -------
-    Rows
-        With the text of the error as `damage`.
-
-    Examples
-    --------
-    >>> rows = damaged(ValueError("a wrong number of bits"))
-    >>> rows.damage, rows.odd, len(rows.row)
-    ('a wrong number of bits', True, 0)
-    """
+    """Make empty rows, with the reason why they can't be read."""
     return Rows(EMPTY, EMPTY, EMPTY, (), None, EMPTY, f"{error}")

@@ -17,16 +17,17 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Row
-from suspectra.cancellation import Cancelled, checked
-from suspectra.errors import EvidenceError, Problem
+from suspectra.base.arrays import Row
+from suspectra.base.cancellation import Cancelled, checked
+from suspectra.base.english import are, many
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
 from suspectra.evidence.recording.changes import ChangesSincePass, replaced
+from suspectra.evidence.recording.current_records import LiveRecords
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.layout_change import LayoutChange
-from suspectra.evidence.recording.live import LiveRecords
 from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.record_table import RecordTable
 from suspectra.evidence.recording.records import EMPTY, RUN_AGAIN, Record, Rows, Section, damaged
@@ -35,7 +36,6 @@ from suspectra.evidence.recording.stacks import Stacks
 from suspectra.evidence.sources import SourceReader
 from suspectra.program.flow_readers import FlowReading
 from suspectra.program.sources_as_run import SourcesAsRun
-from suspectra.quantity import are, many
 from suspectra.spectrum.chunks import Chunks
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX
@@ -352,13 +352,7 @@ class RecordingSource:
         return plan
 
     def _decode(self) -> list[Problem]:
-        """Decode what is new, and forget what it replaced.
-
-        Returns
-        -------
-        list of Problem
-            What is wrong with any row that counts.
-        """
+        """Decode what is new, and forget what it replaced."""
         live = self._live
         for name, time in live.gone:
             self._decoded.pop((name, time), None)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.spectrum import FIRST_OUTCOME
 from suspectra_recorder.instrumentation.outline import Outline
@@ -24,77 +24,24 @@ _OUTCOMES = (Kind.FALSE, Kind.TRUE)
 
 @dataclass(eq=False)
 class SourceMap:
-    r"""One version of a source: its statements, and the meaning of its cells.
+    """One version of a source: its statements, and the meaning of its cells."""
 
-    Parameters
-    ----------
-    measured : RecordedFile
-        Its statements and functions.
-    cells : int
-        The number of cells, a multiple of eight.
-    kind : ndarray of int, shape (probes,)
-        The ``Kind`` of each probe.
-    cell : ndarray of int, shape (probes,)
-        The cell that each probe sets.
-    line : ndarray of int, shape (probes,)
-        The line of its statement.
-    target : ndarray of int, shape (probes,)
-        The target of the probe's arc, or its outcome.
-    function : ndarray of int, shape (probes,)
-        Index of its function, -1 at module level.
-    traced : bool
-        Whether the file had probes.
-    conditions : ndarray of int, shape (conditions, 4)
-        Positions of the conditions inside expressions.
-    modified : int
-        When the file was written, in nanoseconds; 0 if that is not known.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> module_map = instrument(b"if paid:\n    total = 0\n", "cart.py", "cells")[1]
-    >>> head = {"path": "cart.py", "digest": "9f86d081", "is_test": False}
-    >>> cart = SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> cart.measured.path, cart.measured.line.tolist()
-    ('cart.py', [1, 2])
-    >>> cells, statements = cart.statement_facts
-    >>> cells.tolist(), statements.tolist()
-    ([0, 1], [0, 1])
-    >>> cells, arcs, ends, functions = cart.arcs
-    >>> ends.tolist()
-    [[-1, 1], [1, -1], [1, 2]]
-    """
-
-    measured: RecordedFile
+    measured: RecordedFile  # its statements and functions
     cells: int  # a multiple of eight
     kind: Ints
-    cell: Ints
-    line: Ints
-    target: Ints
-    function: Ints
-    traced: bool
+    cell: Ints  # the cell that each probe sets; shape (probes,)
+    line: Ints  # the line of its statement; shape (probes,)
+    target: Ints  # the target of the probe's arc, or its outcome; shape (probes,)
+    function: Ints  # index of its function, -1 at module level; shape (probes,)
+    traced: bool  # whether the file had probes
     conditions: Ints  # places, shape (k, 4)
-    modified: int
+    modified: int  # when the file was written, in nanoseconds; 0 if that is not known
 
     @classmethod
     def from_source(cls, source: Source) -> SourceMap:
         """Unpack a source from a log.
 
-        Parameters
-        ----------
-        source : Source
-            The source in the log.
-
-        Returns
-        -------
-        SourceMap
-            The map, with all numbers checked.
-
-        Raises
-        ------
-        ValueError
-            When it is damaged.
+        Raises ValueError when it is damaged.
         """
         sizes, body = split_json(inflate(source.map, _MAX_MAP))
         statements, probes = int(sizes["statements"]), int(sizes["probes"])

@@ -15,44 +15,13 @@ from suspectra_recorder.log.stack import Stack, StackFrame
 
 
 class Stacks:
-    r"""Maps recorded stacks to the sources of a layout.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> old, new = version(b"total = 0\nprint(total)\n"), version(b"import math\ntotal = 0\nprint(total)\n")
-    >>> from suspectra.evidence.recording.records import Section
-    >>> stack = Stack((StackFrame("cart.py", 2),), "NameError")
-    >>> record = Record(TestResult("test_sum", Verdict.FAILED), 2, Section("monday", 1, [old]), b"", stack)
-    >>> print(Stacks().update([record], Layout({"cart.py": new}, edges=False))["test_sum"])
-    NameError at cart.py:3
-    """
+    """Maps recorded stacks to the sources of a layout."""
 
     def __init__(self) -> None:
         self._placed: dict[Record, tuple[Layout, Stack]] = {}
 
     def update(self, records: Iterable[Record], layout: Layout) -> dict[str, Stack]:
-        """Map the stacks of some records.
-
-        Parameters
-        ----------
-        records : iterable of Record
-            Those that count, at least those with a stack.
-        layout : Layout
-            The versions of the sources.
-
-        Returns
-        -------
-        dict of str to Stack
-            The stacks by the name of the test, without frames in removed lines. Unchanged stacks are the same objects
-            as before.
-        """
+        """Map the stacks of some records."""
         previous, self._placed = self._placed, {}
         for record in records:
             if record.stack is not None:

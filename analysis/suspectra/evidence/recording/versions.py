@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.base.arrays import Bools, Ints
 from suspectra.evidence.recording.recorded_file import RecordedFile
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.instrumentation.outline import difference
@@ -16,64 +16,17 @@ from suspectra_recorder.instrumentation.outline import difference
 
 @dataclass(frozen=True, eq=False)
 class Remapped:
-    r"""The parts of an older version of a source that are unchanged in a newer one.
-
-    Parameters
-    ----------
-    statement : ndarray of int, shape (statements,)
-        The index of each statement in the newer version, -1 if it is not there.
-    doubtful : ndarray of int, shape (d,)
-        The cells of code that has changed.
-    arc_cell : ndarray of int, shape (a,)
-        The older cells of arcs that are the same in both.
-    arc : ndarray of int, shape (a,)
-        The newer arcs, aligned with `arc_cell`.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> found = remapped(version(b"total = 0\nprint(total)\n"), version(b"print(total)\n"))
-    >>> isinstance(found, Remapped), found.statement.tolist(), found.doubtful.tolist()
-    (True, [-1, 0], [0, 1])
-    """
+    """The parts of an older version of a source that are unchanged in a newer one."""
 
     statement: Ints  # for each statement its number in the newer one, -1 where there is none
     doubtful: Ints  # the cells of code that does something else now
-    arc_cell: Ints
+    arc_cell: Ints  # the older cells of arcs that are the same in both; shape (a,)
     arc: Ints  # facts of arcs that are the same in both: the older cells, the newer arcs
 
 
 @lru_cache(maxsize=256)
 def remapped(old: SourceMap, new: SourceMap) -> Remapped:
-    r"""Find the unchanged parts of an older version in a newer one. Results are cached, as many tests share them.
-
-    Parameters
-    ----------
-    old, new : SourceMap
-        Two versions of one source.
-
-    Returns
-    -------
-    Remapped
-        Functions are compared by their normalized code, other statements by their text.
-
-    Examples
-    --------
-    >>> from suspectra_recorder.instrumentation.rewriting import instrument
-    >>> from suspectra_recorder.log.reader import Source
-    >>> def version(text):
-    ...     module_map = instrument(text, "cart.py", "cells")[1]
-    ...     head = {"path": "cart.py", "digest": str(len(text)), "is_test": False}
-    ...     return SourceMap.from_source(Source(head, module_map.to_bytes(), b""))
-    >>> old, new = version(b"total = 0\nprint(total)\n"), version(b"import math\ntotal = 0\nprint(total)\n")
-    >>> remapped(old, new).statement.tolist()
-    [1, 2]
-    """
+    """Find the unchanged parts of an older version in a newer one. Results are cached, as many tests share them."""
     same, statement = old.measured.functions_in(new.measured), old.measured.statements_in(new.measured)
     keeps = np.append(same >= 0, _same_around(old, new))  # the last entry, for index -1, is the code outside functions
     doubtful = np.unique(old.cell[~keeps[old.function]])
@@ -88,24 +41,10 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
 
 @lru_cache(maxsize=256)
 def changed_statements(old: RecordedFile, new: RecordedFile) -> Bools:
-    r"""Find what differs in a newer version: statements whose text is not in the older one, and deletions.
+    """Find what differs in a newer version: statements whose text is not in the older one, and deletions.
 
-    Parameters
-    ----------
-    old, new : RecordedFile
-        Two versions of one source.
-
-    Returns
-    -------
-    ndarray of bool, shape (statements of the newer version,)
-        True also for the statements before and after deleted ones that nothing replaced, in the function they were in.
-
-    Examples
-    --------
-    >>> old = RecordedFile.from_text("cart.py", b"total = 0\nprint(total)\n")
-    >>> new = RecordedFile.from_text("cart.py", b"import math\ntotal = 0\nprint(total)\n")
-    >>> changed_statements(old, new).tolist()
-    [True, False, False]
+    Of shape (statements of the newer version,). True also for the statements before and after deleted ones that nothing
+    replaced, in the function they were in.
     """
     there = old.statements_in(new)
     changed = np.ones(len(new.checksum), bool)

@@ -1,0 +1,1 @@
+"""What every room uses: arrays, errors, locations, cancellation, and counts as English text."""

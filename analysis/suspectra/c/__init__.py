@@ -1,0 +1,1 @@
+"""C and C++ programs: recording their tests, and searching their paths."""

@@ -1,0 +1,152 @@
+"""Building a CMake project a second time, so that its programs record their paths."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.processes.events import ProgramEnded
+from suspectra.processes.runner import CommandToRun, run
+
+RECORDER = Path(__file__).with_name("recorder.c")
+"""What the compiled program calls."""
+
+FLAGS = (
+    "-O0",
+    "-gdwarf-4",  # objdump 2.40 takes lines of headers in version 5 for lines of the file that includes them
+    "-fno-omit-frame-pointer",
+    "-fno-jump-tables",
+    "-finstrument-functions",
+    "-fsanitize-coverage=trace-pc,trace-cmp",
+)
+"""How gcc compiles; clang gets one more, so that it leaves no block out."""
+
+_LAUNCHER = """\
+#!/bin/sh
+# compiles without coverage, whose counters would be blocks of their own, and with the flags that record paths
+for word do
+    shift
+    case $word in
+    --coverage | -fprofile-arcs | -ftest-coverage | -fprofile-instr-generate | -fcoverage-mapping) ;;
+    *) set -- "$@" "$word" ;;
+    esac
+done
+exec "$@" {flags}
+"""
+
+_CACHE = "CMakeCache.txt"
+_ENTRY = re.compile(r"^(?P<name>[^#/:=][^:=]*):(?P<type>BOOL|STRING|PATH|FILEPATH|UNINITIALIZED)=(?P<value>.*)$")
+_OWN = {"CMAKE_EXE_LINKER_FLAGS", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"}
+_CURE = "fix what it complains about, then try again"
+
+
+class TracedBuild:
+    """A second build of a CMake project.
+
+    Its compilers, options and cache entries are those of the first one.
+    """
+
+    def __init__(self, build: Path, folder: Path, jobs: int = 2):
+        self._first, self._own, self._jobs = build, folder, jobs
+        self.folder = folder / "build"  # the folder of the second build
+
+    @classmethod
+    def name(cls, build: Path) -> str:
+        """Name the folder for the second build of a first one.
+
+        The same as long as the flags of the compiler are, so that only what was changed is compiled again.
+        """
+        made_of = b"\0".join([os.fsencode(build), *map(str.encode, FLAGS)])
+        return f"paths-{hashlib.sha256(made_of).hexdigest()[:12]}"
+
+    def make(self, token: Token) -> None:
+        """Configure it and build it.
+
+        Raises EvidenceError when the folder is not one of CMake, or the project does not build. Raises Cancelled when
+        the token was cancelled.
+        """
+        entries = self._entries()
+        home = entries.pop("CMAKE_HOME_DIRECTORY")
+        generator = entries.pop("CMAKE_GENERATOR", "")
+        self._own.mkdir(parents=True, exist_ok=True)
+        recorder, flags = self._compiled_recorder(entries, token)
+        settings = self._settings(entries, recorder, flags)
+        preload = self._own / "settings.cmake"
+        if not preload.exists() or preload.read_text(encoding="utf-8") != settings:
+            preload.write_text(settings, encoding="utf-8")
+        configure = ["cmake", "-C", str(preload), "-S", home, "-B", str(self.folder)]
+        self._run([*configure, *(["-G", generator] if generator else [])], token)
+        self._run(["cmake", "--build", str(self.folder), "--parallel", str(self._jobs)], token)
+
+    def _entries(self) -> dict[str, str]:
+        """The cache entries of the first build that are not about its folder."""
+        file = self._first / _CACHE
+        try:
+            lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        except OSError:
+            cause = "it is not a build folder of CMake, so its programs can't be built with the recorder of paths"
+            raise EvidenceError(Problem(str(self._first), "", cause, "name a build folder of CMake")) from None
+        found = {match["name"]: match["value"] for match in map(_ENTRY.match, lines) if match}
+        found = {name: value for name, value in found.items() if str(self._first) not in value}
+        internal = dict(line.partition(":INTERNAL=")[::2] for line in lines if ":INTERNAL=" in line)
+        for name in ("CMAKE_HOME_DIRECTORY", "CMAKE_GENERATOR"):
+            if name in internal:
+                found[name] = internal[name]
+        if "CMAKE_HOME_DIRECTORY" not in found:
+            cause = "it does not say where the sources are"
+            raise EvidenceError(Problem(str(file), "", cause, "configure the build folder again"))
+        return found
+
+    def _compiled_recorder(self, entries: Mapping[str, str], token: Token) -> tuple[Path, list[str]]:
+        """The recorder, compiled by the project's compiler, and the flags for that compiler."""
+        compiler = entries.get("CMAKE_C_COMPILER") or entries.get("CMAKE_CXX_COMPILER") or "cc"
+        language = [] if entries.get("CMAKE_C_COMPILER") else ["-x", "c"]
+        version = self._run([compiler, "--version"], token).stdout.decode("utf-8", "replace")
+        flags = [f"{flag},no-prune" if "clang" in version and "trace-pc" in flag else flag for flag in FLAGS]
+        digest = hashlib.sha256(RECORDER.read_bytes() + version.encode()).hexdigest()[:16]
+        compiled = self._own / f"recorder-{digest}.o"
+        if not compiled.exists():
+            unfinished = compiled.with_suffix(".new")
+            options = ["-O2", "-fno-omit-frame-pointer", "-fPIC", "-c"]
+            self._run([compiler, *options, *language, str(RECORDER), "-o", str(unfinished)], token)
+            os.replace(unfinished, compiled)
+        return compiled, flags
+
+    def _settings(self, entries: Mapping[str, str], recorder: Path, flags: Sequence[str]) -> str:
+        """A script of CMake with all settings. The launcher adds flags behind those that the project sets itself."""
+        launcher = self._own / "launcher"
+        launcher.write_text(_LAUNCHER.format(flags=shlex.join(flags)), encoding="utf-8")
+        launcher.chmod(0o700)
+        link = f"{entries.get('CMAKE_EXE_LINKER_FLAGS', '')} {shlex.quote(str(recorder))} -rdynamic -pthread".strip()
+        settings = {name: value for name, value in entries.items() if name not in _OWN}
+        settings |= {"CMAKE_EXE_LINKER_FLAGS": link}
+        settings |= {f"CMAKE_{language}_COMPILER_LAUNCHER": str(launcher) for language in ("C", "CXX")}
+        return "".join(
+            f"set({name} {_quoted(value)} CACHE STRING {_quoted('')})\n" for name, value in sorted(settings.items())
+        )
+
+    def _run(self, command: Sequence[str], token: Token) -> ProgramEnded:
+        cure = f"install it: apt-get install {command[0]}" if command[0] == "cmake" else "install the compiler"
+        token.check()
+        ended = run(CommandToRun(tuple(command), str(self._own), os.environ, cure=cure), token)
+        token.check()  # it may have ended by itself meanwhile
+        if ended.status:
+            words = (ended.stderr or ended.stdout).decode("utf-8", "replace").splitlines()
+            why = next((line.strip() for line in words if "error" in line.lower()), words[-1] if words else "it failed")
+            cause = f"the programs can't be built with the recorder of paths: {why}"
+            raise EvidenceError(Problem(shlex.join(command[:3]), "", cause, _CURE))
+        return ended
+
+
+def _quoted(text: str) -> str:
+    """A bracket argument of CMake, in which nothing is replaced."""
+    equals = "="
+    while f"]{equals}]" in text:
+        equals += "="
+    return f"[{equals}[{text}]{equals}]"

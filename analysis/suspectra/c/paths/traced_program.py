@@ -1,0 +1,146 @@
+"""A program that records its path: its blocks and functions, and what they are in the sources."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.base.cancellation import Token
+from suspectra.base.location import Location
+from suspectra.c.paths.conditions import CONDITION, CCondition, Conditions
+from suspectra.c.paths.disassembly import UNKNOWN, Block, Disassembly, SourceLine
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.evidence.sources import SourceReader
+from suspectra.paths.path import Path as RunPath
+from suspectra.paths.report import CALL, ReportedPlace
+from suspectra.paths.searches.recorded_paths import truth
+
+_FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
+
+
+class Node(NamedTuple):
+    """A block or a function of a program."""
+
+    module: str  # the program, or a library
+    address: int  # in that file
+    is_function: bool  # whether it is a function
+
+
+class TracedProgram:
+    """Numbers the blocks and functions of programs, and says what they are."""
+
+    def __init__(self, workspace: Path, paths: SourcePaths | None = None, token: Token | None = None):
+        root = Path(os.path.realpath(workspace))
+        self.nodes: list[Node] = []  # what the numbers stand for
+        self._numbers: dict[Node, int] = {}
+        self._paths, self._token, self._read = paths or SourcePaths(root), token, SourceReader(root)
+        self._modules: dict[str, Disassembly] = {}
+        self._fixed: dict[str, bool] = {}
+        self._conditions: dict[str, Conditions] = {}
+        self._places: dict[int, tuple[str, Location] | None] = {}
+
+    def number(self, address: int, is_function: bool, mappings: Sequence[tuple[int, int, str]]) -> int:
+        """Find the number of a block or function."""
+        module = next((file for start, end, file in mappings if start <= address < end), None)
+        if module is None:
+            return -1
+        if module not in self._fixed:
+            self._fixed[module] = _is_fixed(module)
+        base = 0 if self._fixed[module] else min(start for start, _, file in mappings if file == module)
+        node = Node(module, address - base, is_function)
+        number = self._numbers.setdefault(node, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append(node)
+        return number
+
+    def module(self, path: str) -> Disassembly:
+        """Disassemble a program or library, once."""
+        if path not in self._modules:
+            self._modules[path] = Disassembly.from_file(path, self._token)
+        return self._modules[path]
+
+    def block(self, number: int) -> Block | None:
+        """Find a block.
+
+        None for a function.
+        """
+        node = self.nodes[number]
+        return None if node.is_function else self.module(node.module).blocks.get(node.address)
+
+    def place(self, number: int) -> tuple[str, Location] | None:
+        """Say what a node is in the sources of the workspace.
+
+        The kind of its decision, or `CALL`, and its line; None in test code and outside of the workspace.
+        """
+        if number not in self._places:
+            self._places[number] = self._place(number)
+        return self._places[number]
+
+    def reported(self, path: RunPath, position: int, wanted: bool | None) -> ReportedPlace:
+        """Say what an event of a path is."""
+        statement = int(path.statement[position])
+        place = self.place(statement)
+        assert place is not None
+        instance = int(np.count_nonzero(path.statement[: position + 1] == statement))
+        return ReportedPlace(place[1], place[0], instance, truth(int(path.outcome[position])), wanted)
+
+    def arms(self, number: int, successors: Sequence[int]) -> Mapping[int, int]:
+        """Number the ways on from a block.
+
+        For each successor its arm: 1 where a condition was true, 0 where it was false, else a number from 2 on.
+        """
+        addresses = {self.nodes[one].address: one for one in successors}
+        outcomes = self.outcomes(number, addresses)
+        return {one: outcomes[address] for address, one in addresses.items()}
+
+    def outcomes(self, number: int, more: Collection[int] = ()) -> Mapping[int, int]:
+        """Number the blocks that can come next, by their addresses."""
+        block, node = self.block(number), self.nodes[number]
+        every = sorted({*([] if block is None else block.arms), *more})
+        order = {address: place + 2 for place, address in enumerate(every)}
+        if block is not None and len(every) == 2 and (condition := self._condition(block.decides)) is not None:
+            blocks = self.module(node.module).blocks
+            lines = [self._line_in(blocks[one].place, block.decides) if one in blocks else 0 for one in every]
+            if (truth := condition.truth(*lines)) is not None:
+                order = {every[0]: int(truth), every[1]: int(not truth)}
+        return order
+
+    def _place(self, number: int) -> tuple[str, Location] | None:
+        node = self.nodes[number]
+        if node.is_function:
+            kind, line = CALL, self.module(node.module).lines.get(node.address, UNKNOWN)
+        else:
+            block = self.block(number)
+            line = UNKNOWN if block is None else block.decides if block.jump else block.place
+            condition = self._condition(line)
+            kind = CONDITION if condition is None else condition.kind
+        file = self._file(line)
+        return None if file is None or self._paths.is_test(file) else (kind, Location(file, line.line, line.line))
+
+    def _condition(self, line: SourceLine) -> CCondition | None:
+        file = self._file(line)
+        if file is None:
+            return None
+        if file not in self._conditions:
+            self._conditions[file] = Conditions((self._read(file) or b"").decode("utf-8", "replace"))
+        return self._conditions[file].at(line.line)
+
+    def _file(self, line: SourceLine) -> str | None:
+        return self._paths.resolve(line.path) if line.path and line.line else None
+
+    def _line_in(self, line: SourceLine, other: SourceLine) -> int:
+        """The line, if it is in the same file."""
+        return line.line if line.path == other.path else 0
+
+
+def _is_fixed(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(18)
+    except OSError:
+        return False
+    return head[:4] == b"\x7fELF" and int.from_bytes(head[16:18], "little" if head[5:6] == b"\1" else "big") == _FIXED

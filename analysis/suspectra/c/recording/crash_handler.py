@@ -1,0 +1,43 @@
+"""Building the crash handler, which saves the coverage of a crashing C program."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from suspectra.base.errors import Problem
+from suspectra.processes.runner import CommandToRun, run
+
+HANDLER = Path(__file__).with_name("crash_handler.c")
+"""The source of the crash handler, which may also be linked into a program."""
+
+
+def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Problem | None]:
+    """Compile the crash handler, unless it is compiled already.
+
+    The shared object for `LD_PRELOAD`; None if it can't be built.
+
+    Why it can't be built; None if it was.
+    """
+    source = HANDLER.read_bytes()
+    built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")
+    if built.exists():
+        return str(built), None
+    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+    if compiler is None:
+        cause = "there is no C compiler to build the crash handler with, so tests that crash leave no coverage"
+        return None, Problem("", "", cause, "install a C compiler")
+    built.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=built.parent) as unfinished:
+        library = os.path.join(unfinished, "crash-handler.so")
+        command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, str(HANDLER), "-ldl"]
+        done = run(CommandToRun(tuple(command), unfinished, os.environ))
+        if done.status:
+            words = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or compiler
+            cause = f"the crash handler can't be built: {words}"
+            return None, Problem("", "", cause, f"link {HANDLER} into the program with -DSUSPECTRA_LINKED instead")
+        os.replace(library, built)
+    return str(built), None

@@ -1,0 +1,209 @@
+"""Reading the profiles of a test: by this package as counters, or by gcovr as lines.
+
+This package reads profiles of gcc 9 to 15, which is quick and gives whole flow graphs. gcovr reads those of other
+versions, and those of clang, whose counters contain less than llvm-cov knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
+from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
+from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
+from suspectra.evidence.c.writer import CRecorder
+from suspectra.evidence.formats.gcovr import gcovr_table
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c.files import parse_profile
+from suspectra.program.c.object import CObject
+
+
+@dataclass
+class TestData:
+    """What one test executed."""
+
+    __test__ = False
+
+    # little-endian counters, by the index of the object in the recording
+    counters: dict[int, bytes] = field(default_factory=dict)
+    table: bytes = b""  # the files of gcovr's report as JSON, if gcovr read the profile; else empty
+    # with a table: digests of its sources that did not change since they were compiled
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.counters or self.table)
+
+
+class ProfileReader:
+    """Reads the profiles of tests, and chooses the reader."""
+
+    def __init__(self, recorder: CRecorder, paths: SourcePaths, notes: NotesFolder, gcovr: Gcovr):
+        self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
+        self.objects: dict[str, int] = {}
+        self.readers: set[str] = set()
+        """Descriptions of the readers that were used."""
+        self._described: dict[str, GcovrObject] = {}
+        self._digests: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def read(self, prefix: str, problems: list[Problem]) -> TestData:
+        """Read the profiles in a folder.
+
+        Counters by object, or gcovr's report if gcovr read the profiles.
+        """
+        measured: list[tuple[GcovrObject, str]] = []
+        for path in profile_files(prefix):
+            there = os.sep + os.path.relpath(path, prefix)
+            try:
+                with self._lock:
+                    measured.append((self._describe(self.notes.path(there), path), there))
+            except EvidenceError as error:
+                problems.append(error.problem)
+        others = [one for one, _ in measured if one.compiler.is_clang or not one.compiler.known]
+        if others:
+            try:
+                return self._by_gcovr([one for one, _ in measured], others, problems)
+            except EvidenceError as error:
+                problems.append(error.problem)
+        return TestData(self._counters(measured, problems))
+
+    def _describe(self, notes: str, profile: str) -> GcovrObject:
+        known = self._described.get(notes)
+        if known is None:
+            known = self._described[notes] = measured_object(notes, "", self.notes.roots)
+        return GcovrObject(known.notes, known.compiler, known.folder, profile)
+
+    def _by_gcovr(
+        self, measured: Sequence[GcovrObject], others: Sequence[GcovrObject], problems: list[Problem]
+    ) -> TestData:
+        files = self.gcovr.read(measured)
+        sources = sorted(gcovr_table(files, self.paths, self.recorder.recording.log))
+        built = max(os.stat(one.notes).st_mtime_ns for one in measured)
+        digests = {}
+        for source in sources:
+            whole = os.path.join(self.paths.workspace, source)
+            if os.stat(whole).st_mtime_ns > built:
+                cause = "it changed after it was compiled, so its lines may have moved"
+                problems.append(Problem(source, "", cause, "build again and run the tests again"))
+            else:
+                digests[source] = self._digest(whole)
+        commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
+        compilers = sorted({str(one.compiler) for one in others})
+        why = "whose own reader knows more" if compilers == ["clang"] else "which is not known here"
+        reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
+        self.readers.add(reader)
+        built_by = f"{' and '.join(compilers)}, {why}, built the program"
+        cause = f"{reader} read the profiles, since {built_by}: there are no flow graphs"
+        cure = "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15"
+        problems.append(Problem("", "", cause, cure))
+        return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
+
+    def _digest(self, path: str) -> str:
+        with self._lock:
+            if path not in self._digests:
+                with open(path, "rb") as file:
+                    self._digests[path] = hashlib.sha256(file.read()).hexdigest()
+            return self._digests[path]
+
+    def _counters(self, measured: Sequence[tuple[GcovrObject, str]], problems: list[Problem]) -> dict[int, bytes]:
+        """The counters of every object that a test ran, by the object's index."""
+        counters: dict[int, bytes] = {}
+        for one, there in measured:
+            try:
+                with self._lock:
+                    notes = self.notes.find(there)
+                    number = self._number(notes, problems)
+                with open(one.profile, "rb") as file:
+                    profile = parse_profile(file.read(), notes, there)
+            except EvidenceError as error:
+                problems.append(error.problem)
+                continue
+            self.readers.add(f"Suspectra ({notes.compiler})")
+            problems += profile.problems
+            values = profile.counters
+            if sys.byteorder == "big":
+                values.byteswap()
+            counters[number] = values.tobytes()
+        return counters
+
+    def _number(self, notes: CObject, problems: list[Problem]) -> int:
+        if notes.name not in self.objects:
+            digests, stale = source_digests({notes.name: notes}, self.paths)
+            problems += [*stale, *optimisation_problems({notes.name: notes})]
+            with open(notes.name, "rb") as file:
+                self.objects[notes.name] = self.recorder.add_object(notes.name, file.read(), digests)
+        return self.objects[notes.name]
+
+    def exclusions(self, previous: Exclusions = NO_EXCLUSIONS) -> Exclusions:
+        """Ask gcovr which lines are excluded, after some tests were recorded.
+
+        gcovr is asked once, about the objects: the exclusions are the same for all tests.
+
+        Raises EvidenceError when gcovr failed.
+        """
+        lines: dict[str, set[int]] = {}
+        objects = {path: compiled for path, compiled in self.notes.objects.items() if path in self.objects}
+        for compiled in objects.values():
+            for file, line in {at[1:] for function in compiled.functions for at in function.lines}:
+                source = self.paths.resolve(file, compiled.folder)
+                if source is not None:
+                    lines.setdefault(source, set()).add(line)
+        settings = self.gcovr.settings
+        why = [f"{key} in {settings.file}" for key in settings.choose_lines]
+        if "no-markers" not in settings.choose_lines and self._marked(lines):
+            why.append("exclusion markers")
+        if not why:
+            return previous.replaced(lines, NO_EXCLUSIONS)
+        report = self.gcovr.read([self._described[path] for path in objects])
+        counted = gcovr_table(report, self.paths, self.recorder.recording.log)
+        counted_lines = {path: set(table.lines) for path, table in counted.items()}
+        files = frozenset(path for path in lines if not counted_lines.get(path))
+        excluded = {path: frozenset(lines[path] - counted_lines[path]) for path in sorted(lines) if path not in files}
+        reason = f"gcovr {self.gcovr.version} leaves them out ({', '.join(why)})"
+        found = Exclusions({path: numbers for path, numbers in excluded.items() if numbers}, files, reason)
+        return previous.replaced(lines, found)
+
+    def _marked(self, sources: Iterable[str]) -> bool:
+        """Whether any source has an exclusion marker."""
+        for source in sources:
+            try:
+                with open(os.path.join(self.paths.workspace, source), "rb") as file:
+                    if _MARKER.search(file.read()):
+                        return True
+            except OSError:
+                continue
+        return False
+
+
+_MARKER = re.compile(rb"[GL]COVR?_EXCL_")
+_LINE_FIELDS = ("line_number", "count", "gcovr/excluded", "gcovr/noncode")
+
+
+def _stripped(file: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a file in gcovr's report that are used."""
+    return {
+        "file": file["file"],
+        "functions": [
+            {name: function[name] for name in ("name", "demangled_name", "lineno") if name in function}
+            for function in file.get("functions", ())
+        ],
+        "lines": [
+            {
+                **{name: line[name] for name in _LINE_FIELDS if name in line},
+                "branches": [
+                    {name: branch[name] for name in ("count", "gcovr/excluded") if name in branch}
+                    for branch in line.get("branches", ())
+                ],
+            }
+            for line in file["lines"]
+        ],
+    }

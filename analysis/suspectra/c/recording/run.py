@@ -1,0 +1,399 @@
+"""Running C and C++ tests one by one, and recording what each of them executes.
+
+The programs must be built with ``--coverage``. Every test gets a folder of its own, in memory, as ``GCOV_PREFIX``, so
+profiles are never mixed. At the end of a test its profile is added to the workspace's recording.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.base.location import Location
+from suspectra.base.operating_system import ELSEWHERE, FILE_LOCKS, require
+from suspectra.c.recording.case import CCase, judge, signal_name
+from suspectra.c.recording.crash_calls import CALLS_FILE, CrashCalls
+from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler
+from suspectra.c.recording.gcovr import Gcovr
+from suspectra.c.recording.profiles import ProfileReader, TestData
+from suspectra.c.recording.schedule import TestSchedule
+from suspectra.c.recording.suite import CSuite, located
+from suspectra.evidence.c.builder import merged
+from suspectra.evidence.c.exclusions import NO_EXCLUSIONS
+from suspectra.evidence.c.profiles import NotesFolder
+from suspectra.evidence.c.source import nothing_measured
+from suspectra.evidence.c.writer import CRecorder
+from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.evidence.failure_text import MAX_TEXT, c_failure
+from suspectra.evidence.formats.outcomes import Outcomes, failure_texts, read_outcomes
+from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.processes.events import ProgramEnded, Stopped
+from suspectra.processes.runner import CommandToRun, memory_folder, run
+from suspectra.processes.scratch import ScratchFolder
+from suspectra_recorder.folders import cache_folder
+from suspectra_recorder.log.stack import Stack
+
+DEFAULT_TIMEOUT_S = 300.0
+"""For a test without a time limit of its own: a test that hangs must not hold up the others for ever."""
+
+_CURE = "build the tests, and check the command"
+
+Progress = Callable[[int, int, TestResult], None]
+"""Called after each test with the numbers of finished and of all tests, and the result."""
+
+
+@dataclass(frozen=True)
+class CRun:
+    """The result of :func:`record_c`."""
+
+    tests: tuple[TestResult, ...]  # the results, in the order in which the tests ended
+    problems: tuple[Problem, ...]  # the problems found
+    cancelled: bool  # whether it was stopped before its end
+    seconds: float  # the duration of the whole run
+    folder: str  # the folder of the recording
+    readers: tuple[str, ...] = ()  # descriptions of the readers of the profiles
+    not_run: int = 0  # how many of the tests could not be run, without disabled ones; they count as skipped
+
+
+def record_c(
+    workspace: str | os.PathLike[str],
+    suite: CSuite,
+    *,
+    build: Sequence[str | os.PathLike[str]] = (),
+    junit: str | os.PathLike[str] | None = None,
+    select: Collection[str] | None = None,  # run only these tests, with the fixtures they need
+    timeout: float | None = None,  # seconds for tests without a time limit of their own; 300 unless given
+    jobs: int = 2,
+    mapping: Iterable[tuple[str, str]] = (),
+    test_patterns: Sequence[str] = TEST_PATTERNS,
+    crash_handler: bool = True,
+    progress: Progress | None = None,
+    cancel: Token | None = None,
+    command: Sequence[str] = (),
+) -> CRun:
+    """Run tests and record what each of them executes, in ``.suspectra/recording-c`` of the workspace.
+
+    The result, also if the run was cancelled.
+
+    Raises UsageError when a selected test does not exist, another recording is running, or on Windows. Raises
+    EvidenceError when `junit` can't be read.
+    """
+    cure = f"{ELSEWHERE}; profiles that are there already can be ranked: see `suspectra rank --gcov`"
+    require(FILE_LOCKS, "recording tests of C and C++", cure)
+    begun = time.monotonic()
+    workspace = os.path.abspath(workspace)  # tests run in folders of their own
+    cases = _selected(suite.cases, select)
+    outcomes = read_outcomes(os.path.join(workspace, junit)) if junit is not None else {}
+    pairs = tuple(mapping)
+    paths = SourcePaths(workspace, pairs, test_patterns)
+    fields = {
+        "workspace": workspace,
+        "mapping": [list(pair) for pair in pairs],
+        "test_patterns": list(test_patterns),
+        "command": list(command),
+    }
+    stop = cancel or Token()
+    with CRecorder(workspace, fields) as recorder, ScratchFolder() as scratch:
+        preload, unbuilt = _crash_handler(workspace, str(scratch)) if crash_handler else (None, None)
+        notes = NotesFolder(paths, [*suite.build, *build])
+        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
+        files = _WorkspaceFiles(
+            SourcePaths(workspace, pairs, test_patterns), [*suite.build, *(os.fspath(folder) for folder in build)]
+        )
+        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT_S, stop, files)
+        results, problems = session.run(cases, jobs, progress)
+        if not stop.cancelled and select is None:
+            recorder.end([case.name for case in suite.cases])
+        problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
+        crashes = [problem for problem in problems if problem.cause.endswith(_NO_PROFILE)]
+        if not reader.readers and len(crashes) < len(results):  # else each says why
+            problems = [*(problem for problem in problems if problem not in crashes), nothing_measured()]
+        if reader.objects and not stop.cancelled:
+            try:
+                recorder.exclude(
+                    reader.exclusions(recorder.recording.exclusions if select is not None else NO_EXCLUSIONS)
+                )
+            except EvidenceError as error:
+                problems.append(error.problem)
+        folder = str(recorder.folder)
+    seconds = time.monotonic() - begun
+    readers = tuple(sorted(reader.readers))
+    found = tuple(merged(problems))
+    return CRun(tuple(results), found, stop.cancelled, seconds, folder, readers, session.not_run)
+
+
+def _crash_handler(workspace: str, scratch: str) -> tuple[str | None, Problem | None]:
+    """The crash handler from the user's cache, or a new one in a temporary folder."""
+    return build_crash_handler(cache_folder(os.path.realpath(workspace)) or scratch)
+
+
+class _Session:
+    """One run of the recorder."""
+
+    def __init__(
+        self,
+        recorder: CRecorder,
+        paths: SourcePaths,
+        reader: ProfileReader,
+        outcomes: Outcomes,
+        preload: str | None,
+        timeout: float,
+        stop: Token,
+        files: _WorkspaceFiles,
+    ):
+        self.files, self.crash_calls = files, CrashCalls()
+        self.recorder, self.paths, self.reader, self.outcomes = recorder, paths, reader, outcomes
+        self.preload, self.timeout, self.stop = preload, timeout, stop
+        self._lock = threading.Lock()
+        self.not_run = 0
+
+    def run(
+        self, cases: Sequence[CCase], jobs: int, progress: Progress | None
+    ) -> tuple[list[TestResult], list[Problem]]:
+        """Run all cases and return their results."""
+        schedule = TestSchedule(cases)
+        results: list[TestResult] = []
+        problems: list[Problem] = []
+        running: dict[Future[tuple[TestResult | None, list[Problem]]], CCase] = {}
+        with ThreadPoolExecutor(max(1, jobs)) as pool:
+            while True:
+                while len(running) < max(1, jobs) and not self.stop.cancelled and (case := schedule.next()):
+                    running[pool.submit(self._test, case, schedule.unable(case))] = case
+                if not running:
+                    break
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    case = running.pop(future)
+                    result, found = future.result()
+                    schedule.ended(case, result)
+                    problems += found
+                    if result is not None:
+                        results.append(result)
+                        if progress is not None:
+                            progress(len(results), len(cases), result)
+        return results, problems
+
+    def _test(self, case: CCase, unable: str) -> tuple[TestResult | None, list[Problem]]:
+        """Run one test and record it; without result if it was cancelled."""
+        case = replace(case, timeout=case.timeout or self.timeout)
+        if unable:
+            problems = []
+            if not case.disabled:
+                problems = [Problem(case.name, "", f"this test was not run: {unable}", "fix that and record it again")]
+            return self._not_run(case, unable, problems)
+        with ScratchFolder(memory_folder()) as scratch:
+            return self._run(case, str(scratch))
+
+    def _run(self, case: CCase, scratch: str) -> tuple[TestResult | None, list[Problem]]:
+        prefix = os.path.join(scratch, "profile")
+        os.mkdir(prefix)
+        argv = tuple(word.replace("{scratch}", scratch) for word in case.argv)
+        environment = self._environment(case, prefix)
+        try:
+            ended = run(CommandToRun(argv, case.folder, environment, timeout=case.timeout, cure=_CURE), self.stop)
+        except EvidenceError as error:
+            return self._not_run(case, error.problem.cause, [error.problem])
+        if ended.stopped is Stopped.CANCELLED:
+            return None, []
+        problems: list[Problem] = _complaints(case, ended)
+        data = self.reader.read(prefix, problems)
+        result = self._result(case, ended, scratch)
+        problems += _about_the_end(case, ended, result, bool(data), self.preload is not None)
+        stack = self._stack(case, ended, result, scratch, problems) if result.verdict.failing else None
+        self._store(result, problems, data, stack)
+        return result, problems
+
+    def _not_run(self, case: CCase, why: str, problems: list[Problem]) -> tuple[TestResult, list[Problem]]:
+        """Record a test that was not run; without problem one that is disabled."""
+        result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {why}")
+        self._store(result, problems, TestData())
+        with self._lock:
+            self.not_run += bool(problems)
+        return result, problems
+
+    def _stack(
+        self, case: CCase, ended: ProgramEnded, result: TestResult, scratch: str, problems: list[Problem]
+    ) -> Stack | None:
+        """The stack of a failed or crashed test, as far as it is known."""
+        unknown: list[Problem] = []
+        calls = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
+        texts = [_ends(ended.stderr), _ends(ended.stdout)]
+        report = case.report.replace("{scratch}", scratch)
+        if report and os.path.exists(report):
+            texts += failure_texts(report)
+        kind = "timeout" if ended.stopped is Stopped.TIMEOUT else signal_name(ended.signal) if ended.signal else ""
+        failure = c_failure("\n".join(texts), calls, kind)
+        stack = failure.stack(lambda path: self.files.resolve(path, case.folder)) if failure is not None else None
+        if stack is None or not stack.frames:
+            problems += unknown
+            return None
+        return stack if stack.exception else stack.saying(result.message)
+
+    def _environment(self, case: CCase, prefix: str) -> dict[str, str]:
+        environment = {**os.environ, **case.environment}
+        for modification in case.modifications:
+            modify(environment, modification)
+        environment["GCOV_PREFIX"] = prefix
+        environment["SUSPECTRA_CALLS"] = os.path.join(os.path.dirname(prefix), CALLS_FILE)
+        environment.pop("GCOV_PREFIX_STRIP", None)
+        if self.preload is not None:
+            given = environment.get("LD_PRELOAD", "")
+            environment["LD_PRELOAD"] = f"{given}:{self.preload}" if given else self.preload
+            # AddressSanitizer refuses to start if another library is loaded first
+            options = environment.get("ASAN_OPTIONS", "")
+            environment["ASAN_OPTIONS"] = (
+                f"{options}:verify_asan_link_order=0" if options else "verify_asan_link_order=0"
+            )
+        return environment
+
+    def _result(self, case: CCase, ended: ProgramEnded, scratch: str) -> TestResult:
+        verdict, message = judge(case, ended)
+        location = case.location
+        report = case.report.replace("{scratch}", scratch)
+        if report and os.path.exists(report):
+            own, place = _own_report(report, self.paths.workspace)
+            location = location or place
+            if own.verdict is Verdict.SKIPPED and not verdict.failing:
+                verdict, message = own.verdict, own.message
+            elif verdict.failing and own.message and not ended.signal:
+                message = own.message
+        known = self.outcomes.get(case.name)
+        if known is not None:
+            verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
+        return TestResult(case.name, verdict, location, message=message, seconds=round(ended.seconds, 4))
+
+    def _store(
+        self, result: TestResult, problems: Sequence[Problem], data: TestData, stack: Stack | None = None
+    ) -> None:
+        place = result.location
+        fields = {
+            "verdict": result.verdict.value,
+            "message": result.message,
+            "seconds": result.seconds,
+            "location": [place.file, place.line, place.end_line] if place else None,
+            "problems": [[p.file, p.place, p.cause, p.cure] for p in problems],
+            "stack": stack.as_dict() if stack is not None else None,
+        }
+        with self._lock:
+            counters = data.counters
+            self.recorder.add_test(
+                result.name, fields, list(counters), list(counters.values()), data.table, data.sources
+            )
+
+
+class _WorkspaceFiles:
+    """Maps the files that compilers and test frameworks name to the workspace."""
+
+    def __init__(self, paths: SourcePaths, folders: Sequence[str]):
+        self._paths = paths
+        self._folders = [paths.workspace, *folders]
+
+    def resolve(self, path: str, folder: str) -> tuple[str, bool] | None:
+        """Return the path in the workspace, and whether the file may have suspects.
+
+        None for a file that does not exist or is outside the workspace.
+        """
+        for start in (folder, *self._folders):
+            name = self._paths.resolve(path, os.path.join(self._paths.workspace, start))
+            if name is not None and os.path.isfile(os.path.join(self._paths.workspace, name)):
+                return name, not self._paths.is_test(name)
+        return None
+
+
+def _ends(output: bytes) -> str:
+    """The beginning and the end of an output."""
+    if len(output) > MAX_TEXT:
+        output = output[: MAX_TEXT // 2] + b"\n" + output[-MAX_TEXT // 2 :]
+    return output.decode("utf-8", "replace")
+
+
+def modify(environment: dict[str, str], modification: str) -> None:
+    """Apply one entry of CTest's ``ENVIRONMENT_MODIFICATION`` (``NAME=operation:value``)."""
+    name, _, rest = modification.partition("=")
+    operation, _, value = rest.partition(":")
+    old = environment.get(name, "")
+    if operation == "unset":
+        environment.pop(name, None)
+    elif operation == "reset":
+        environment.pop(name, None)
+        if name in os.environ:
+            environment[name] = os.environ[name]
+    elif operation == "set":
+        environment[name] = value
+    elif match := re.fullmatch(r"(string|path_list|cmake_list)_(append|prepend)", operation):
+        separator = {"string": "", "path_list": os.pathsep, "cmake_list": ";"}[match[1]]
+        parts = [old, value] if match[2] == "append" else [value, old]
+        environment[name] = separator.join(part for part in parts if part or not separator)
+
+
+def _selected(cases: Sequence[CCase], select: Collection[str] | None) -> list[CCase]:
+    """The selected tests, with the fixtures they require."""
+    if select is None:
+        return list(cases)
+    unknown = sorted(set(select) - {case.name for case in cases})
+    if unknown:
+        problem = Problem("", f"test {unknown[0]}", "there is no such test", "look up its name in the list of tests")
+        raise UsageError(problem)
+    wanted = set(select)
+    while True:
+        fixtures = {fixture for case in cases if case.name in wanted for fixture in case.required}
+        more = {case.name for case in cases if fixtures & {*case.setup, *case.cleanup}} - wanted
+        if not more:
+            return [case for case in cases if case.name in wanted]
+        wanted |= more
+
+
+def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]:
+    """Read the test's own XML: its first failure, and the location of the test."""
+    try:
+        cases = list(read_outcomes(path).values())
+    except EvidenceError:
+        return TestResult("", Verdict.PASSED), None
+    order = sorted(cases, key=lambda case: not case.verdict.failing)
+    skipped = all(case.verdict is Verdict.SKIPPED for case in cases)
+    first = order[0] if not skipped else cases[0]
+    if first.verdict is Verdict.SKIPPED and not skipped:
+        first = replace(first, verdict=Verdict.PASSED)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        found = re.search(r'<testcase [^>]*?file="([^"]+)"[^>]*? line="(\d+)"', file.read(1 << 20))
+    return first, located(found[1], int(found[2]), workspace) if found else None
+
+
+_NO_PROFILE = " and left no profile"
+_LIBGCOV = re.compile(rb"^(?:libgcov )?profiling(?: error)?:(.+)$", re.MULTILINE)
+
+
+def _complaints(case: CCase, ended: ProgramEnded) -> list[Problem]:
+    """The messages of the profiling runtime on standard error about profiles that it could not write or merge."""
+    found = dict.fromkeys(match[1].decode("utf-8", "replace").strip() for match in _LIBGCOV.finditer(ended.stderr))
+    cure = "build everything again with one compiler; let no two programs share an object that they build differently"
+    return [
+        Problem(case.name, "", f"its coverage is not complete, says the profiling runtime: {text}", cure)
+        for text in found
+    ]
+
+
+def _about_the_end(
+    case: CCase, ended: ProgramEnded, result: TestResult, measured: bool, handled: bool
+) -> list[Problem]:
+    if not (ended.signal or ended.stopped is Stopped.TIMEOUT) or not result.verdict.counted:
+        return []
+    way = result.message.partition(":")[0] if ended.stopped else f"was ended by {signal_name(ended.signal or 0)}"
+    if measured:
+        cause = (
+            f"this test {way}; its profile reaches up to there, but the "
+            "lines after that point in the same straight piece of code, and on the way out, may count as executed"
+        )
+        return [Problem(case.name, "", cause, "read the ranking of these lines with care")]
+    cause = f"this test {way}{_NO_PROFILE}"
+    cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
+    if not handled:
+        cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
+    return [Problem(case.name, "", cause, cure)]

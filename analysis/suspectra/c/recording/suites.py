@@ -1,0 +1,318 @@
+"""Listing tests: from CTest, GoogleTest, Catch2, a command for each file, or a list of shell commands."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.base.location import Location
+from suspectra.c.recording.case import CCase
+from suspectra.c.recording.suite import CSuite, located
+from suspectra.evidence.formats.outcomes import parse_xml
+from suspectra.processes.events import Stopped
+from suspectra.processes.runner import CommandToRun, run
+
+LISTING_TIMEOUT_S = 60.0
+"""For a program to list its tests: one that takes longer probably runs them."""
+
+_CTEST_LIST = "CTestTestfile.cmake"
+_CONFIGURE = (
+    "configure and build the project, as in "
+    "`cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=--coverage -DCMAKE_CXX_FLAGS=--coverage` and "
+    "`cmake --build build`, or name another build folder (in editors in the setting suspectra.cTests)"
+)
+
+
+def ctest_suite(
+    workspace: str | os.PathLike[str], build: str | os.PathLike[str], configuration: str | None = None
+) -> CSuite:
+    """List the tests of a CMake build folder.
+
+    The tests in CTest's order.
+
+    Raises EvidenceError when CTest can't list them.
+    """
+    folder = os.path.join(os.path.abspath(workspace), build)
+    if not os.path.isfile(os.path.join(folder, _CTEST_LIST)):
+        cause = f"this is not a build folder with tests, which has a {_CTEST_LIST}"
+        raise EvidenceError(Problem(folder, "", cause, _CONFIGURE))
+    listing = listed_by_ctest(["ctest", *(["-C", configuration] if configuration else [])], folder)
+    try:
+        document = json.loads(listing)
+        graph = document["backtraceGraph"]
+        cases = tuple(_ctest_case(test, graph, folder, os.path.abspath(workspace)) for test in document["tests"])
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        cause = f"the list of tests of ctest can't be read: {error!r}"
+        raise EvidenceError(Problem(folder, "", cause, "use CMake 3.14 or later")) from None
+    if not cases:
+        cure = "name the build folder of a project with enable_testing() and add_test()"
+        raise EvidenceError(Problem(folder, "", "ctest finds no tests there", cure))
+    return CSuite(cases, (folder,))
+
+
+def listed_by_ctest(command: Sequence[str], folder: str) -> str:
+    """List the tests that a command of CTest would run in a folder.
+
+    The JSON that `ctest --show-only=json-v1` prints.
+
+    Raises EvidenceError when CTest can't list them.
+    """
+    return _listed([*command, "--show-only=json-v1"], folder, "install CMake, configure the build folder and build it")
+
+
+def _ctest_case(test: dict[str, Any], graph: dict[str, Any], folder: str, workspace: str) -> CCase:
+    properties = {entry["name"]: entry["value"] for entry in test.get("properties", ())}
+
+    def several(name: str) -> tuple[str, ...]:
+        return tuple(str(value) for value in properties.get(name, ()))
+
+    argv = tuple(test.get("command", ()))
+    timeout = properties.get("TIMEOUT")
+    code = properties.get("SKIP_RETURN_CODE")
+    return CCase(
+        name=test["name"],
+        argv=argv,
+        folder=str(properties.get("WORKING_DIRECTORY", folder)),
+        environment=dict(entry.partition("=")[::2] for entry in several("ENVIRONMENT")),
+        modifications=several("ENVIRONMENT_MODIFICATION"),
+        timeout=float(timeout) if timeout else None,
+        will_fail=bool(properties.get("WILL_FAIL")),
+        pass_patterns=several("PASS_REGULAR_EXPRESSION"),
+        fail_patterns=several("FAIL_REGULAR_EXPRESSION"),
+        skip_patterns=several("SKIP_REGULAR_EXPRESSION"),
+        skip_code=int(code) if code is not None else None,
+        location=_backtrace(test, graph, workspace),
+        depends=several("DEPENDS"),
+        setup=several("FIXTURES_SETUP"),
+        required=several("FIXTURES_REQUIRED"),
+        cleanup=several("FIXTURES_CLEANUP"),
+        locks=several("RESOURCE_LOCK"),
+        serial=bool(properties.get("RUN_SERIAL")),
+        disabled=bool(properties.get("DISABLED")),
+        required_files=several("REQUIRED_FILES"),
+        problem="" if argv else "its program is not built",
+    )
+
+
+def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> Location | None:
+    """Where the test is added; for tests that a function adds, the outermost call in the file."""
+    found, at = None, test.get("backtrace")
+    while at is not None:
+        node = graph["nodes"][at]
+        if "line" in node and (found is None or node["file"] == found["file"]):
+            found = node
+        at = node.get("parent")
+    return located(graph["files"][found["file"]], found["line"], workspace) if found else None
+
+
+def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
+    """List the tests of GoogleTest programs.
+
+    Raises EvidenceError when a program can't be run, or lists no tests.
+    """
+    return _program_suite(workspace, programs, _gtest_cases)
+
+
+def _gtest_cases(program: str, workspace: str) -> Iterator[CCase]:
+    listing = _listed([program, "--gtest_list_tests"], os.path.dirname(program), "build the test program")
+    for name in _gtest_names(listing):
+        report = "{scratch}/report.xml"
+        argv = (program, f"--gtest_filter={name}", f"--gtest_output=xml:{report}", "--gtest_color=no")
+        if ".DISABLED_" in name or name.startswith("DISABLED_") or "/DISABLED_" in name:
+            yield CCase(name, argv, workspace, disabled=True)
+        else:
+            yield CCase(name, argv, workspace, report=report)
+
+
+def _gtest_names(listing: str) -> list[str]:
+    """Parse lines ``Suite.``, each followed by indented test names; ``#`` starts a comment."""
+    names, suite = [], ""
+    for line in listing.splitlines():
+        text = line.partition("#")[0].rstrip()
+        if line.startswith("  ") and suite:
+            names.append(suite + text.strip())
+        elif re.fullmatch(r"\S+\.", text):
+            suite = text
+    return names
+
+
+def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
+    """List the test cases of Catch2 programs (versions 2 and 3).
+
+    Raises EvidenceError when a program can't be run, or lists no tests.
+    """
+    return _program_suite(workspace, programs, _catch2_cases)
+
+
+def _catch2_cases(program: str, workspace: str) -> Iterator[CCase]:
+    for name, location in _catch2_names(program, workspace):
+        escaped = re.sub(r"([\\,\[\]\"])", r"\\\1", name)
+        report = "{scratch}/report.xml"
+        argv = (program, escaped, "--reporter", "junit", "--out", report)
+        yield CCase(name, argv, workspace, report=report, location=location, skip_code=4)
+
+
+def _catch2_names(program: str, workspace: str) -> list[tuple[str, Location | None]]:
+    """List the tests. Version 3 writes XML; version 2 lists names, and their number is its exit code."""
+    cure = "build the test program"
+    folder = os.path.dirname(program)
+    listing = _listed([program, "--list-tests", "--reporter", "xml"], folder, cure, any_code=True)
+    if not listing.lstrip().startswith("<"):
+        listing = _listed([program, "--list-test-names-only"], folder, cure, any_code=True)
+        return [(line.strip(), None) for line in listing.splitlines() if line.strip()]
+    root = parse_xml(listing, program, cure)
+    found = []
+    for case in root.iter("TestCase"):
+        line = case.findtext("SourceInfo/Line", "").strip()
+        place = located(case.findtext("SourceInfo/File", "").strip(), int(line) if line.isdecimal() else 0, workspace)
+        found.append((case.findtext("Name", "").strip(), place))
+    return found
+
+
+def command_suite(
+    workspace: str | os.PathLike[str],
+    template: str,  # the command, in which `{test}` stands for the test. It is not passed to a shell
+    tests: str,
+    expect_stdout: str | os.PathLike[str] | None = None,
+) -> CSuite:
+    """Make one command for each test.
+
+    The tests in the order of the files, or of the list.
+
+    Raises UsageError when the template has no `{test}`, or there are no tests.
+    """
+    workspace = os.path.abspath(workspace)
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise _usage("--command", f"{template!r} can't be split into words: {error}", "close the quote") from None
+    if not any("{test}" in word for word in words):
+        raise _usage("--command", f"{template!r} does not say where the test goes", "write {test} in it")
+    cases = []
+    for name, location in _named_tests(workspace, tests):
+        argv = tuple(word.replace("{test}", name) for word in words)
+        cases.append(CCase(name, argv, workspace, location=location))
+    return _expecting(CSuite(_with_distinct_names(cases)), workspace, expect_stdout)
+
+
+def _named_tests(workspace: str, tests: str) -> list[tuple[str, Location | None]]:
+    if any(char in tests for char in "*?["):
+        found = sorted(path for path in glob.glob(tests, root_dir=workspace, recursive=True))
+        named = [(path, located(path, 1, workspace)) for path in found if os.path.isfile(os.path.join(workspace, path))]
+    else:
+        named = [(line, place) for line, place in _lines(workspace, tests)]
+    if not named:
+        raise _usage("--tests", f"{tests} names no test", "give a glob that matches files, or a file of tests")
+    return named
+
+
+def shell_suite(
+    workspace: str | os.PathLike[str],
+    commands: str | os.PathLike[str],  # a file with a command on each line, optionally after the test's name and a tab
+    expect_stdout: str | os.PathLike[str] | None = None,
+) -> CSuite:
+    """Read a list of shell commands, each of which is a test.
+
+    The tests in the order of the lines.
+
+    Raises UsageError when there is no such file, or it has no command.
+    """
+    workspace = os.path.abspath(workspace)
+    cases: list[CCase] = []
+    for line, place in _lines(workspace, os.fspath(commands)):
+        name, tab, command = line.partition("\t")
+        if not tab:
+            name, command = f"t{len(cases) + 1}", line
+        cases.append(CCase(name.strip(), ("/bin/sh", "-c", command), workspace, location=place))
+    if not cases:
+        raise _usage("--shell", f"{commands} contains no command", "write one command a line")
+    return _expecting(CSuite(_with_distinct_names(cases)), workspace, expect_stdout)
+
+
+def _lines(workspace: str, path: str) -> list[tuple[str, Location | None]]:
+    try:
+        text = Path(workspace, path).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise _usage(path, f"it can't be read: {error.strerror}", "name a file that exists") from None
+    return [
+        (line.strip(), located(path, number, workspace))
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.startswith("#")
+    ]
+
+
+def _expecting(suite: CSuite, workspace: str, folder: str | os.PathLike[str] | None) -> CSuite:
+    """Assign its file of expected output to each test; report tests without one, which can't be judged."""
+    if folder is None:
+        return suite
+    root = Path(workspace, folder)
+    if not root.is_dir():
+        raise _usage("--expect-stdout", f"{folder} is not a folder", "name the folder of expected outputs")
+    cases, missing = [], []
+    for case in suite.cases:
+        base = os.path.basename(case.name)
+        names = dict.fromkeys((case.name, base, os.path.splitext(base)[0]))
+        options = [root / (name + end) for name in names for end in ("", ".out", ".expected", ".stdout", ".txt")]
+        found = next((path for path in options if path.is_file()), None)
+        cases.append(replace(case, expected=found or options[0]))
+        if found is None:
+            missing.append(case.name)
+    problems = suite.problems
+    if missing:
+        some = ", ".join(missing[:3])
+        cause = f"{len(missing)} tests ({some}) have no file of expected output, so they count as skipped"
+        problems += (Problem(str(folder), "", cause, "add TEST.out for each of them"),)
+    return replace(suite, cases=tuple(cases), problems=problems)
+
+
+def _with_distinct_names(cases: Sequence[CCase]) -> tuple[CCase, ...]:
+    """Make names distinct: tests of the same name get the name of their program, or a number."""
+    names = [case.name for case in cases]
+    seen: dict[str, int] = {}
+    result = []
+    for case in cases:
+        name = case.name
+        if names.count(name) > 1:
+            name = f"{os.path.basename(case.argv[0])}: {name}"
+        seen[name] = seen.get(name, 0) + 1
+        result.append(replace(case, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
+    return tuple(result)
+
+
+def _program_suite(
+    workspace: str | os.PathLike[str],
+    programs: Iterable[str | os.PathLike[str]],
+    cases: Callable[[str, str], Iterable[CCase]],
+) -> CSuite:
+    """The tests of programs that list them; `cases` lists those of one program, given its path and the workspace."""
+    root = os.path.abspath(workspace)
+    found = [os.path.normpath(os.path.join(root, program)) for program in programs]
+    named = _with_distinct_names([case for program in found for case in cases(program, root)])
+    return CSuite(named, tuple(os.path.dirname(program) for program in found))
+
+
+def _listed(command: Sequence[str], folder: str, cure: str, any_code: bool = False) -> str:
+    """The output of a command that lists tests."""
+    environment = {**os.environ, "GCOV_PREFIX": os.devnull}  # listing tests must not write a profile
+    ended = run(CommandToRun(tuple(command), folder, environment, timeout=LISTING_TIMEOUT_S, cure=cure))
+    if ended.stopped is Stopped.TIMEOUT:
+        cause = f"it did not list its tests within {LISTING_TIMEOUT_S} s"
+        raise EvidenceError(Problem(command[0], "", cause, cure))
+    text = ended.stdout.decode("utf-8", "replace")
+    if (ended.status and not any_code) or not text.strip():
+        complaint = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        cause = f"it lists no tests: {complaint or f'exit code {ended.status}'}"
+        raise EvidenceError(Problem(command[0], "", cause, cure))
+    return text
+
+
+def _usage(place: str, cause: str, cure: str) -> UsageError:
+    return UsageError(Problem("", place, cause, cure))

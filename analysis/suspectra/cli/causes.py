@@ -1,0 +1,145 @@
+"""The command `causes`. Only click and what is as light is imported here, since every command line loads this."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from suspectra.base.errors import EvidenceError
+from suspectra.base.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
+from suspectra.causes.techniques import DEFAULT, TECHNIQUES
+from suspectra.cli.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    options,
+    python_option,
+    warn,
+    workspace_option,
+    written,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.causes.failures import Failures
+    from suspectra.causes.inquiry import CauseInquiry
+    from suspectra.causes.report import CauseState
+    from suspectra.experiments.repeated_tests import FailingTest
+
+SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
+"""The options about what altered runs may do, and what is shown of them."""
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command(cls=BeforeCommand)
+    @workspace_option
+    @python_option
+    @declared(CAUSES_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
+    @click.option("--format", "form", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
+    @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
+    @options(*map(declared, SAFETY))
+    @click.argument("test", metavar="TEST")
+    @click.pass_context
+    def causes(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Search for the causes of the failure of TEST: run it again and again with other decisions and values.
+
+        TEST is the name of a recorded test that fails, of its class or its file, or a glob. If it fits several, each
+        test is searched that no cause found before explains: where one is altered, the test still fails. So several
+        faults are found one after the other. The command behind -- takes options of pytest, and no tests. Altered runs
+        execute your test with wrong conditions and values: do this only with tests that can't do harm. When the search
+        is interrupted, what is known is written.
+        """
+        return _causes(context.meta[COMMAND], chosen)
+
+
+class _Options(TypedDict):
+    workspace: Path
+    python: str | None
+    causes_seconds: float
+    technique: str
+    form: str
+    output: Path | None
+    exclude_markers: tuple[str, ...]
+    copy: bool
+    all_modules: bool
+    hide_values: bool
+    test: str
+
+
+def _causes(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.causes.failures import Failures
+    from suspectra.causes.inquiry import CauseInquiry
+    from suspectra.evidence.discovery import find_source
+    from suspectra.evidence.sources import Sources
+    from suspectra.experiments.safety import Safety
+    from suspectra.experiments.suspicion import Suspicion
+    from suspectra.output.causes import write_explained, write_json, write_text
+    from suspectra.output.pictures.causes import cause_svg
+    from suspectra.recording.pytest_command import pytest_command
+
+    evidence = find_source(chosen["workspace"], edges=True).read()
+    root = os.path.realpath(chosen["workspace"])
+    require_python(evidence)
+    failing = failing_tests(evidence, [chosen["test"]])
+    suspicion = Suspicion(evidence, everywhere=True)
+    require_unchanged(evidence, suspicion.files, chosen["workspace"])
+    arguments = pytest_command(command, root, python=chosen["python"]).arguments
+    safety = Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"])
+
+    def ask(test: FailingTest, seconds: float, known: Sequence[CauseState]) -> CauseInquiry:
+        shown, technique = not chosen["hide_values"], chosen["technique"]
+        return CauseInquiry(Path(root), arguments, test, suspicion, seconds, technique, safety, shown, known)
+
+    tests = [failing[name] for name in suspicion.in_turn(failing)]
+    failures = Failures(tests, chosen["causes_seconds"], ask)
+    try:
+        interrupted = _search(failures, chosen["causes_seconds"])
+    except EvidenceError:
+        warn(dict.fromkeys(failures.problems))  # what is left out may be the reason
+        raise
+    sources = Sources(chosen["workspace"])
+    with written(chosen["output"]) as out:
+        if chosen["form"] == "json":
+            write_json(failures.to_json(), out)
+        elif chosen["form"] == "svg":
+            out.write(cause_svg(failures.reports, sources.line))
+        else:
+            for report in failures.reports:
+                write_text(report, out, sources)
+            write_explained(failures.explained, out)
+    warn(dict.fromkeys(failures.problems))
+    found = any(report.roots for report in failures.reports)
+    return INTERRUPTED if interrupted else 0 if found else NOTHING_TO_RANK
+
+
+def _search(failures: Failures, seconds: float) -> bool:
+    """Search as long as the user lets it go on; whether it was interrupted."""
+    from suspectra.output.causes import write_narrowing
+    from suspectra.output.terminal import safe
+    from suspectra.output.time_bar import TimeBar
+
+    try:
+        with closing(failures.steps()) as steps, TimeBar(sys.stderr, seconds) as bar:
+            shown, last = "" if len(failures.tests) > 1 else failures.tests[0].name, ""
+            for step in steps:
+                with bar.aside():
+                    if shown != failures.current:
+                        shown, last = failures.current, ""
+                        click.echo(f"{safe(shown)}:", err=True)
+                    if str(step) != last or step.left < step.nodes:  # otherwise a cut more was altered in vain
+                        write_narrowing(step, sys.stderr)
+                    last = str(step)
+    except KeyboardInterrupt:
+        return True  # what is known is kept, and shown
+    return False

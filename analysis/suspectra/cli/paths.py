@@ -1,0 +1,189 @@
+"""The command `paths`. Only click and what is as light is imported here, since every command line loads this."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from suspectra.base.english import many
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.options import PATHS_SECONDS
+from suspectra.cli.altered_runs import COMMAND, BeforeCommand, has_python, one_failing_test, require_unchanged
+from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, python_option, warn, workspace_option
+from suspectra.paths.searches.techniques import DEFAULT, TECHNIQUES
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.c.paths.inquiry import CPathInquiry
+    from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra.output.time_bar import TimeBar
+    from suspectra.paths.searches.inquiry import PathInquiry
+    from suspectra.report import RankedReport
+    from suspectra.spectrum import Spectrum
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command(cls=BeforeCommand)
+    @workspace_option
+    @python_option
+    @declared(PATHS_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
+    @click.option(
+        "--order",
+        type=click.Choice(["fewest", "latest"]),
+        default="fewest",
+        show_default=True,
+        help="What is near: few different events, suspicious ones first, or late ones.",
+    )
+    @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
+    @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+    @click.option(
+        "--exclude-marker", "excluded", multiple=True, metavar="NAME", help="Never run tests with this marker."
+    )
+    @click.option(
+        "--all-modules", is_flag=True, help="Alter states also in modules that use files, programs or connections."
+    )
+    @click.option("--copy", is_flag=True, help="Run the tests in a temporary copy of the workspace.")
+    @click.option(
+        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
+    )
+    @click.argument("test", metavar="TEST")
+    @click.pass_context
+    def paths(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Compare the run of TEST with one that passes and goes nearly the same way.
+
+        TEST is the name of a recorded test that fails, with or without its parameters, or a glob; it must fit one test.
+        With nearest-path, it and the passing tests nearest to it are run again, with nothing altered, and their
+        decisions and calls are compared. With apg, decisions of TEST are forced to come out the other way, and other
+        inputs are tried, until it passes: do this only with tests that can't do harm. The command behind -- takes
+        options of pytest, and no tests. For a test of C or C++ the build folder is built a second time, in the cache of
+        the user, with a recorder of paths in its programs.
+        """
+        return _paths(context.meta[COMMAND], chosen)
+
+
+class _Options(TypedDict):
+    workspace: Path
+    python: str | None
+    paths_seconds: float
+    technique: str
+    order: str
+    ask: bool
+    form: str
+    excluded: tuple[str, ...]
+    all_modules: bool
+    copy: bool
+    ctest: Path | None
+    test: str
+
+
+def _paths(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.evidence.discovery import find_source
+    from suspectra.evidence.sources import Sources
+    from suspectra.localizer import Localizer
+    from suspectra.output.paths import write_json, write_text
+    from suspectra.output.time_bar import TimeBar
+    from suspectra.processes.watchdog import Watchdog
+    from suspectra.techniques import make_technique
+
+    evidence = find_source(chosen["workspace"]).read()
+    if chosen["ctest"] is None and not has_python(evidence):
+        cause = "these are not tests of Python"
+        raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
+    test = one_failing_test(evidence, chosen["test"])
+    ranking = Localizer(make_technique("ochiai")).update(evidence)
+    require_unchanged(evidence, _executed_files(ranking.spectrum, test.name), chosen["workspace"])
+    bar = TimeBar(sys.stderr, chosen["paths_seconds"])
+    inquiry = (
+        _for_python(command, chosen, test, ranking, bar)
+        if chosen["ctest"] is None
+        else _for_c(command, chosen, test, ranking)
+    )
+    with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
+        interrupted = _search(inquiry, bar)
+    if chosen["form"] == "json":
+        write_json(inquiry.report, sys.stdout)
+    else:
+        write_text(inquiry.report, sys.stdout, Sources(chosen["workspace"]))
+    warn(dict.fromkeys(inquiry.problems))
+    return INTERRUPTED if interrupted else 0 if inquiry.report.found else NOTHING_TO_RANK
+
+
+def _for_python(
+    command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport, bar: TimeBar
+) -> PathInquiry:
+    from suspectra.experiments.safety import Safety
+    from suspectra.paths.searches.inquiry import PathInquiry
+    from suspectra.paths.searches.search import Nearness, PathOptions
+    from suspectra.recording.pytest_command import pytest_command
+
+    root = os.path.realpath(chosen["workspace"])
+    return PathInquiry(
+        Path(root),
+        pytest_command(command, root, python=chosen["python"]).arguments,
+        test,
+        ranking.spectrum,
+        chosen["paths_seconds"],
+        chosen["technique"],
+        PathOptions(Nearness(chosen["order"]), chosen["all_modules"], partial(_ask, bar) if chosen["ask"] else None),
+        Safety(chosen["excluded"], copy=chosen["copy"]),
+        ranking.suspiciousness,
+    )
+
+
+def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
+    from suspectra.c.paths.inquiry import CPathInquiry
+    from suspectra.paths.searches.search import Nearness, PathOptions
+
+    given = {
+        "--": command,
+        "--python": chosen["python"],
+        "--copy": chosen["copy"],
+        "--exclude-marker": chosen["excluded"],
+        "--all-modules": chosen["all_modules"],
+    }
+    if unusable := next((option for option, value in given.items() if value), None):
+        cause = "it is for tests of Python, and --ctest names tests of C"
+        raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
+    assert chosen["ctest"] is not None
+    options = PathOptions(Nearness(chosen["order"]), chosen["all_modules"])
+    build = chosen["ctest"].absolute()
+    return CPathInquiry(
+        chosen["workspace"], build, test.name, ranking.spectrum, chosen["paths_seconds"], chosen["technique"], options
+    )
+
+
+def _ask(bar: TimeBar, question: str) -> bool | None:
+    """Ask on the terminal."""
+    try:
+        with bar.aside():
+            answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
+    except click.Abort:
+        raise KeyboardInterrupt from None  # what is known is shown
+    return {"y": True, "n": False}.get(answer)
+
+
+def _search(inquiry: PathInquiry | CPathInquiry, bar: TimeBar) -> bool:
+    """Search as long as the user lets it go on; whether it was interrupted."""
+    try:
+        with closing(inquiry.reports()) as reports, bar:
+            for report in reports:
+                bar.state = many(report.candidates, "candidate")
+    except KeyboardInterrupt:
+        return True  # what is known is kept, and shown
+    return False
+
+
+def _executed_files(spectrum: Spectrum, test: str) -> set[str]:
+    elements = spectrum.elements
+    return {elements.files[file] for file in elements.file[spectrum.rows[spectrum.test_index[test]]]}

@@ -1,0 +1,187 @@
+"""The command `slice`. Only click and what is as light is imported here, since every command line loads this."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from suspectra.base.english import many
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES
+from suspectra.cli.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    options,
+    parse_location,
+    python_option,
+    warn,
+    workspace_option,
+    written,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.dependences.slices import Slice
+    from suspectra.dependences.trace import DependenceTrace
+    from suspectra.experiments.traces import TraceInquiry
+    from suspectra.output.slices import LineOf
+
+_FileLine = tuple[str, int]
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command("slice", cls=BeforeCommand)
+    @workspace_option
+    @python_option
+    @click.option("--failure", is_flag=True, help="What led to the failure; with FILE:LINE, what lies between.")
+    @click.option("--forward", is_flag=True, help="What the line influenced, and not what led to it.")
+    @click.option("--to", "target", metavar="FILE:LINE", help="Only what lies between the line and this one.")
+    @click.option("--test", "tests", multiple=True, metavar="NAME", help="A failing test, or a glob.  [default: all]")
+    @click.option("--format", "form", type=click.Choice(["tree", "json", "svg"]), default="tree", show_default=True)
+    @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
+    @click.option("--top", type=click.IntRange(min=1), help="How many steps.  [default: 40; json 1,000; svg 14]")
+    @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
+    @click.argument("place", required=False, metavar="[FILE:LINE]")
+    @click.pass_context
+    def slice_(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Show which values and decisions led to a failure, or to a line, in one run of a failing test.
+
+        FILE:LINE is a line of the program: what led to the values there, or with --forward what they influenced. With
+        --failure everything starts at the place where the test fails; with both, the slice is what lies between the
+        line and the failure. The tests are run again, traced, with nothing altered. What failures depend on is kept for
+        `suspectra rank --technique slice`.
+        """
+        return _slice(context.meta[COMMAND], chosen)
+
+
+class _Options(TypedDict):
+    workspace: Path
+    python: str | None
+    failure: bool
+    forward: bool
+    target: str | None
+    tests: tuple[str, ...]
+    form: str
+    output: Path | None
+    top: int | None
+    exclude_markers: tuple[str, ...]
+    copy: bool
+    hide_values: bool
+    place: str | None
+
+
+def _slice(command: Sequence[str], chosen: _Options) -> int:
+    if chosen["place"] and "::" in chosen["place"]:
+        raise click.UsageError("Name a test with --test; FILE:LINE is a line of the program.")
+    place = parse_location(chosen["workspace"], chosen["place"]) if chosen["place"] else None
+    target = parse_location(chosen["workspace"], chosen["target"]) if chosen["target"] else None
+    if place is None and (chosen["forward"] or target or not chosen["failure"]):
+        raise click.UsageError("Name a line as FILE:LINE, or use --failure alone.")
+    if target and (chosen["failure"] or chosen["forward"]):
+        raise click.UsageError("--to already says where the slice ends.")
+
+    from suspectra.evidence.discovery import find_source
+    from suspectra.experiments.safety import Safety
+    from suspectra.experiments.suspicion import Suspicion
+    from suspectra.experiments.traces import TraceInquiry
+    from suspectra.recording.pytest_command import pytest_command
+
+    evidence = find_source(chosen["workspace"], edges=True).read()
+    root = os.path.realpath(chosen["workspace"])
+    require_python(evidence)
+    failing = failing_tests(evidence, chosen["tests"])
+    suspicion = Suspicion(evidence, everywhere=True)
+    require_unchanged(evidence, suspicion.files, chosen["workspace"])
+    traces = TraceInquiry(
+        Path(root),
+        pytest_command(command, root, python=chosen["python"]).arguments,
+        [failing[name] for name in suspicion.in_turn(failing)],
+        suspicion,
+        Safety(chosen["exclude_markers"], copy=chosen["copy"]),
+        values_shown=not chosen["hide_values"],
+    )
+    found: Slice | None = None
+    interrupted = False
+    try:
+        with closing(traces.traces()) as made:
+            for trace in made:
+                found = found or _found(trace, place, target, chosen)
+                if found is not None and place is not None:
+                    break  # without a line, the slices of all failures are kept
+    except KeyboardInterrupt:
+        interrupted = True  # what is known is shown
+    warn(traces.problems)
+    if interrupted and found is None:
+        cause = f"interrupted after {many(traces.made, 'traced test')}, so there is nothing to show"
+        warn([Problem("", "", cause, "")])
+    if found is not None:
+        _write(found, place, target, chosen)
+    elif not interrupted:
+        return _nothing(place, traces)
+    return INTERRUPTED if interrupted else 0
+
+
+def _found(trace: DependenceTrace, place: _FileLine | None, target: _FileLine | None, chosen: _Options) -> Slice | None:
+    """The slice that is asked for; None where the run did not come to these lines, or nothing joins them."""
+    from suspectra.dependences.slices import backward, chop, forward, nodes_at
+
+    if place is None:
+        return backward(trace)
+    begins = nodes_at(trace, *place).tolist()
+    if not begins:
+        return None
+    if target is None and not chosen["failure"]:
+        return forward(trace, begins) if chosen["forward"] else backward(trace, begins)
+    ends = [trace.failure] if target is None else nodes_at(trace, *target).tolist()
+    found = chop(trace, begins, ends)
+    return found if len(found) else None
+
+
+def _nothing(place: _FileLine | None, traces: TraceInquiry) -> int:
+    if place is None or not traces.made:
+        return NOTHING_TO_RANK
+    file, line = place
+    cause = "no traced test computes anything there, or nothing joins it with the other place"
+    cure = "name a line that a failing test executes"
+    raise UsageError(Problem(file, f"line {line}", cause, cure))
+
+
+def _write(found: Slice, place: _FileLine | None, target: _FileLine | None, chosen: _Options) -> None:
+    from suspectra.evidence.sources import Sources
+    from suspectra.output.pictures.slice import slice_svg
+    from suspectra.output.slices import write_slice, write_slice_json
+
+    line_of: LineOf = Sources(chosen["workspace"]).line
+    top = chosen["top"] or {"tree": 40, "json": 1_000, "svg": 14}[chosen["form"]]
+    with written(chosen["output"]) as out:
+        if chosen["form"] == "json":
+            write_slice_json(found, top, out)
+        elif chosen["form"] == "svg":
+            out.write(slice_svg(found, line_of, top))
+        else:
+            write_slice(found, _heading(found, place, target, chosen), line_of, top, out)
+
+
+def _heading(found: Slice, place: _FileLine | None, target: _FileLine | None, chosen: _Options) -> str:
+    def named(where: _FileLine) -> str:
+        return f"{where[0]}:{where[1]}"
+
+    test = found.trace.test
+    if place is None:
+        return f"What led to the failure of {test}"
+    if target is not None or chosen["failure"]:
+        end = "the failure" if target is None else named(target)
+        return f"How {named(place)} influenced {end}, in {test}"
+    if chosen["forward"]:
+        return f"What {named(place)} influenced, in {test}"
+    return f"What led to {named(place)}, in {test}"

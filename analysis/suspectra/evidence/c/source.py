@@ -1,0 +1,291 @@
+"""The recording of ``suspectra record-c`` as evidence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from suspectra.base.arrays import Ints
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.location import Location
+from suspectra.evidence.c.builder import CAssembler, TestProfile
+from suspectra.evidence.c.changes import CChangesSincePass
+from suspectra.evidence.c.lines import CLineTables
+from suspectra.evidence.c.recorded_file import CRecordedFile
+from suspectra.evidence.c.store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
+from suspectra.evidence.c.tables import fitted
+from suspectra.evidence.evidence import Evidence, TestResult, Verdict
+from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.program.c.files import parse_notes
+from suspectra.program.c.object import CObject
+from suspectra.runs.measured_file import MeasuredFile
+from suspectra_recorder.log.stack import Stack, StackFrame
+
+_AGAIN = "run suspectra record-c again"
+_MAX_COUNTERS = 1 << 30  # bytes of one test's counters
+
+
+class CRecordingSource:
+    """The recording of a workspace's C and C++ tests.
+
+    A test keeps its row as long as its record and the objects are the same. Counters of an earlier build are mapped to
+    the latest one, function by function: they are valid if the control flow of the function is the same, even if it
+    moved. A changed function counts as not executed by these tests, and a problem says so.
+
+    Raises EvidenceError by read, when there is no recording, or nothing of it can be used.
+    """
+
+    recorded_by: ClassVar[str] = "record-c"
+
+    def __init__(self, workspace: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None):
+        self.workspace = os.path.abspath(workspace)  # paths of the evidence are relative to it
+        root = Path(self.workspace)
+        self._recording = CRecording(root / (folder if folder is not None else FOLDER), root)
+        self._parsed: dict[str, CObject | EvidenceError] = {}
+        self._assemblers: tuple[CAssembler, CLineTables] | None = None
+        self._settings: tuple[object, ...] | None = None
+        self._evidence: Evidence | None = None
+        self._was_torn = False
+        self._stacks: dict[str, tuple[StoredTest, Stack]] = {}
+        self._damaged: list[str] = []
+        self._changes = CChangesSincePass()
+        self._files: dict[str, tuple[MeasuredFile, CRecordedFile]] = {}
+
+    def watched(self) -> Sequence[str]:
+        """Return the log of the recording."""
+        return [str(self._recording.log)]
+
+    def read(self) -> Evidence:
+        """Read the current state of the recording.
+
+        Raises EvidenceError when there is no recording, or nothing of it can be used.
+        """
+        changed = self._recording.update()
+        if not changed and self._evidence is not None and self._was_torn == self._recording.torn:
+            return self._evidence
+        recording = self._recording
+        self._was_torn = recording.torn
+        problems = self._problems()
+        newest = {path: recording.objects[number].digest for path, number in recording.newest.items()}
+        objects: dict[str, CObject] = {}
+        for path, digest in newest.items():
+            parsed = self._notes(digest, path)
+            if isinstance(parsed, EvidenceError):
+                problems.append(parsed.problem)
+            else:
+                objects[path] = parsed
+        if not recording.tests:
+            problem = Problem(recording.name, "", "no test was recorded yet", _AGAIN)
+            raise EvidenceError(problems[0] if problems else problem)
+        outdated: dict[str, set[str]] = {}
+        self._damaged.clear()
+        by_gcovr = any(test.table for test in recording.tests.values())
+        counted = [test for test in recording.tests.values() if not by_gcovr or (test.objects and not test.table)]
+        profiles = [self._profile(test, objects, newest, outdated) for test in counted]
+        problems += [_outdated(path, sorted(names)) for path, names in sorted(outdated.items())]
+        if self._damaged:
+            some = "; ".join(self._damaged[:3])
+            cause = (
+                f"the counters of {len(self._damaged)} tests can't be used ({some}), which count as executing nothing"
+            )
+            problems.append(Problem(recording.name, "", cause, f"{_AGAIN} for these tests"))
+        source, exclusions = recording.name, recording.exclusions
+        if excluded := exclusions.problem(source):
+            problems.append(excluded)
+        assembler, lines = self._assembled_with()
+        digests = self._digests() if counted else {}
+        given = [] if by_gcovr else problems
+        evidence = assembler.evidence(source, objects, digests, profiles, given, exclusions) if counted else None
+        if evidence is None or by_gcovr:
+            results = {test.name: _result(test) for test in recording.tests.values()}
+            evidence = lines.evidence(recording, results, evidence, digests, problems)
+        files = self._with_lines(evidence.files)
+        since_pass = self._changes.update(recording, self._current_digests(), files, self._sources_of)
+        self._evidence = replace(evidence, files=files, stacks=self._placed(files), changed=since_pass)
+        return self._evidence
+
+    def _with_lines(self, files: Sequence[MeasuredFile]) -> tuple[MeasuredFile, ...]:
+        """Files with the digests of their lines; the same objects as before where nothing changed."""
+        previous, self._files = self._files, {}
+        for file in files:
+            known = previous.get(file.path)
+            if known is None or known[0] is not file:
+                known = file, CRecordedFile.from_file(file, partial(self._recording.lines, file.digest or ""))
+            self._files[file.path] = known
+        return tuple(recorded for _, recorded in self._files.values())
+
+    def _current_digests(self) -> dict[str, str]:
+        digests = self._digests()
+        for test in self._recording.tests.values():
+            digests.update(test.sources)
+        return digests
+
+    def _sources_of(self, ran: LastPass) -> set[str]:
+        """All sources that a test was compiled from, also those that changed before it ran."""
+        found: set[str] = set()
+        assembler, _ = self._assembled_with()
+        for stored in (self._recording.objects.get(number) for number in ran.objects):
+            notes = self._notes(stored.digest, stored.path) if stored else None
+            if isinstance(notes, CObject):
+                resolved = (assembler.paths.resolve(name, notes.folder) for name in notes.sources)
+                found.update(name for name in resolved if name is not None)
+        return found
+
+    def _placed(self, files: Sequence[MeasuredFile]) -> dict[str, Stack]:
+        """The stacks of failed tests, without calls in sources that changed since."""
+        homes: dict[str, list[tuple[str, int, int]]] = {}
+        for file in files:
+            for name, first, last in file.functions:
+                homes.setdefault(name, []).append((file.path, first, last))
+        current_digests = self._current_digests()
+        previous, self._stacks = self._stacks, {}
+        for test in self._recording.tests.values():
+            if (head := test.fields.get("stack")) is None:
+                continue
+            try:
+                stack = Stack.from_dict(head)
+            except (LookupError, TypeError, ValueError):
+                self._damaged.append(test.name)
+                continue
+            recorded_digests = self._recording.digests_of(test)
+            calls = (_at_home(frame, homes.get(frame.function, ())) for frame in stack.frames)
+            frames = tuple(call for call in calls if recorded_digests.get(call.file) == current_digests.get(call.file))
+            stack = replace(stack, frames=frames)
+            known = previous.get(test.name)
+            self._stacks[test.name] = known if known == (test, stack) else (test, stack)
+        return {name: stack for name, (_, stack) in self._stacks.items()}
+
+    def _assembled_with(self) -> tuple[CAssembler, CLineTables]:
+        run = self._recording.run
+        moved = [(run["workspace"], ".")] if run.get("workspace", self.workspace) != self.workspace else []
+        mapping = tuple((there, here) for there, here in [*run.get("mapping", ()), *moved])
+        settings = (mapping, tuple(run.get("test_patterns", TEST_PATTERNS)))
+        if self._assemblers is None or settings != self._settings:
+            self._settings = settings
+            paths = SourcePaths(self.workspace, *settings)
+            self._assemblers = CAssembler(paths), CLineTables(paths)
+        return self._assemblers
+
+    def _digests(self) -> dict[str, str]:
+        recording = self._recording
+        return {
+            source: digest
+            for number in sorted(recording.newest.values())
+            for source, digest in recording.objects[number].sources.items()
+        }
+
+    def _problems(self) -> list[Problem]:
+        """The recorder's problems about the current tests, and problems of the log."""
+        problems = [Problem(*problem) for test in self._recording.tests.values() for problem in test.fields["problems"]]
+        if self._recording.torn:
+            cause = "its last record is not whole: the recorder was stopped while it wrote it"
+            problems.append(Problem(self._recording.name, "", cause, f"{_AGAIN} for the tests that are missing"))
+        if self._recording.odd:
+            cause = f"{self._recording.odd} of its records can't be understood and are left out"
+            problems.append(Problem(self._recording.name, "", cause, f"delete it, then {_AGAIN}"))
+        if _left_no_profile(self._recording.tests.values()):
+            problems.append(nothing_measured(self._recording.name))
+        return problems
+
+    def _notes(self, digest: str, path: str) -> CObject | EvidenceError:
+        if digest not in self._parsed:
+            try:
+                self._parsed[digest] = parse_notes(self._recording.notes(digest), path)
+            except EvidenceError as error:
+                self._parsed[digest] = error
+        return self._parsed[digest]
+
+    def _profile(
+        self,
+        test: StoredTest,
+        objects: dict[str, CObject],
+        newest: dict[str, str],
+        outdated: dict[str, set[str]],
+    ) -> TestProfile:
+        counters: dict[str, Ints] = {}
+        recorded_objects: list[tuple[StoredObject, CObject]] = []
+        for number in test.objects:
+            stored = self._recording.objects.get(number)
+            recorded = self._notes(stored.digest, stored.path) if stored else None
+            if stored is None or not isinstance(recorded, CObject):
+                break  # without its notes, the number of its counters is not known
+            recorded_objects.append((stored, recorded))
+        whole = len(recorded_objects) == len(test.objects)
+        packed = self._counters(test, sum(recorded.counters for _, recorded in recorded_objects), whole)
+        at = 0
+        for stored, recorded in recorded_objects:
+            if packed is None:
+                break
+            values = packed[at : at + recorded.counters]
+            at += recorded.counters
+            present = objects.get(stored.path)
+            if present is None:
+                continue
+            if stored.digest != newest[stored.path]:
+                values, changed = fitted(values, recorded, present)
+                if changed:
+                    outdated.setdefault(stored.path, set()).update(changed)
+            counters[stored.path] = values
+        return TestProfile(_result(test), test.key, counters)
+
+    def _counters(self, test: StoredTest, count: int, whole: bool) -> Ints | None:
+        """The counters of a test; None, and a problem, if they do not fit its objects.
+
+        If the notes of an object are missing, there may be more than `count`.
+        """
+        try:
+            data = unpacked(test.counters, 8 * count if whole else _MAX_COUNTERS)
+            if len(data) < 8 * count or len(data) % 8:
+                raise ValueError("there are fewer than its objects have")
+        except ValueError as error:
+            self._damaged.append(f"{test.name}: {error}")
+            return None
+        return np.frombuffer(data, "<i8")
+
+
+def _at_home(frame: StackFrame, homes: Sequence[tuple[str, int, int]]) -> StackFrame:
+    """Correct the file of a call to that of its function.
+
+    addr2line of binutils 2.40 names the first file of an object where a source is included by another one.
+    """
+    fitting = {path for path, first, last in homes if first <= frame.line <= last}
+    return frame._replace(file=fitting.pop()) if len(fitting) == 1 else frame
+
+
+def _result(test: StoredTest) -> TestResult:
+    fields = test.fields
+    place = fields.get("location")
+    return TestResult(
+        test.name,
+        Verdict(fields["verdict"]),
+        Location(*place) if place else None,
+        message=fields.get("message", ""),
+        seconds=fields.get("seconds", 0.0),
+    )
+
+
+def nothing_measured(source: str = "") -> Problem:
+    """What to do where no test left a profile."""
+    cure = "compile and link with --coverage, keep the .gcno files, and name the build folder with --build"
+    return Problem(source, "", "no test left a profile", cure)
+
+
+def _left_no_profile(tests: Iterable[StoredTest]) -> bool:
+    """Whether no test left a profile, and one that ran does not say why."""
+    ran = [test for test in tests if Verdict(test.fields["verdict"]).counted]
+    return not any(test.objects or test.table for test in ran) and any(not test.fields["problems"] for test in ran)
+
+
+def _outdated(path: str, names: list[str]) -> Problem:
+    some = ", ".join(names[:3])
+    cause = (
+        f"{len(names)} of its functions ({some}) changed since some tests were recorded, and count as not executed "
+        "by these"
+    )
+    return Problem(path, "", cause, "record all tests again")

@@ -1,0 +1,1 @@
+"""Readers of the formats that other tools write."""

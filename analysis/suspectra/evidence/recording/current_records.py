@@ -1,0 +1,119 @@
+"""The current records of a recording, updated while logs grow."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from operator import attrgetter
+
+from suspectra.evidence.recording.log import Log
+from suspectra.evidence.recording.records import Record, Section
+from suspectra.spectrum.chunks import Chunks
+from suspectra_recorder.log.history import current, from_newest_runs, newest, passes_before
+
+_TIME = attrgetter("time")
+_MANY = 100  # above so many replaced records, it is no slower to go through all
+
+
+class LiveRecords:
+    """The last record of each test, oldest first, unless a later collection did not find the test."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+        self.ordered: Chunks[Record] = Chunks()  # the same, in the same order
+        self.sections: Counter[Section] = Counter()
+        self.files: Counter[str] = Counter()  # numbers of records by section, and by the file of the test
+        self._passes: dict[str, Record] = {}
+        self.fresh: list[Record] = []
+        # new records, and name and time of removed ones, since the caller last emptied the lists
+        self.gone: list[tuple[str, int]] = []
+        self._seen: dict[object, tuple[int, int]] = {}  # numbers of records and collections of each log
+        self._latest = 0
+
+    @property
+    def passes(self) -> dict[str, Record]:
+        """The last pass of each test that does not pass now, as far as a recording keeps them."""
+        kept = from_newest_runs(record.ended for record in self._passes.values())
+        return {ended.name: self._passes[ended.name] for ended in kept}
+
+    def update(self, logs: Iterable[Log]) -> None:
+        """Add what was appended to the logs; read all records again only if logs changed in another way."""
+        logs = list(logs)
+        previous_sizes, self._seen = self._seen, {log.reading: (len(log.records), len(log.collections)) for log in logs}
+        appended = [record for log in logs for record in log.records[previous_sizes.get(log.reading, (0, 0))[0] :]]
+        appended.sort(key=lambda record: record.time)
+        grown = previous_sizes.keys() <= self._seen.keys()
+        collected = sum(len(log.collections) for log in logs) != sum(n for _, n in previous_sizes.values())
+        if not grown or collected or (appended and appended[0].time < self._latest):
+            self._start_over(logs)
+            return
+        collections = current(c for log in logs for c in log.collections)
+        known = self.records.keys()
+        new = {record.result.name for record in appended if record.result.name not in known}
+        kept = [r for r in appended if not any(c.forgets(r.result.name, r.time) for c in collections)]
+        replaced = [self.records[name] for name in {record.result.name for record in kept} & known]
+        for record in kept:
+            self._add(record)
+        self._order(replaced, kept)
+        self._find_passes(logs, new)
+
+    def _order(self, replaced: Sequence[Record], added: Sequence[Record]) -> None:
+        """Bring the sequence of records up to date, without touching those that stay."""
+        if len(replaced) > _MANY:
+            self.ordered = Chunks.from_items(self.records.values())
+            return
+        last = [record for record in added if self.records.get(record.result.name) is record]
+        self.ordered = self.ordered.without(sorted(map(self._place, replaced))).with_more(last)
+
+    def _place(self, record: Record) -> int:
+        place = bisect_left(self.ordered, record.time, key=_TIME)
+        while self.ordered[place] is not record:
+            place += 1
+        return place
+
+    def _start_over(self, logs: Sequence[Log]) -> None:
+        everything = [record for log in logs for record in log.records]
+        live = newest(((r.result.name, r.time) for r in everything), [c for log in logs for c in log.collections])
+        chosen = {r.result.name: r for r in everything if live.get(r.result.name) == r.time}
+        last = {name: record.time for name, record in chosen.items()}
+        self.gone += [(name, record.time) for name, record in self.records.items() if last.get(name) != record.time]
+        self.records, self.sections, self.files, self.fresh = {}, Counter(), Counter(), []
+        for record in sorted(chosen.values(), key=lambda record: (record.time, record.result.name)):
+            self._add(record)
+        self.ordered = Chunks.from_items(self.records.values())
+        self._passes = {}
+        self._find_passes(logs, self.records.keys())
+
+    def _find_passes(self, logs: Iterable[Log], names: Collection[str]) -> None:
+        """Look in all logs for the last passes of tests that were not known before."""
+        wanted = {n: r.time for n in names if (r := self.records.get(n)) is not None and not r.ended.passed}
+        if wanted:
+            records = [record for log in logs for record in log.records if record.result.name in wanted]
+            passed = {record.key: record for record in records if record.ended.passed}
+            found = passes_before((record.ended for record in records), wanted)
+            self._passes |= {ended.name: passed[ended.name, ended.time] for ended in found}
+
+    def _add(self, record: Record) -> None:
+        before = self.records.get(record.result.name)
+        if record.ended.passed:
+            self._passes.pop(record.result.name, None)
+        elif before is not None and before.ended.passed:
+            self._passes[record.result.name] = before
+        if before is not None:
+            self._drop(before)
+        self.records[record.result.name] = record
+        self.sections[record.section] += 1
+        if record.result.location is not None:
+            self.files[record.result.location.file] += 1
+        if record.decoded is None:
+            self.fresh.append(record)
+        self._latest = max(self._latest, record.time)
+
+    def _drop(self, record: Record) -> None:
+        del self.records[record.result.name]
+        self.gone.append((record.result.name, record.time))
+        record.decoded = None  # the log keeps the record itself, so free its decoded rows
+        self.sections -= Counter([record.section])
+        if record.result.location is not None:
+            self.files -= Counter([record.result.location.file])

@@ -1,0 +1,161 @@
+"""Suspicion: which statements experiments are made at, and how suspicious each is as results come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+
+import numpy as np
+
+from suspectra.base.arrays import Ints
+from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.investigation import SuspicionSource
+from suspectra.localizer import Localizer
+from suspectra.program import Program
+from suspectra.program.calls import StatementCalls
+from suspectra.report import RankedReport
+from suspectra.runs.experiment import Experiment
+from suspectra.spectrum import Spectrum, without_uses
+from suspectra.techniques import make_technique
+from suspectra.techniques.all_evidence import EvidenceReport
+from suspectra.techniques.experiments.investigation import scores
+from suspectra.techniques.experiments.repairs import repairs
+from suspectra.techniques.technique import own_report
+
+TOP_RANK, MAX_FILES = 20, 3
+"""Experiments are made at the statements of these ranks, in the files of the first ones, and in functions they call."""
+
+ONE_RUN_S = 0.05
+"""About what each run takes besides the test: which of two tests is quicker hardly matters below this."""
+
+
+class Suspicion(SuspicionSource):
+    """How suspicious statements are, for the tests of each failure group.
+
+    Raises NothingToRank when the evidence gives no ranking.
+    """
+
+    def __init__(self, evidence: Evidence, *, everywhere: bool = False):
+        localizer = Localizer(make_technique("evidence"))
+        localizer.update(evidence)
+        ranked = localizer.groups().groups
+        self._source_of = evidence.program.source_of if evidence.program is not None else None
+        self._seconds = {test.name: test.seconds for test in evidence.failing}
+        self._digests = {file.path: file.digest for file in evidence.files}
+        self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
+        self._groups = [
+            _Group(own_report(group.report, EvidenceReport), evidence.program, everywhere=everywhere)
+            for group in ranked
+        ]
+
+    def in_turn(self, tests: Iterable[str]) -> list[str]:
+        """Put failing tests in order: the first of each failure group, then the second of each, and so on.
+
+        In a group those come first that execute few statements and take little time, by the product of both: there is
+        least to be at fault, and most runs can be made.
+        """
+        wanted = set(tests)
+        groups = [
+            sorted((test for test in tests if test in wanted), key=partial(self._cost, group))
+            for tests, group in zip(self.groups, self._groups, strict=True)
+        ]
+        return [test for turn in zip_longest(*groups) for test in turn if test is not None]
+
+    def _cost(self, group: _Group, test: str) -> float:
+        """What it costs to alter all that a test executes, about."""
+        return group.statements_of(test) * max(self._seconds.get(test, 0.0), ONE_RUN_S)
+
+    def at(self, group: int, file: str, line: int) -> float:
+        """How suspicious a statement is: those of all statements of a group sum to 1."""
+        return self._groups[group].at(file, line)
+
+    def spectrum(self, group: int) -> Spectrum:
+        """What the tests of a group, and all passing tests, execute."""
+        return without_uses(self._groups[group].base.spectrum)
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The files that failing tests execute."""
+        found: set[str] = set()
+        for group in self._groups:
+            spectrum = without_uses(group.base.spectrum)
+            executed = np.unique(spectrum.elements.file[spectrum.counts.ef > 0]).tolist()
+            found.update(spectrum.elements.files[file] for file in executed)
+        return frozenset(found)
+
+    @property
+    def digests(self) -> Mapping[str, str | None]:
+        """The digests that the sources had that failing tests execute, when these were recorded, by path."""
+        return {file: self._digests.get(file) for file in self.files}
+
+    def read(self, file: str) -> bytes | None:
+        """The source of a file, as it was recorded."""
+        return self._source_of(file) if self._source_of is not None else None
+
+    def update(self, made: Sequence[Experiment]) -> None:
+        """Rank each group again with all results."""
+        for group in self._groups:
+            group.update(made)
+
+
+class _Group:
+    """The statements of one failure group."""
+
+    def __init__(self, base: EvidenceReport, program: Program | None, *, everywhere: bool):
+        self.base = base
+        executed = without_uses(base.spectrum)  # a definition has been evaluated before a test can be altered
+        self._chosen = executed.candidates & (executed.counts.ef > 0)
+        if not everywhere:
+            top = top_suspects(base)
+            self._chosen[:] = False
+            self._chosen[top] = True
+            self._chosen[called_by(top, base, program)] = True
+        self._element: dict[tuple[str, int], int | None] = {}
+        self.update(())
+
+    def update(self, made: Iterable[Experiment]) -> None:
+        found = repairs(made, self.base.spectrum)
+        weight = np.where(self._chosen, scores(self.base, found), 0.0)
+        self._weight = weight / max(float(weight.sum()), 1e-300)
+
+    def statements_of(self, test: str) -> int:
+        """How many statements a test executes."""
+        return len(self.base.spectrum.rows[self.base.spectrum.test_index[test]])
+
+    def at(self, file: str, line: int) -> float:
+        place = file, line
+        if place not in self._element:
+            self._element[place] = self.base.spectrum.elements.at(file, line)
+        element = self._element[place]
+        return float(self._weight[element]) if element is not None else 0.0
+
+
+def top_suspects(report: RankedReport) -> Ints:
+    """The first suspects of a ranking, in few files.
+
+    Of shape (k,). Elements that failing tests execute, of ranks up to `TOP_RANK`, in the first `MAX_FILES` files of the
+    ranking.
+    """
+    spectrum = report.spectrum
+    sizes = np.bincount(report.level[report.level >= 0], minlength=len(report.level_score))
+    best = np.concatenate([[1], 1 + np.cumsum(sizes)[:-1]])
+    chosen = np.flatnonzero((report.level >= 0) & (without_uses(spectrum).counts.ef > 0))
+    chosen = chosen[best[report.level[chosen]] <= TOP_RANK]
+    chosen = chosen[np.argsort(report.level[chosen], kind="stable")]
+    files = list(dict.fromkeys(spectrum.elements.file[chosen].tolist()))[:MAX_FILES]
+    return np.asarray(chosen[np.isin(spectrum.elements.file[chosen], files)], np.int64)
+
+
+def called_by(callers: Ints, report: RankedReport, program: Program | None) -> Ints:
+    """The statements that failing tests execute in functions that some statements call.
+
+    Of shape (m,).
+    """
+    spectrum = report.spectrum
+    files = [spectrum.elements.files[file] for file in np.unique(spectrum.elements.file[callers]).tolist()]
+    pairs = StatementCalls.from_program(spectrum, program, files=files).pairs
+    first = pairs[np.isin(pairs[:, 0], callers), 1]
+    functions = np.unique(spectrum.elements.function[first])
+    inside = np.isin(spectrum.elements.function, functions[functions >= 0])
+    return np.flatnonzero(inside & spectrum.candidates & (spectrum.counts.ef > 0))

@@ -1,0 +1,1 @@
+"""Writers of a ranking, one module for each format."""

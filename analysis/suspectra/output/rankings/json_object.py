@@ -1,0 +1,87 @@
+"""The ranking as one JSON object, the contract with other tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TextIO
+
+from suspectra.evidence.changes import changed_at_import
+from suspectra.failure_groups.ranking import RankedGroup
+from suspectra.output.behaviours import behaviours
+from suspectra.output.rankings.ranking import Listing, RankingEntry
+from suspectra.report import SubgraphReport
+from suspectra_recorder.log.stack import Stack
+
+
+def write_json(ranking: Listing, out: TextIO) -> None:
+    """Write the ranking, one suspect per line.
+
+    JSON has no infinity: an infinite score is written as the largest double, ±1.7976931348623157e308. Text is escaped
+    to ASCII, so the output does not depend on the terminal's encoding.
+    """
+    report = ranking.report
+    head: dict[str, object] = {
+        "technique": report.technique.name,
+        "clone_failed": report.technique.clone_failed,
+        "without": list(report.without),
+        "passed": report.spectrum.counts.passed,
+        "failed": report.spectrum.counts.failed,
+        "elements": len(report),
+        "tied_beyond": ranking.tied_beyond,
+        "changed_besides": {
+            "at_import": [one._asdict() for one in changed_at_import(ranking.evidence, ranking.ranked_as_changed)],
+            "replaced": [one._asdict() for one in ranking.evidence.replaced],
+        },
+        "problems": [problem.as_dict() for problem in ranking.problems],
+        "stacks": {name: _stack(stack) for name, stack in sorted(ranking.evidence.stacks.items())},
+        "collection_errors": [error.as_dict() for error in ranking.evidence.collection_errors],
+    }
+    if isinstance(report, SubgraphReport):
+        head["subgraphs"] = list(behaviours(report))
+    out.write(json.dumps(head, indent=1, allow_nan=False)[:-2])
+    out.write(',\n "groups": [')
+    separator = "\n  "
+    for group in ranking.groups:
+        out.write(separator)
+        _write_group(group, ranking, out)
+        separator = ",\n  "
+    out.write("\n ]")
+    _write_suspects(ranking.entries(), out, " ")
+    out.write("\n}\n")
+
+
+def _stack(stack: Stack) -> dict[str, object]:
+    """The stack of a failed test, outermost call first."""
+    failed = stack.test_line
+    return {
+        **stack.as_dict(),
+        "frames": [frame._asdict() for frame in stack.frames],
+        "test_line": {"file": failed.file, "line": failed.line} if failed else None,
+    }
+
+
+def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
+    """Write a failure group, with the suspects that its tests execute."""
+    head = {
+        "id": ranked.group.number,
+        "title": ranked.title,
+        "reason": ranked.reason,
+        "sure": ranked.sure,
+        "tests": ranked.group.tests,
+        "uncovered": ranked.group.uncovered,
+    }
+    out.write(json.dumps(head)[:-1])
+    listed = ranking.for_group(ranked, ranking.top)
+    _write_suspects((entry for entry in listed.entries() if entry["ef"]), out, "   ")
+    out.write("}")
+
+
+def _write_suspects(entries: Iterable[RankingEntry], out: TextIO, indent: str) -> None:
+    out.write(f',\n{indent}"suspects": [')
+    encode = json.JSONEncoder(allow_nan=False).encode
+    separator = f"\n{indent} "
+    for entry in entries:
+        out.write(separator + encode(entry))
+        separator = f",\n{indent} "
+    out.write(f"\n{indent}]")

@@ -1,0 +1,200 @@
+"""The common input of all writers: a ranking with its evidence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+import numpy as np
+
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.errors import Problem
+from suspectra.evidence.evidence import Evidence
+from suspectra.failure_groups.ranking import RankedGroup
+from suspectra.report import RankedReport, changed_words
+from suspectra.spectrum import Counts, is_only_read
+from suspectra.techniques.formulas import in_words
+
+MAX_SCORE = sys.float_info.max
+
+
+class RankingEntry(TypedDict):
+    """A listed suspect, with the field names of the JSON output."""
+
+    file: str
+    line: int
+    end_line: int
+    function: str
+    score: float
+    reason: str
+    rank_best: int
+    rank_average: float
+    rank_worst: int
+    standard_rank: float
+    ef: int
+    ep: int
+    nf: int
+    np: int
+    failing_tests: list[str]
+    changed: int
+    changed_by_git: int
+    only_read: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """A ranking to write."""
+
+    report: RankedReport  # the ranking
+    evidence: Evidence  # the evidence of the ranking
+    problems: tuple[Problem, ...]  # the problems of the evidence and of the ranking
+    top: int | None = None  # how many suspects to list, None for all
+    # the failure groups, each with its own ranking; empty where failing tests were not grouped
+    groups: tuple[RankedGroup, ...] = ()
+    run_again: tuple[str, ...] = ()  # the command that runs the tests again; empty where that is not known
+
+    @property
+    def sections(self) -> list[tuple[RankedGroup, Listing]]:
+        """A listing for each failure group, if there are several, of what its tests execute."""
+        if len(self.groups) < 2:
+            return []
+        return [(group, self.for_group(group, self.top)) for group in self.groups]
+
+    def for_group(self, group: RankedGroup, top: int | None = None) -> Listing:
+        """List what the tests of a failure group execute.
+
+        Empty if its tests execute no suspect.
+        """
+        suspected = group.report.spectrum.suspected
+        return replace(self, report=group.report, groups=(), top=suspected if top is None else min(top, suspected))
+
+    def group_ranks(self) -> tuple[Ints, Ints]:
+        """Find for each element the failure group in which it ranks best, and its rank there.
+
+        Of shape (elements,).
+
+        Of shape (elements,).
+        """
+        size = len(self.report.spectrum.elements)
+        number, best = np.zeros(size, np.int64), np.full(size, np.iinfo(np.int64).max)
+        for one in self.groups:
+            own = one.report
+            executed = np.flatnonzero((own.spectrum.counts.ef > 0) & (own.level >= 0))
+            above = np.concatenate([[0], np.cumsum(np.bincount(own.level[own.level >= 0]))])
+            rank = above[own.level[executed]] + 1
+            better = rank < best[executed]
+            number[executed[better]], best[executed[better]] = one.group.number, rank[better]
+        return number, best
+
+    @property
+    def tied_beyond(self) -> int:
+        """How many statements that are not listed have the same rank as the last one that is."""
+        return int(self.report.rank_worst[self.shown - 1]) - self.shown if 0 < self.shown < len(self.report) else 0
+
+    @property
+    def cut(self) -> str:
+        """A remark if the list ends within a tie, else empty."""
+        return f"and {self.tied_beyond} more of the same rank" if self.tied_beyond else ""
+
+    @property
+    def notices(self) -> tuple[Problem, ...]:
+        """The collection errors, then the problems."""
+        return (*(error.problem() for error in self.evidence.collection_errors), *self.problems)
+
+    @property
+    def ranked_as_changed(self) -> Bools:
+        """Whether the ranking says of each element that it changed, shape (elements,)."""
+        return self.report.spectrum.changed_for > 0
+
+    def beside_counts(self, entry: RankingEntry) -> str:
+        """The reason of a suspect, empty where it only repeats the counts."""
+        counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts, only_read=entry["only_read"])
+        return entry["reason"] if entry["reason"] != counts else ""
+
+    @property
+    def shown(self) -> int:
+        """How many suspects are listed."""
+        return len(self.report) if self.top is None else min(self.top, len(self.report))
+
+    def entries(self) -> Iterator[RankingEntry]:
+        """Iterate over the listed suspects, best first, with the field names of the JSON output.
+
+        Whole columns are converted to Python numbers at once, as a report has as many entries as the project has
+        statements.
+        """
+        report, spectrum = self.report, self.report.spectrum
+        elements, counts = spectrum.elements, spectrum.counts
+        order = report.order if self.top is None else report.top(self.top)
+        count = len(order)
+        columns = (
+            order,
+            elements.file[order],
+            elements.line[order],
+            elements.end_line[order],
+            elements.function[order],
+            report.scores[:count].clip(-MAX_SCORE, MAX_SCORE),
+            report.rank_best[:count],
+            report.rank_average[:count],
+            report.rank_worst[:count],
+            report.standard_rank[:count],
+            counts.ef[order],
+            counts.ep[order],
+            counts.nf[order],
+            counts.np[order],
+            spectrum.changed_for[order],
+            spectrum.changed_by_git_for[order],
+        )
+        for (
+            element,
+            file,
+            line,
+            end_line,
+            function,
+            score,
+            best,
+            average,
+            worst,
+            standard,
+            ef,
+            ep,
+            nf,
+            rest,
+            changed,
+            by_git,
+        ) in zip(*(column.tolist() for column in columns), strict=True):
+            only_read = is_only_read(spectrum, element)
+            yield {
+                "file": elements.files[file],
+                "line": line,
+                "end_line": end_line,
+                "function": elements.functions[function].name if function >= 0 else "",
+                "score": score,
+                "reason": report.technique.reason(report, element) or _counted(ef, ep, counts, only_read),
+                "rank_best": best,
+                "rank_average": average,
+                "rank_worst": worst,
+                "standard_rank": standard,
+                "ef": ef,
+                "ep": ep,
+                "nf": nf,
+                "np": rest,
+                "failing_tests": list(spectrum.failing_tests(element)),
+                "changed": changed,
+                "changed_by_git": by_git,
+                "only_read": only_read,
+            }
+
+
+def change_in_words(entry: RankingEntry) -> str:
+    """Say that a suspect changed before failing tests failed.
+
+    Without a capital or a stop; empty where no change is known.
+    """
+    return changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
+
+
+def _counted(ef: int, ep: int, counts: Counts, only_read: bool) -> str:
+    """The counts as a sentence, where a failing test is among them."""
+    return in_words(ef, ep, counts, only_read=only_read) if ef else ""

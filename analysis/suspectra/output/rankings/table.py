@@ -1,0 +1,179 @@
+"""The ranking as a table for people."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TextIO
+
+from suspectra.base.english import enumeration, many
+from suspectra.evidence.changes import besides
+from suspectra.evidence.sources import Sources
+from suspectra.output.behaviours import sentences
+from suspectra.output.rankings.ranking import MAX_SCORE, Listing, RankingEntry, change_in_words
+from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
+
+_HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
+_RIGHT = (True, True, False, False, True, True, True, True, False)
+_LOCATION, _FUNCTION, _SOURCE = 2, 3, 8
+_FUNCTION_SHARE = 0.5  # largest share of the width that numbers and locations leave
+_GAP = "  "
+
+
+def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
+    """Write the table, with the reason for the rank of each tie and the failing tests that execute its lines.
+
+    Where failing tests are in several groups, each group has a section with its own table.
+    """
+    style = Style(out)
+    for sentence in besides(ranking.evidence, ranking.ranked_as_changed):
+        out.write(style(safe(sentence), "bold") + "\n")
+    for group, listing in ranking.sections:
+        out.write(style(safe(group.heading), "bold") + "\n")
+        out.write(style(safe(group.reason), "dim") + "\n\n")
+        if listing.shown:
+            _write_section(listing, out, sources, style)
+            out.write("\n")
+    if not ranking.sections:
+        _write_section(ranking, out, sources, style)
+        out.write("\n")
+    out.writelines(f"{line}\n" for line in wrapped(summary(ranking), out))
+
+
+def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style) -> None:
+    """Write the table of one ranking."""
+    columns = terminal_width(out)
+    entries = list(ranking.entries())
+    rows = [_cells(entry, sources) for entry in entries]
+    widths = _widths(rows, columns)
+    indent = " " * (widths[0] + len(_GAP))
+    out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
+    for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
+        out.write(_coloured(_line(row, widths), entry, style) + "\n")
+        if badge := change_in_words(entry):
+            out.write(style(indent + badge, "bold") + "\n")
+        following = entries[i + 1] if i + 1 < len(entries) else None
+        reason = ranking.beside_counts(entry)
+        if reason and (following is None or _reason(following) != _reason(entry)):
+            for part in wrap(safe(reason), columns - len(indent)):
+                out.write(style(indent + part, "dim") + "\n")
+        if following is None or following["failing_tests"] != entry["failing_tests"]:
+            out.write(style(indent + _tests(entry, columns - len(indent)), "dim") + "\n")
+    if ranking.cut:
+        out.write(indent + ranking.cut + "\n")
+    if lines := sentences(ranking.report):
+        out.write("\n" + style("Suspicious behaviours", "bold") + "\n")
+        out.writelines(safe(line) + "\n" for line in lines)
+
+
+def summary(ranking: Listing) -> str:
+    """Summarize in one line: suspects, tests and technique."""
+    technique, counts = ranking.report.technique, ranking.report.spectrum.counts
+    without = f" without {enumeration(ranking.report.without)}" if ranking.report.without else ""
+    cloned = ", failed tests cloned" if technique.clone_failed else ""
+    most = "up to " if ranking.sections else ""
+    groups = f" for each of {len(ranking.groups)} failure groups" if ranking.sections else ""
+    return (
+        f"{most}{ranking.shown} of {len(ranking.report)} statements{groups}, by {technique.info.title}{without}"
+        f"{cloned}, from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
+        f" ({ranking.evidence.source})"
+    )
+
+
+def rank_text(best: int, worst: int) -> str:
+    """Format a rank, as a range if lines are tied."""
+    return f"{best}–{worst}" if best != worst else f"{best}"
+
+
+def score_text(score: float) -> str:
+    """Format a score, short enough for a column; the largest double stands for infinity."""
+    if abs(score) == MAX_SCORE:
+        return "∞" if score > 0 else "-∞"
+    return f"{score:.4f}" if abs(score) < 1000 else f"{score:.5g}"
+
+
+def location_text(entry: RankingEntry) -> str:
+    """Format the file and the first line."""
+    return f"{entry['file']}:{entry['line']}"
+
+
+def _widths(rows: list[tuple[str, ...]], columns: int) -> list[int]:
+    """The widths of columns: numbers and locations get what they need, as only whole locations can be clicked.
+
+    The others share the rest; if that is too little, they are left out, and have no width.
+    """
+    widths = [max(map(width, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+    text = (_LOCATION, _FUNCTION, _SOURCE)
+    left = columns - sum(wide for i, wide in enumerate(widths) if i not in text) - len(_GAP) * (len(widths) - 1)
+    left -= widths[_LOCATION]
+    if left < len("Function") + len("Source"):
+        widths[_FUNCTION] = widths[_SOURCE] = 0
+        return widths
+    widths[_FUNCTION] = min(widths[_FUNCTION], max(len("Function"), int(left * _FUNCTION_SHARE)))
+    widths[_SOURCE] = left - widths[_FUNCTION]
+    return widths
+
+
+def _cells(entry: RankingEntry, sources: Sources) -> tuple[str, ...]:
+    return (
+        rank_text(entry["rank_best"], entry["rank_worst"]),
+        score_text(entry["score"]),
+        safe(location_text(entry)),
+        safe(entry["function"]),
+        *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
+        safe(sources.line(entry["file"], entry["line"]).strip()),
+    )
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    shown = [i for i, wide in enumerate(widths) if wide]
+    fitted = {i: fit(cells[i], widths[i]) for i in shown if i != _FUNCTION}
+    if widths[_FUNCTION]:
+        name = cells[_FUNCTION]
+        name = name if width(name) <= widths[_FUNCTION] else _without_parameters(name)
+        fitted[_FUNCTION] = fit(name, widths[_FUNCTION], keep_end=True)
+    return _GAP.join(pad(fitted[i], widths[i], right=_RIGHT[i]) for i in shown).rstrip()
+
+
+def _without_parameters(function: str) -> str:
+    """Leave out what a C++ function takes, which says less than the end of its name."""
+    depth = 0
+    for at in range(function.rfind(")"), -1, -1):
+        depth += {")": 1, "(": -1}.get(function[at], 0)
+        if not depth:
+            return function[:at] + "()" if at else function
+    return function
+
+
+def _coloured(line: str, entry: RankingEntry, style: Style) -> str:
+    if entry["rank_best"] == 1:
+        return style(line, "red")
+    return style(line, "yellow") if entry["ef"] and entry["rank_best"] <= 10 else line
+
+
+def _reason(entry: RankingEntry) -> tuple[int, str]:
+    return entry["rank_best"], entry["reason"]
+
+
+def _tests(entry: RankingEntry, columns: int) -> str:
+    """As many names of failing tests as fit on the line, without folders."""
+    names = entry["failing_tests"]
+    if not names:
+        return "executed by no failing test"
+    how = "perhaps read" if entry["only_read"] else "executed"
+    head = f"{how} by {many(len(names), 'failing test')}: "
+    left = columns - len(head) - len(" and 00000 more")
+    taken: list[str] = []
+    for name in names:
+        short = safe(_short(name))
+        if taken and left < width(short) + 2:
+            break
+        taken.append(fit(short, max(20, left)))
+        left -= width(taken[-1]) + 2
+    more = f" and {len(names) - len(taken)} more" if len(taken) < len(names) else ""
+    return head + ", ".join(taken) + more
+
+
+def _short(name: str) -> str:
+    """The name without folders; slashes in parameters are kept."""
+    path, bracket, parameters = name.partition("[")
+    return path.rpartition("/")[2] + bracket + parameters

@@ -1,0 +1,215 @@
+"""Automated path generation with forced decisions: runs of a failing test in which some come out the other way.
+
+Paths near the failing one are tried in the order of paper 001 (Figure 3). Instead of an input that leads along a path,
+the decisions themselves are turned, and the test says whether the run is right, as in predicate switching (Zhang, Gupta
+& Gupta 2006). First each decision is turned every time that it is made, then at single times, the last one first; then
+several are turned together. Of equally many, the most suspicious ones come first: the first run that passes is then the
+one that was to be chosen, and no others have to be made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from suspectra.base.english import many
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.experiments.log import ExperimentLog
+from suspectra.experiments.repeated_test import BATCH, RepeatedTest
+from suspectra.paths.distance import distance
+from suspectra.paths.report import PathReport
+from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
+from suspectra.paths.searches.turned_decisions import MAX_WINDOW, TurnableRun, Turns
+from suspectra.runs.experiment import Experiment, ExperimentOutcome
+
+TECHNIQUE = "apg-decisions"
+"""The name of this technique."""
+
+MAX_TOGETHER = 3
+"""Decisions that are turned in one run, at most."""
+
+FIRST_AT_ONCE = 4
+"""So many candidates are tried before the first answer is looked at; then twice as many each time."""
+
+
+@dataclass
+class _State:
+    """How far a search is."""
+
+    run: TurnableRun  # the failing run
+    tried: int = 0  # how many runs there were
+    left_out: int = 0  # how many sets were not tried, since one decision keeps another from being made as before
+    at_once: int = FIRST_AT_ONCE  # how many candidates are tried before the next answer is looked at
+
+    def __post_init__(self) -> None:
+        self.instances: dict[tuple[int, ...], dict[int, int]] = {}
+
+    def candidates(self, size: int) -> Iterator[Turns]:
+        """What to turn: single decisions, or sets of them."""
+        if size == 1:
+            yield from self.run.singles()
+            return
+        for positions in self.run.sets(size):
+            # whether the last one is made when the others are turned, the run with those has shown
+            known = [self.instances.get(positions[:number], {}) for number in range(1, size)]
+            instances = [before.get(position, 0) for before, position in zip(known, positions[1:], strict=True)]
+            if all(instances):
+                yield self.run.turns(positions, [self.run.instance(positions[0]), *instances])
+            else:
+                self.left_out += 1
+
+    @property
+    def left(self) -> int:
+        """How many candidates are not tried yet, at most."""
+        together = sum(math.comb(len(self.run.window), size) for size in range(2, MAX_TOGETHER + 1))
+        return max(self.run.alone + together - self.tried - self.left_out, 0)
+
+
+class ForcedPaths(PathSearcher):
+    """Turns decisions of a failing test until it passes."""
+
+    def __init__(self, setting: PathSetting):
+        super().__init__(setting)
+        self.tried_together = 0  # of how many decisions all sets were tried: 1 once all were turned alone
+        self._found: PathReport | None = None
+        self._first_condition = ""  # with which the test passes since a check raises no error
+        self.is_final = False  # whether a run passes, and not only since a check raises no error in it
+
+    def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
+        """Turn decisions until the test passes. If only a check was left out, other single ones are still tried.
+
+        After each run, and after all decisions were turned alone. The last one says whether the search is complete.
+
+        Raises EvidenceError when two runs of the test differ, or it makes no decision that could be turned.
+        """
+        test = self.setting.tests[self.setting.test.name]
+        path = self.record(test.test, keep=test.repeats).path
+        state = _State(TurnableRun(test.trace, path, self.setting.preferred_first))
+        if not len(state.run):
+            cause = f"{test.test} makes no decision in the program that could come out the other way"
+            cure = "compare its calls with --technique nearest-path, or look for values with `suspectra causes`"
+            raise EvidenceError(Problem("", "", cause, cure))
+        yield self._report(state, complete=False)
+        workspace = self.setting.workspace
+        with nullcontext() if workspace is None else ExperimentLog(workspace) as log:
+            for size in range(1, MAX_TOGETHER + 1):
+                for turns, answer in self._answers(test, state, size, limits):
+                    state.tried += 1
+                    if log is not None and len(turns.switches) == 1:
+                        log.add(test.made(turns, answer), test.trace.sources)
+                    if answer.outcome.repairs and (self._found is None or not turns.skips_check):
+                        self._keep(test, state, turns, answer)
+                    if self.is_final:
+                        break
+                    yield self._report(state, complete=False)
+                    if state.tried == limits.candidates:
+                        return
+                if self._found is not None or not test.complete:
+                    break
+                self.tried_together = size
+                yield self._report(state, complete=False)
+        if self.is_final or test.complete:
+            yield self._report(state, complete=True)
+
+    def _answers(
+        self, test: RepeatedTest, state: _State, size: int, limits: PathSearchLimits
+    ) -> Iterator[tuple[Turns, AlteredRunAnswer]]:
+        """How the test ends with each set of some size, nearest first, until the time is up."""
+        candidates = state.candidates(size)
+        while chosen := list(islice(candidates, state.at_once)):
+            for turns, answer in test.answers(chosen, limits.end):
+                if turns.positions and size < MAX_TOGETHER:
+                    path = self.setting.paths.path(answer.noted)
+                    state.instances[turns.positions] = state.run.instances_in(path)
+                yield turns, answer
+            if not test.complete:
+                return
+            state.at_once = min(2 * state.at_once, BATCH)
+
+    def _keep(self, test: RepeatedTest, state: _State, turns: Turns, answer: AlteredRunAnswer) -> None:
+        """Compare the path of a run that passes with the failing one."""
+        if "threads" not in answer.noted:  # its path was not asked for
+            answer = test.alone(turns.confirmation)
+        if answer.outcome is not ExperimentOutcome.PASSED:
+            return
+        failing, paths = state.run.path, self.setting.paths
+        path, condition = paths.path(answer.noted), _condition(turns, test.made(turns, answer))
+        skips_check = turns.skips_check or state.run.avoids_check(path)
+        if skips_check and self._found is not None:
+            return  # of several the first one is reported
+        apart = distance(failing, path).branches
+        turned = state.run.events_of(turns, apart)
+        places = {position: paths.reported(failing, position, not failing.outcome[position]) for position in apart}
+        report = tuple(places[position] for position in reversed(turned) if position in places)
+        others = len({*apart} - {*turned}) if turns.positions else 0
+        notes = tuple(_notes_for(self._first_condition, others, skips_check=skips_check))
+        self.is_final = not skips_check
+        self._first_condition = condition
+        self._found = PathReport(
+            TECHNIQUE,
+            test.test,
+            report,
+            None,
+            tuple(places.values()),
+            0,
+            complete=False,
+            seconds=0.0,
+            summary=f"{test.test} passes {condition}.",
+            parts=next(iter(places.values()), None),
+            notes=notes,
+        )
+
+    def _report(self, state: _State, *, complete: bool) -> PathReport:
+        found = self._found or PathReport(
+            TECHNIQUE, self.setting.test.name, (), None, (), 0, complete=False, seconds=0.0
+        )
+        notes = (*found.notes, *self._limits(state, complete=complete))
+        return replace(found, candidates=state.tried, complete=complete, notes=notes)
+
+    def _limits(self, state: _State, *, complete: bool) -> Iterator[str]:
+        """What was not tried, and why."""
+        if state.left_out:
+            yield (
+                f"{many(state.left_out, 'set')} of decisions {'was' if state.left_out == 1 else 'were'} not tried:"
+                " one decision keeps another from being made as before."
+            )
+        if self.is_final:
+            return
+        if state.run.in_threads:
+            yield "Several threads make decisions, so each was turned only alone."
+        elif len(state.run) > MAX_WINDOW:
+            yield f"Only the last {MAX_WINDOW} of {len(state.run):,} decisions were turned together."
+        if not complete:
+            left = many(state.left, "candidate")
+            yield f"At most {left} of up to {MAX_TOGETHER} decisions are left: give more seconds."
+        elif self._found is None:
+            yield (
+                f"No decision lets the test pass if it comes out the other way, nor do up to {MAX_TOGETHER} together:"
+                " a value is wrong, probably. `suspectra causes` looks for it."
+            )
+
+
+def _condition(turns: Turns, experiment: Experiment) -> str:
+    """How decisions come out, as the end of a sentence."""
+    if len(turns.switches) > 1:
+        return f"if {len(turns.switches)} decisions come out the other way"
+    place = f"{experiment.file}:{experiment.line}"
+    if experiment.detail:
+        return experiment.condition.replace(f"`{experiment.detail}`", f"`{experiment.detail}` at {place}", 1)
+    of_loop = experiment.condition.replace("this loop", f"the loop at {place}")
+    return of_loop if of_loop != experiment.condition else experiment.condition.replace("this", place, 1)
+
+
+def _notes_for(before: str, others: int, *, skips_check: bool) -> Iterator[str]:
+    """What is to be known about a run that passes; the test may have passed before since a check raised no error."""
+    if skips_check:
+        yield "This may only keep an error from being raised: then the fault is in what comes before."
+    elif before:
+        yield f"It passes, too, {before}: no error is raised then. Look there if that check itself is wrong."
+    if others:
+        verb = "was" if others == 1 else "were"
+        yield f"The path is not quite the one that was wanted: {many(others, 'other decision')} {verb} different, too."

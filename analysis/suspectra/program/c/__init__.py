@@ -1,0 +1,1 @@
+"""Compiled C and C++ objects as their compiler described them."""

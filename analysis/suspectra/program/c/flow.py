@@ -1,0 +1,358 @@
+"""Counts of arcs and lines of compiled functions, computed from the counters of many runs at once.
+
+A compiler counts only the arcs outside a spanning tree of a function's graph. Control that enters a block leaves it, so
+the counts of the tree's arcs follow. Removing one of its arcs cuts the tree into two parts; the flow through this arc
+balances the flow of the counted arcs between the parts. With the blocks in depth-first order such a part is a range,
+and the sum over a range is the difference of two cumulative sums. So every count is a linear function of the counters,
+and one pass over a matrix solves all functions in all runs exactly, in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+from scipy import sparse
+
+from suspectra.base.arrays import Bools, IntMatrix, Ints, dense_product
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.program.c.object import ENTRY, EXIT, FAKE, ON_TREE, CFunction
+
+LineKey = tuple[int, str, int]
+"""A line of a program: (number of the object, source file as compiled, line)."""
+
+
+class CFlow:
+    """The flow through the functions of one or more objects.
+
+    Blocks, arcs and counters are numbered over all functions, one function after the other.
+
+    Raises EvidenceError when the uncounted arcs of a function form a cycle, so that counts can't be computed: the file
+    is damaged.
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[CFunction],
+        objects: Sequence[int] | None = None,  # the object of each function; each object has its own lines
+        clang: Collection[int] = (),
+    ):
+        self.functions = tuple(functions)  # from suspectra.program.c.files.parse_notes
+        self.objects = tuple(objects) if objects is not None else (0,) * len(self.functions)
+        self._clang = frozenset(clang)
+        # the first block, arc and counter of each function, then their total number; shape (functions + 1,)
+        self.first_block = _starts([f.blocks for f in self.functions])
+        # the first block, arc and counter of each function, then their total number; shape (functions + 1,)
+        self.first_arc = _starts([len(f.arcs) for f in self.functions])
+        # the first block, arc and counter of each function, then their total number; shape (functions + 1,)
+        self.first_counter = _starts([len(f.counted) for f in self.functions])
+        arcs = np.array([arc for f in self.functions for arc in f.arcs], np.int32).reshape(-1, 3)
+        shift = np.repeat(self.first_block[:-1], np.diff(self.first_arc)).astype(np.int32)
+        self.source, self.target, self.flags = arcs[:, 0] + shift, arcs[:, 1] + shift, arcs[:, 2]
+        self.counted = np.flatnonzero((self.flags & ON_TREE) == 0)
+        self._order_blocks()
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of all functions."""
+        return int(self.first_block[-1])
+
+    @property
+    def counters(self) -> int:
+        """Number of counters of all functions."""
+        return len(self.counted)
+
+    def arc_counts(self, counters: Ints) -> Ints:
+        """Compute how often each arc was taken.
+
+        Of shape (arcs, runs). A count can be negative where flow is not conserved: after `longjmp`, in a run that was
+        killed, or in a profile that threads wrote without `-fprofile-update=atomic`. gcov prints it unchanged. An arc
+        was taken if its count is above 0.
+        """
+        given = np.ascontiguousarray(np.asarray(counters, np.int64).T)
+        counts = np.empty((len(self.source), given.shape[1]), np.int64)
+        counts[self.counted] = given
+        running = np.zeros((self.blocks + 1, given.shape[1]), np.int64)
+        np.cumsum(self._imbalance @ given, axis=0, out=running[1:])
+        counts[self._tree] = (running[self._cut_end] - running[self._cut_start]) * self._cut_sign[:, None]
+        return counts
+
+    def block_counts(self, arcs: Ints) -> Ints:
+        """Compute how often each block was entered.
+
+        Of shape (blocks, runs).
+        """
+        return dense_product(self._entering, arcs)
+
+    def lines_executed(self, arcs: Ints) -> Bools:
+        """Compute whether each line was executed.
+
+        A line is executed when one of its blocks is. Control that enters a block comes either from blocks of other
+        lines or from a cycle inside the line, and gcov's count is the sum of both.
+
+        Of shape (lines, runs). In the order of `lines`.
+        """
+        taken = (arcs > 0).astype(np.int32)
+        entered = dense_product(self._entering, taken) > 0
+        return np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
+
+    def line_counts(self, arcs: Ints) -> Ints:
+        """Compute how often each line was executed, by gcov's rule.
+
+        The count of a line is the flow into its blocks from blocks of other lines, plus the flow around cycles inside
+        the line. A line without blocks of its own has the sum of its blocks' counts.
+
+        Of shape (lines, runs). In the order of `lines`.
+        """
+        counts = dense_product(self._line_entries, arcs)
+        for line, inner in self._inner_arcs:
+            source, target = self.source[inner].tolist(), self.target[inner].tolist()
+            for run in np.flatnonzero((arcs[inner] > 0).any(axis=0)):
+                counts[line, run] += _circles(source, target, arcs[inner, run].tolist())
+        return counts
+
+    @cached_property
+    def lines(self) -> tuple[LineKey, ...]:
+        """The executable lines, sorted."""
+        return self._ownership[0]
+
+    @cached_property
+    def visible(self) -> Ints:
+        """The arcs that are control flow, without those of calls that may not return; ascending."""
+        return np.flatnonzero((self.flags & FAKE) == 0)
+
+    @cached_property
+    def block_lines(self) -> tuple[Ints, Ints]:
+        """Pairs of a block and one of its lines, as an index into `lines`; without repetition, sorted by block."""
+        index = {key: i for i, key in enumerate(self.lines)}
+        pairs = {
+            (int(base) + block, index[(owner, file, line)])
+            for function, owner, base in zip(self.functions, self.objects, self.first_block, strict=False)
+            if not function.artificial
+            for block, file, line in function.lines
+        }
+        table = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def _order_blocks(self) -> None:
+        """Put the blocks in depth-first order of the spanning trees, in which the cut of each tree arc is a range."""
+        tree = np.flatnonzero(self.flags & ON_TREE)
+        neighbours: list[list[tuple[int, int]]] = [[] for _ in range(self.blocks)]
+        for arc, source, target in zip(
+            tree.tolist(), self.source[tree].tolist(), self.target[tree].tolist(), strict=True
+        ):
+            neighbours[source].append((target, arc))
+            neighbours[target].append((source, arc))
+        closing = -1  # stands for the arc from exit to entry, which closes a run of the function
+        for function, base in zip(self.functions, self.first_block.tolist(), strict=False):
+            if function.blocks > EXIT:
+                neighbours[base + ENTRY].append((base + EXIT, closing))
+                neighbours[base + EXIT].append((base + ENTRY, closing))
+        position, end, reached_by = self._walk(neighbours)
+        below = np.array([arc for arc in reached_by if arc >= 0], np.int64)
+        if len(below) != len(tree):
+            raise self._circular(np.setdiff1d(tree, below)[0])
+        head = np.flatnonzero(np.array(reached_by, np.int64) >= 0)  # the first block of a cut's range
+        self._tree, self._cut_start, self._cut_end = below, position[head], end[head]
+        # the flow through the cut's arc balances the flow of the counted arcs into the range
+        self._cut_sign = np.where(self.target[below] == head, -1, 1)
+        count = np.arange(self.counters)
+        ones = np.ones(self.counters, np.int64)
+        self._imbalance = sparse.csr_array(
+            (
+                np.concatenate([ones, -ones]),
+                (
+                    np.concatenate([position[self.target[self.counted]], position[self.source[self.counted]]]),
+                    np.concatenate([count, count]),
+                ),
+            ),
+            shape=(self.blocks, self.counters),
+        )
+
+    def _walk(self, neighbours: list[list[tuple[int, int]]]) -> tuple[Ints, Ints, list[int]]:
+        """Depth-first search: the position of each block, the end of its range, and the arc to it (-2 for a root)."""
+        position, end = np.full(self.blocks, -1, np.int64), np.zeros(self.blocks, np.int64)
+        reached_by = [-2] * self.blocks
+        seen, order = [False] * self.blocks, 0
+        for root in range(self.blocks):
+            if seen[root]:
+                continue
+            seen[root] = True
+            stack = [root]
+            while stack:
+                block = stack.pop()
+                if block < 0:
+                    end[~block] = order
+                    continue
+                position[block] = order
+                order += 1
+                stack.append(~block)
+                for other, arc in neighbours[block]:
+                    if not seen[other]:
+                        seen[other], reached_by[other] = True, arc
+                        stack.append(other)
+        return position, end, reached_by
+
+    def _circular(self, arc: int) -> EvidenceError:
+        function = self.functions[int(np.searchsorted(self.first_arc, arc, "right")) - 1]
+        cause = f"the uncounted arcs of function {function.name} form a circle, so its counts can't be known"
+        cure = "build the object again: its notes are damaged"
+        return EvidenceError(Problem(function.file, f"line {function.line}", cause, cure))
+
+    @cached_property
+    def _entering(self) -> IntMatrix:
+        """Blocks × arcs: the arcs that enter each block; for an entry block those that leave it."""
+        entry = np.isin(self.source, self.first_block[:-1] + ENTRY)
+        row = np.concatenate([self.target, self.source[entry]])
+        column = np.concatenate([np.arange(len(self.target)), np.flatnonzero(entry)])
+        return _incidence(row, column, (self.blocks, len(self.source)))
+
+    @cached_property
+    def _ownership(self) -> tuple[tuple[LineKey, ...], list[tuple[int, int]], list[tuple[int, int]]]:
+        """The lines, the (line, block) pairs by which lines are counted, and the pairs of lines that own no block."""
+        owned: set[tuple[LineKey, int, int]] = set()
+        line_blocks: list[tuple[LineKey, int, int]] = []
+        groups = self._groups()
+        for number, (function, owner, base) in enumerate(
+            zip(self.functions, self.objects, self.first_block.tolist(), strict=False)
+        ):
+            if function.artificial:
+                continue
+            for block, located in _locations(function):
+                # each instance of a template counts its lines separately; -1 stands for all other functions
+                keys = [((owner, *at), number if number in groups and _within(function, at) else -1) for at in located]
+                line_blocks += [(key, part, base + block) for key, part in keys]
+                if owner in self._clang and block:
+                    owned.update((key, part, base + block) for key, part in keys)
+                elif owner not in self._clang and 0 < block < function.blocks - 1:
+                    owned.add((*keys[-1], base + block))
+        lines = tuple(sorted({key for key, _, _ in line_blocks}))
+        index = {key: i for i, key in enumerate(lines)}
+        owners = {(key, part) for key, part, _ in owned}
+        return (
+            lines,
+            sorted((index[key], block) for key, _, block in owned),
+            [(index[key], block) for key, part, block in line_blocks if (key, part) not in owners],
+        )
+
+    def _groups(self) -> set[int]:
+        """Functions that begin on the same source line as another one of the object: instances of a template."""
+        starts: dict[LineKey, list[int]] = {}
+        for number, (function, owner) in enumerate(zip(self.functions, self.objects, strict=True)):
+            if not function.artificial:
+                starts.setdefault((owner, function.file, function.line), []).append(number)
+        return {number for group in starts.values() if len(group) > 1 for number in group}
+
+    @cached_property
+    def _owner(self) -> IntMatrix:
+        """Lines × blocks."""
+        _, owned, loose = self._ownership
+        pairs = np.array(sorted(set(owned) | set(loose)), np.int64).reshape(-1, 2)
+        return _incidence(pairs[:, 0], pairs[:, 1], (len(self.lines), self.blocks))
+
+    @cached_property
+    def _owned_arcs(self) -> tuple[Ints, Ints, Bools]:
+        """For every arc into a line's blocks: the line, the arc, and whether it comes from a block of the same line."""
+        _, owned, _ = self._ownership
+        pairs = np.array(owned, np.int64).reshape(-1, 2)
+        owner = _incidence(pairs[:, 0], pairs[:, 1], (len(self.lines), self.blocks))
+        into = (owner @ _incidence(self.target, np.arange(len(self.target)), self._shape)).tocoo()
+        line, arc = into.coords
+        key = line.astype(np.int64) * self.blocks + self.source[arc]
+        return line, arc, np.isin(key, pairs[:, 0] * self.blocks + pairs[:, 1])
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.blocks, len(self.source)
+
+    @cached_property
+    def _line_entries(self) -> IntMatrix:
+        """Lines × arcs: the arcs whose sum is a line's count, without the cycles inside the line."""
+        line, arc, inner = self._owned_arcs
+        loose = np.array(self._ownership[2], np.int64).reshape(-1, 2)
+        entering = _incidence(line[~inner], arc[~inner], (len(self.lines), len(self.source)))
+        summed: IntMatrix = _summing(loose, (len(self.lines), self.blocks)) @ self._entering
+        return entering + summed
+
+    @cached_property
+    def _inner_arcs(self) -> list[tuple[int, Ints]]:
+        """Lines whose own blocks can form a cycle, and the arcs between these blocks."""
+        line, arc, inner = self._owned_arcs
+        order = np.lexsort((arc[inner], line[inner]))
+        line, arc = line[inner][order], arc[inner][order]
+        starts = np.flatnonzero(np.diff(line, prepend=-1))
+        groups = zip(line[starts].tolist(), np.split(arc, starts[1:]), strict=False) if len(line) else ()
+        # a cycle needs an arc back to an earlier block
+        return [(at, arcs) for at, arcs in groups if _can_circle(self.source[arcs], self.target[arcs])]
+
+
+def _locations(function: CFunction) -> list[tuple[int, list[tuple[str, int]]]]:
+    """The lines of each block, sorted, one list for each run of lines of one file."""
+    stretches = groupby(function.lines, key=lambda line: line[:2])
+    return [(block, sorted((file, line) for _, _, line in lines)) for (block, file), lines in stretches]
+
+
+def _within(function: CFunction, at: tuple[str, int]) -> bool:
+    return at[0] == function.file and function.line <= at[1] <= function.end_line
+
+
+def _can_circle(source: Ints, target: Ints) -> bool:
+    names, packed = np.unique(np.concatenate([source, target]), return_inverse=True)
+    graph = _incidence(packed[: len(source)], packed[len(source) :], (len(names), len(names)))
+    parts, _ = sparse.csgraph.connected_components(graph, directed=True, connection="strong")
+    return parts < len(names) or bool((source == target).any())
+
+
+def _circles(source: list[int], target: list[int], count: list[int]) -> int:
+    """The flow around cycles: they are removed one by one, each with the smallest count on it."""
+    leaving: dict[int, list[int]] = {}
+    for arc, block in enumerate(source):
+        leaving.setdefault(block, []).append(arc)
+    total = 0
+    for root in sorted(leaving):
+        while circle := _circle_through(root, leaving, target, count):
+            least = min(count[arc] for arc in circle)
+            total += least
+            for arc in circle:
+                count[arc] -= least
+    return total
+
+
+def _circle_through(root: int, leaving: dict[int, list[int]], target: list[int], count: list[int]) -> list[int]:
+    """A path of arcs with flow from a block back to itself, empty if there is none."""
+    seen = {root}
+    path: list[int] = []
+    trail = [iter(leaving[root])]
+    while trail:
+        for arc in trail[-1]:
+            if count[arc] <= 0:
+                continue
+            if target[arc] == root:
+                return [*path, arc]
+            if target[arc] not in seen:
+                seen.add(target[arc])
+                path.append(arc)
+                trail.append(iter(leaving.get(target[arc], ())))
+                break
+        else:
+            trail.pop()
+            if path:
+                path.pop()
+    return []
+
+
+def _starts(sizes: Sequence[int]) -> Ints:
+    return np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)
+
+
+def _incidence(row: Ints, column: Ints, shape: tuple[int, int]) -> IntMatrix:
+    """A matrix with 1 at each pair, also at repeated ones."""
+    pairs = np.unique(np.stack([row, column]).astype(np.int64), axis=1)
+    return sparse.csr_array((np.ones(pairs.shape[1], np.int64), (pairs[0], pairs[1])), shape=shape)
+
+
+def _summing(pairs: Ints, shape: tuple[int, int]) -> IntMatrix:
+    """A matrix with the number of occurrences of each pair."""
+    return sparse.csr_array((np.ones(len(pairs), np.int64), (pairs[:, 0], pairs[:, 1])), shape=shape)

@@ -1,0 +1,1 @@
+"""The structure of Python sources, read from their text alone."""

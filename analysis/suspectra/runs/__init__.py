@@ -1,0 +1,1 @@
+"""What runs of tests tell, as values: experiments, observations, slices, paths, measured files."""

@@ -1,0 +1,114 @@
+"""Experiments: what came of running a test again with one thing altered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from suspectra.base.english import ordinal
+
+EVERY = 0
+"""As an instance: each time that the place was reached."""
+
+COMBINATION = "investigation"
+"""The technique that uses experiments of every kind."""
+
+KINDS: dict[str, tuple[str, ...]] = {
+    COMBINATION: ("mutant", "switch", "value"),
+    "switching": ("switch",),
+    "value-replacement": ("value",),
+    "muse": ("mutant",),
+    "metallaxis": ("changing mutant",),
+}
+"""The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
+
+EVERY_MUTANT = "every mutant"
+"""The kind that MUSE as published needs: mutants with passing tests, too, whatever they do to failing ones."""
+
+
+class ExperimentOutcome(str, Enum):
+    """How an altered run ended. The values are as the log has them."""
+
+    PASSED = "passed"
+    """The whole test passes, set-up and clean-up included, in a process of its own."""
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    """The test is skipped, or passes without the check that failed: its function is not called, or what it raises is
+    caught, as when a decorator of the program around it is altered.
+    """
+    STEPS = "steps"
+    """It made far more decisions than the failing run: it was probably caught in a loop."""
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    """Its process ended without an answer."""
+    NOT_REACHED = "not reached"
+    """The place was not reached so often."""
+
+    @property
+    def repairs(self) -> bool:
+        """Whether the failing test passes."""
+        return self is ExperimentOutcome.PASSED
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A test that was run again with one thing altered."""
+
+    test: str  # its name, as the evidence has it
+    kind: str  # what was done: `switch` a decision, put in another `value`, or run a `mutant`
+    file: str  # where it was done: relative to the workspace, forward slashes
+    line: int  # the lines of what was altered, from 1, both included
+    end_line: int  # the lines of what was altered, from 1, both included
+    column: int  # where it begins, in bytes from 0
+    place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
+    instance: int  # how many times the place had been reached, this one included; `EVERY` for each time
+    action: str  # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time
+    outcome: ExperimentOutcome = (
+        ExperimentOutcome.NOT_REACHED
+    )  # how the test ended; as long as it was not run, `ExperimentOutcome.NOT_REACHED`
+    seconds: float = 0.0  # how long it took
+    guard: bool = False  # an arm of its `if` ends by raising: not to raise may hide the symptom alone
+    detail: str = ""  # what was put in: the text of a value, or of a mutation such as `>` → `>=`
+    # where a decision, or what a mutant replaces, ends, in bytes from 0; that column is not included
+    end_column: int = 0
+    replacement: str = ""  # of a mutant: what replaces it, so that the text can be edited
+    changed: bool = False  # the failing test still fails, with another exception or another message than unaltered
+
+    @property
+    def key(self) -> tuple[str, str, str, int, int, str, int, str, str]:
+        """What was tried: only the newest experiment of a key counts."""
+        how = self.action if self.kind == "switch" else self.detail
+        return self.test, self.kind, self.file, self.line, self.column, self.place, self.instance, how, self.replacement
+
+    @property
+    def condition(self) -> str:
+        """What was different, as the end of a sentence: ``if this comes out false the 3rd time``."""
+        if self.kind == "mutant":
+            return f"with {self.detail}"
+        if self.kind == "value":
+            at = "" if self.instance == EVERY else f" the {ordinal(self.instance)} time"
+            equals = "" if self.place.endswith("=") else " ="
+            return f"with {self.place}{equals} {self.detail}{at}"
+        if self.place == "for":
+            return "if this loop has no round" if self.instance == EVERY else f"if this loop ends at {self._round}"
+        how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"
+        what = f"`{self.detail}`" if self.detail else "this"
+        if self.instance == EVERY:
+            return f"if {what} {how}" + (" each time" if self.action == "other" else "")
+        return f"if {what} {how} the {ordinal(self.instance)} time"
+
+    @property
+    def _round(self) -> str:
+        return f"its {ordinal(self.instance)} round of the run"
+
+    def __str__(self) -> str:
+        ended = {
+            ExperimentOutcome.PASSED: "passes",
+            ExperimentOutcome.FAILED: "still fails",
+            ExperimentOutcome.SKIPPED: "is skipped",
+            ExperimentOutcome.STEPS: "makes too many decisions",
+            ExperimentOutcome.TIMEOUT: "takes too long",
+            ExperimentOutcome.CRASHED: "crashes",
+            ExperimentOutcome.NOT_REACHED: "does not come here so often",
+        }[self.outcome]
+        return f"{self.file}:{self.line}: {self.test} {ended} {self.condition}"

@@ -1,0 +1,214 @@
+"""Investigation: all evidence, and what experiments of every kind show.
+
+The ranking by all evidence says how suspicious a statement is before any experiment: the n-th has odds in proportion to
+1 / n^1.4. A repair multiplies them by how many times as likely it is at the fault as elsewhere. That is estimated from
+the experiments themselves: if few of the statements that were altered in some way can repair a test, it says much about
+these few; if most can, it says nothing. Statements without a repair keep their odds, whether they were tried or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suspectra.base.arrays import Floats, Ints
+from suspectra.base.english import many
+from suspectra.base.errors import Problem
+from suspectra.program import Program
+from suspectra.report import Explanation, RankedReport
+from suspectra.runs.experiment import Experiment
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
+from suspectra.techniques.catalogue import INVESTIGATION as INFO
+from suspectra.techniques.experiments.findings import findings_in_words
+from suspectra.techniques.experiments.mutant_results import mutant_results, mutants_in_words
+from suspectra.techniques.experiments.repairs import MUTANT, Repair, repairs
+from suspectra.techniques.formulas import in_words
+from suspectra.techniques.staged_technique import Staged
+from suspectra.techniques.technique import headline, own_report, score_difference
+
+PRIOR_EXPONENT = 1.4
+"""How fast the odds fall with the rank by all evidence: what fits the ranks of 219 known faults best, see
+`benchmarks/rank_prior.py`."""
+
+_EVIDENCE = AllEvidence()
+_TELLING = 2.0  # the factor of repairs before which no check that only hides the symptom ranks
+_STEP = 1e-9  # of a score: the difference to one that ranks right behind it
+_KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InvestigationReport(RankedReport):
+    """A ranking by all evidence and experiments."""
+
+    base: EvidenceReport  # the ranking without experiments
+    repairs: Mapping[int, tuple[Repair, ...]]  # by element, what repairs failing tests there
+
+    @cached_property
+    def findings(self) -> dict[int, tuple[Experiment, ...]]:
+        """By element, the experiments there after which a failing test passes."""
+        return {
+            element: tuple(one for repair in found for one in repair.found) for element, found in self.repairs.items()
+        }
+
+    def in_words(self, element: int) -> list[str]:
+        """Say what repairs failing tests at a statement.
+
+        Sentences, about the repair that says most first.
+        """
+        return repairs_in_words(self.repairs.get(element, ()), element, self.spectrum)
+
+    @property
+    def tie_of_level(self) -> Ints:
+        """Levels without a repair are a tie where those of the ranking without experiments are."""
+        first = np.zeros(len(self.level_score), np.int64)
+        elements = np.flatnonzero(self.level >= 0)[::-1]
+        first[self.level[elements]] = elements  # of several, the one assigned last holds
+        tie = self.base.ties_of(first)
+        repaired = np.isin(first, list(self.repairs))
+        differs = (tie[1:] != tie[:-1]) | repaired[1:] | repaired[:-1]
+        return np.concatenate([np.zeros(min(1, len(first)), np.int64), np.cumsum(differs)])
+
+
+@dataclass(frozen=True)
+class Investigation(Staged):
+    """Rank by all evidence and by experiments of every kind: switched decisions, other values, mutants.
+
+    To leave out a check that raises says nothing about the fault, so such a statement ranks where it is without
+    experiments, and behind the others that repair.
+    """
+
+    info = INFO
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> InvestigationReport:
+        """Rank by what experiments show; without any this is the ranking by all evidence."""
+        before = previous.base if isinstance(previous, InvestigationReport) else previous
+        base = _EVIDENCE.localize(spectrum, program, before)
+        made = program.experiments if program is not None else ()
+        found = repairs(made, spectrum)
+        spectrum = base.spectrum  # with the definitions that tests read
+        ranked = RankedReport.from_scores(self, spectrum, scores(base, found))
+        notes = (*base.notes, *([] if made else [_no_experiments()]))
+        return InvestigationReport(self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found)
+
+    def difference(self, report: RankedReport, better: int, worse: int) -> str:
+        """The repair that makes the difference, or else what makes it without experiments."""
+        ranked = own_report(report, InvestigationReport)
+        if better in ranked.repairs:
+            return f"{score_difference(report, better, worse)} {self.reason(report, better)}"
+        return _EVIDENCE.difference(ranked.base, better, worse)
+
+    def reason(self, report: RankedReport, element: int) -> str:
+        """The first repair, or else what all evidence says."""
+        ranked = own_report(report, InvestigationReport)
+        if element in ranked.repairs:
+            return ranked.in_words(element)[0]
+        return _EVIDENCE.reason(ranked.base, element)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """What repairs, how rare that is, and the rank without it."""
+        ranked = own_report(report, InvestigationReport)
+        suspect, spectrum = report.suspect(position), report.spectrum
+        element = suspect.element
+        before = ranked.base.suspect_of(element)
+        rank = f"{before.rank_average:.4g}^{PRIOR_EXPONENT}"
+        if element not in ranked.repairs:
+            known = _EVIDENCE.explain(ranked.base, int(ranked.base.position[element]))
+            return Explanation(headline(report, suspect), known.sentences, INFO.formula, f"1 / {rank}")
+        several = sorted(ranked.repairs[element], key=_weight, reverse=True)
+        sentences = [
+            *ranked.in_words(element),
+            *(_rarity(repair) for repair in several if repair is several[0] or repair.factor > 1),
+            f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
+            in_words(suspect.ef, suspect.ep, spectrum.counts),
+        ]
+        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{_product(several)} / {rank}")
+
+
+def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
+    """The score of each element.
+
+    Of shape (elements,). 1 / rank^`PRIOR_EXPONENT` where nothing repairs; 0 for elements that are no candidates.
+    """
+    prior = _prior(base)
+    known = prior.copy()
+    for element, several in found.items():
+        known[element] *= _factor(several)
+    hiding = [element for element, several in found.items() if all(repair.hides for repair in several)]
+    if hiding:
+        others = [element for element, several in found.items() if _factor(several) >= _TELLING]
+        _raise_above(float(known[hiding].max()), others, known)
+    return known
+
+
+def _factor(several: Iterable[Repair]) -> float:
+    """By what the odds of a statement are multiplied; after the best kind of experiments, which others depend on, these
+    count half.
+    """
+    best, *others = sorted((repair.factor for repair in several), reverse=True)
+    return float(best * np.prod(others) ** 0.5)
+
+
+def _raise_above(least: float, elements: list[int], known: Floats) -> None:
+    """Put elements before a score, in the order in which they are."""
+    low = sorted({float(known[element]) for element in elements if known[element] <= least})
+    above = {score: least * (1 + _STEP * (1 + number)) for number, score in enumerate(low)}
+    for element in elements:
+        known[element] = above.get(float(known[element]), known[element])
+
+
+def _prior(base: EvidenceReport) -> Floats:
+    """The odds of each element before any experiment, 0 for those that are no candidates."""
+    level = base.level
+    ends = np.cumsum(np.bincount(level[level >= 0], minlength=len(base.level_score)))
+    starts = np.concatenate([[0], ends[:-1]])
+    mean = (starts + 1 + ends) / 2
+    prior = np.zeros(len(level))
+    prior[level >= 0] = mean[level[level >= 0]] ** -PRIOR_EXPONENT
+    return prior
+
+
+def _weight(repair: Repair) -> tuple[bool, float]:
+    return not repair.hides, repair.factor
+
+
+def _product(several: Iterable[Repair]) -> str:
+    """What `_factor` multiplies, the repair that says most first."""
+    known = [repair for repair in several if not repair.hides]
+    return " * ".join(f"{one.likelihood:.4g}^{one.weight / (2 if n else 1):.4g}" for n, one in enumerate(known)) or "1"
+
+
+def _rarity(repair: Repair) -> str:
+    how = _KINDS.get(repair.kind, repair.kind)
+    tried = many(repair.tried, "statement")
+    return f"Of {tried} that {how} was tried at, it repairs as much at {repair.as_good}."
+
+
+def _rank(best: int, worst: int) -> str:
+    return str(best) if best == worst else f"{best} to {worst}"
+
+
+def _no_experiments() -> Problem:
+    cause = "there are no experiments with these sources, so this is the ranking by all evidence"
+    return Problem("", "", cause, "run `suspectra investigate`")
+
+
+def repairs_in_words(found: Iterable[Repair], element: int, spectrum: Spectrum) -> list[str]:
+    """Say what repairs failing tests at a statement.
+
+    Sentences, about the repair that says most first.
+    """
+    sentences: list[str] = []
+    for repair in sorted(found, key=_weight, reverse=True):
+        if repair.kind == MUTANT:
+            results = mutant_results(repair.made, spectrum).get(element, ())
+            sentences += mutants_in_words(results, int(spectrum.counts.ef[element]), int(spectrum.counts.ep[element]))
+        else:
+            made = [one for one in repair.made if one.test in spectrum.failing_index]
+            sentences += findings_in_words(made, spectrum.counts.failed)
+    return sentences

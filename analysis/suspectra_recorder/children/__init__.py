@@ -1,0 +1,1 @@
+"""Processes that tests start: what they execute counts for the test that started them."""

@@ -1,0 +1,1 @@
+"""Runs in which decisions, calls and statements are noted, or decisions come out differently."""

@@ -1,0 +1,1 @@
+"""Runs in which values are noted, compared or replaced."""

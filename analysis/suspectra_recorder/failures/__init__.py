@@ -1,0 +1,1 @@
+"""Where tests fail, and what is executed only to explain that."""

@@ -1,0 +1,119 @@
+"""The verdict of a test, from pytest's reports of its phases.
+
+========================= =========================================================================
+setup failed               error; the test counts as failing, its body never ran
+call failed                failed (also an unexpected pass of a strict xfail, and any failed subtest)
+teardown failed            error, unless the call failed already
+call or setup skipped      skipped; xfailed when the failure was expected
+call passed, but expected  xpassed
+to fail
+otherwise                  passed
+========================= =========================================================================
+
+A test that is run again within one session (pytest-rerunfailures) is judged by its last attempt and marked
+flaky if an earlier one ended differently.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import dropwhile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+PHASES = ("setup", "call", "teardown")
+_MAX_MESSAGE = 500
+_EXAMPLE = re.compile(r"\d{3,} |\?\?\? |EXAMPLE LOCATION UNKNOWN")
+
+
+@dataclass
+class Attempt:
+    """One attempt of a test: pytest's outcome of each phase, and the first message of a failure."""
+
+    phases: dict[str, str] = field(default_factory=dict)  # the outcome of each phase that ran
+    expected_to_fail: bool = False  # whether the test is marked as an expected failure
+    message: str = ""  # the first line of the first failure; empty if there is none
+    seconds: float = 0.0  # how long the phases took
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Add the report of a phase; the reports of subtests precede that of their test."""
+        self.seconds += getattr(report, "duration", 0.0) or 0.0
+        outcome = "failed" if str(report.outcome) == "rerun" else report.outcome  # "rerun" is not one of pytest's
+        if outcome == "failed" and not self.message:
+            self.message = failure_message(report)
+        if _is_subtest(report) and outcome != "failed":
+            return
+        if self.phases.get(report.when) != "failed":
+            self.phases[report.when] = outcome
+        if outcome != "failed" and getattr(report, "wasxfail", None) is not None:
+            self.expected_to_fail = True
+
+    @property
+    def verdict(self) -> str:
+        """The value of an :class:`suspectra.evidence.evidence.Verdict`."""
+        setup, call, teardown = (self.phases.get(phase) for phase in PHASES)
+        if call == "failed":
+            return "failed"
+        if "failed" in (setup, teardown):
+            return "error"
+        if "skipped" in (setup, call):
+            return "xfailed" if self.expected_to_fail else "skipped"
+        return "xpassed" if self.expected_to_fail else "passed"
+
+
+class Attempts:
+    """All attempts of one test in one session."""
+
+    def __init__(self) -> None:
+        self.all: list[Attempt] = []
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Add a report; that of a setup starts a new attempt."""
+        if report.when == "setup" or not self.all:
+            self.all.append(Attempt())
+        self.all[-1].add(report)
+
+    @property
+    def last(self) -> Attempt:
+        """The last attempt, which counts."""
+        return self.all[-1]
+
+    @property
+    def flaky(self) -> bool:
+        """Whether an earlier attempt ended differently."""
+        return any(attempt.verdict != self.last.verdict for attempt in self.all[:-1])
+
+
+def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Return the first line of what went wrong.
+
+    At most 500 characters; may be empty.
+    """
+    shown = getattr(report, "longrepr", None)
+    text = getattr(getattr(shown, "reprcrash", None), "message", None) or _from_doctest(shown) or _text(report)
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line[:_MAX_MESSAGE]
+
+
+def _from_doctest(shown: object) -> str:
+    """What a doctest expected and got, or which exception it raised, behind the lines of the example."""
+    for _, lines in getattr(shown, "reprlocation_lines", ()):
+        behind = list(dropwhile(_EXAMPLE.match, lines))
+        if behind:
+            said = behind[:1] if behind[0].startswith("UNEXPECTED") else behind  # a traceback would follow
+            return " ".join(" ".join(said).split())
+    return ""
+
+
+def _text(report: object) -> str:
+    try:
+        return str(getattr(report, "longrepr", "") or "")
+    except Exception:  # a defect of the representation's class
+        return ""
+
+
+def _is_subtest(report: object) -> bool:
+    return type(report).__name__ in ("SubtestReport", "SubTestReport")

@@ -1,0 +1,1 @@
+"""Recording of unittest, and of runners that stand on it."""

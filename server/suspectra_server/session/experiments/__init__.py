@@ -1,0 +1,1 @@
+"""Running failing tests again, when the user asks for it."""

@@ -1,0 +1,1 @@
+"""Where the reader is, what they marked, and where to look next."""

@@ -1,0 +1,1 @@
+"""Running tests, when the user asks for it or after a save."""
