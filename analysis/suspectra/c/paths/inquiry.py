@@ -49,7 +49,7 @@ class CPathInquiry(RunningSearch):
     def reports(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
 
-        Raises EvidenceError when nothing can be found out about the test, UsageError on Windows. Raises Cancelled when the
+        Raises EvidenceError when nothing can be found out about the test, UsageError on Windows, and Cancelled when the
         token was cancelled.
         """
         require(LIMITS, "recording paths of compiled programs", ELSEWHERE)
