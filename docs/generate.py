@@ -16,6 +16,7 @@ from pathlib import Path
 
 from api_page import api_page
 
+from suspectra import __version__
 from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
@@ -26,27 +27,37 @@ from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, S
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "vscode-extension" / "package.json"
 TEXTS = ROOT / "vscode-extension" / "package.nls.json"
-RECORDING = ROOT / "docs" / "recording.md"
+LOCK = ROOT / "package-lock.json"
+PROJECT = ROOT / "pyproject.toml"
+DOCS = ROOT / "docs"
+RECORDING = DOCS / "guide" / "recording.md"
 NOTE = "<!-- Written by docs/generate.py from the code. Change it there. -->\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Every generated page: its path, and its text."""
+    """Every generated page that is committed: its path, and its text."""
     yield MANIFEST, manifest()
     yield TEXTS, manifest_texts()
+    yield LOCK, lock()
+    yield PROJECT, project()
     yield RECORDING, recording_page()
-    yield ROOT / "docs" / "settings.md", settings_page()
-    yield ROOT / "docs" / "lsp-extensions.md", protocol_page()
-    yield ROOT / "docs" / "techniques.md", techniques_page()
-    yield ROOT / "docs" / "api.md", f"{NOTE}\n{api_page()}"
+    yield DOCS / "reference" / "settings.md", settings_page()
+    yield DOCS / "reference" / "lsp-extensions.md", protocol_page()
+    yield DOCS / "background" / "techniques.md", techniques_page()
     techniques = ROOT / "server" / "suspectra_server" / "docs" / "techniques"
     for info in technique_infos():
         yield techniques / f"{info.name}.md", technique_page(info)
 
 
+def built_pages() -> Iterator[tuple[Path, str]]:
+    """Every generated page that git ignores: the reference of the library, which follows from its docstrings."""
+    yield ROOT / "dist" / "api.md", f"{NOTE}\n{api_page()}"
+
+
 def manifest() -> str:
     """The extension's manifest, with the settings and commands as they are declared."""
     package = json.loads(MANIFEST.read_text("utf-8"))
+    package["version"] = __version__
     package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = extension.restricted()
     package["contributes"]["commands"] = extension.commands()
     package["contributes"]["configuration"] = extension.configuration()
@@ -60,6 +71,18 @@ def manifest_texts() -> str:
     declared = ("command.", "setting.", "configuration.", "tool.")
     by_hand = {key: text for key, text in texts.items() if not key.startswith(declared)}
     return _json(by_hand | extension.texts())
+
+
+def lock() -> str:
+    """The exact versions of packages from npm, with the version of the extension."""
+    packages = json.loads(LOCK.read_text("utf-8"))
+    packages["packages"]["vscode-extension"]["version"] = __version__
+    return _json(packages)
+
+
+def project() -> str:
+    """The settings of the Python project, which needs the recorder of its own version."""
+    return re.sub(r"(?<=\"pytest-suspectra==)[^\"]+", __version__, PROJECT.read_text("utf-8"))
 
 
 def _json(value: object) -> str:
@@ -116,13 +139,13 @@ started with `--trusted`.
 
 ## {EXPERIMENTS}
 
-What [experiments](experiments.md) may do. Each switch, and the list of markers, is also an option of `suspectra investigate`:
+What [experiments](../guide/experiments.md) may do. Each switch, and the list of markers, is also an option of `suspectra investigate`:
 
 {_settings(setting for setting in SETTINGS if setting.heading == EXPERIMENTS)}
 
 ## {ADVANCED}
 
-The parameters of the [debugging model](markov.md):
+The parameters of the [debugging model](../background/markov.md):
 
 {_settings(setting for setting in SETTINGS if setting.heading == ADVANCED)}
 
@@ -277,7 +300,7 @@ terminal in that folder, just as `suspectra.server.runTests` does; null without 
 
 ## `{protocol.AGENT_ANSWER}` (request)
 
-Params: `{{"tool": string, "arguments"?: object, "folder"?: DocumentUri}}`. What a [coding agent](agents.md) asks through its editor: a
+Params: `{{"tool": string, "arguments"?: object, "folder"?: DocumentUri}}`. What a [coding agent](../guide/agents.md) asks through its editor: a
 tool of `suspectra mcp` by its name, with the same arguments and the same answer. It is answered from the ranking that the editor
 shows, as soon as no ranking is being made. `run_tests`, `investigate` and `causes` answer when they have ended, need the trust and
 the consent that the commands of the user need, and are cancelled by cancelling the request. What can't be answered is an error with
@@ -358,7 +381,7 @@ MAKES = {
     "relative-jaccard": "[Jaccard](jaccard.md), minus the share of all tests that fail. That share is the same for every line, so the order is that of Jaccard.",
 }
 SAME_ONLY_AT_THE_TOP = ("ER1", "ER5")  # the other groups give the same order throughout
-LITERATURE = json.loads((ROOT / "docs" / "literature.json").read_text("utf-8"))
+LITERATURE = json.loads((DOCS / "literature.json").read_text("utf-8"))
 
 
 def _published(info: TechniqueInfo) -> str:
@@ -368,7 +391,7 @@ def _published(info: TechniqueInfo) -> str:
 
 def techniques_page() -> str:
     """All techniques: those with a reason to choose them, then the others."""
-    pages = "../server/suspectra_server/docs/techniques"
+    pages = "../../server/suspectra_server/docs/techniques"
     rows = [
         ((f"[{i.title}]({pages}/{i.name}.md)", f"`{i.name}`", _needs(i)), i.advice, i.paper) for i in technique_infos()
     ]
@@ -469,7 +492,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def main() -> int:
     """Write every page that differs."""
-    for path, text in pages():
+    for path, text in (*pages(), *built_pages()):
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

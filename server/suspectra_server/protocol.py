@@ -1,8 +1,7 @@
 """What the server adds to LSP: its commands, requests and notifications, declared once.
 
 The server registers them from these declarations; the documentation and the commands of the VS Code extension are
-generated from them. The module is longer than 500 lines because all that is declared of the protocol is in one
-file, most of it as text.
+generated from them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Settings, commands and methods are declared once: what else names them agrees."""
 
 import dataclasses
-import importlib
 import inspect
 import re
 import subprocess
@@ -106,13 +105,6 @@ async def test_every_declared_command_is_registered_with_its_arguments():
     for command in protocol.COMMANDS:
         method = getattr(Commands, re.sub("[A-Z]", lambda m: "_" + m[0].lower(), command.name))
         assert len(inspect.signature(method).parameters) - 1 >= len(command.arguments)
-
-
-def test_the_generated_pages_are_up_to_date(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    generate = importlib.import_module("generate")
-    stale = [path.name for path, text in generate.pages() if not path.exists() or path.read_text("utf-8") != text]
-    assert not stale, "run: python docs/generate.py"
 
 
 def test_every_technique_has_its_page_and_no_page_is_left_over():
