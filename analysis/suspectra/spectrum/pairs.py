@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
-from suspectra.spectrum.counts import Counts
+from suspectra.spectrum.counts import Change, Counts
 
 _TABLE = 1 << 21  # up to this many entries, a lookup table is quicker than sorting a few thousand columns
 
@@ -132,6 +132,15 @@ class Pairs:
     def is_sparse(self) -> bool:
         """Whether so many pairs have no candidate that it is better to number them afresh."""
         return len(self) > 4096 + 2 * int(np.count_nonzero(self.size))
+
+
+@dataclass
+class Followed:
+    """What a spectrum has from the state before a change."""
+
+    counts: Counts  # of that state
+    changed: Change  # the rows that were removed or added
+    pairs: Pairs | None  # of that state, until they are updated
 
 
 def pair_key(ef: Ints, ep: Ints) -> Ints:

@@ -92,7 +92,7 @@ def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
 
 def _changed_columns(previous: Counts, now: Counts, failing: Change, whole: Spectrum) -> Ints:
     """The columns whose counts differ: in rows of failing tests that changed, or as counts of passing tests."""
-    before = whole.followed
+    before = whole._followed
     if before is not None and before.counts.ep is previous.ep:
         return changed_columns(previous, now, [*failing, *((row, bad) for row, bad in before.changed if not bad)])
     return np.flatnonzero((previous.ep != now.ep) | (previous.ef != now.ef))

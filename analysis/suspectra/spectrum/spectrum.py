@@ -19,23 +19,14 @@ from suspectra.base.cached_property import CachedProperty
 from suspectra.base.cancellation import checked
 from suspectra.spectrum.changed_rows import changes_by_git, tests_with_change
 from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, row_changes, same_files, shared_numbers
-from suspectra.spectrum.counts import Change, Counts
+from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
-from suspectra.spectrum.pairs import Pairs
+from suspectra.spectrum.pairs import Followed, Pairs
 from suspectra.spectrum.rows import DerivedRows, contains
 
 _MANY_FILES = 20  # above so many changed files, counting everything again is no slower
 _MANY = 1_000  # above so many elements, it pays to sort what all failing tests execute
-
-
-@dataclass
-class FollowedState:
-    """What a spectrum has from the state before a change."""
-
-    counts: Counts  # of that state
-    changed: Change  # the rows that were removed or added
-    pairs: Pairs | None  # of that state, until they are updated
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,14 +165,14 @@ class Spectrum:
             Spectrum.counts.give(self, count(self))
 
     @CachedProperty
-    def followed(self) -> FollowedState | None:
+    def _followed(self) -> Followed | None:
         """What it has from the state before a change; see `follow`."""
         return None
 
     @CachedProperty
     def pairs(self) -> Pairs:
         """The candidates by their pair (ef, ep)."""
-        before = self.followed
+        before = self._followed
         if before is None or before.pairs is None:
             return Pairs.among(self.counts, self.candidates)
         pairs, before.pairs = before.pairs, None
@@ -463,7 +454,7 @@ class Spectrum:
             counts.give(self, before.updated(removed, added))
             pairs = Spectrum.pairs.peek(previous)  # they are updated when they are wanted
             useless = pairs is None or pairs.is_sparse or Spectrum.pairs.peek(self) is not None
-            Spectrum.followed.give(self, FollowedState(before, [*removed, *added], None if useless else pairs))
+            Spectrum._followed.give(self, Followed(before, [*removed, *added], None if useless else pairs))
         if edges_before is not None and edge_counts.peek(self) is None and self.edge_rows is not None:
             removed, added = row_changes(previous.edge_rows or (), previous.failed, self.edge_rows, self.failed)
             edge_counts.give(self, edges_before.updated(removed, added))
