@@ -1,4 +1,4 @@
-"""`suspectra mcp`: the tools of coding agents, by the client of the protocol's own SDK over real processes."""
+"""`suspectra mcp`: the tools of coding agents, by the client of the protocol's own SDK; most in this process."""
 
 import asyncio
 import json
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.server import MCPServer
 from mcp_types import ElicitResult
 
+from suspectra.cli import run
 from suspectra.output.agent import MAX_CHARACTERS
 from suspectra.output.bounded import MAX_TEXT, NOTICE, as_json
 
@@ -80,22 +82,40 @@ class Session:
         return result.content[0].text if result.is_error else result.structured_content
 
 
-def talk(root, conversation, *options, answer=None, mode="auto", command=("--", *PYTEST)):
-    """Run a conversation with a server; `answer` is what the user says: None to decline, {} if the client can't ask."""
+def process_of(root, *options, command):
+    """A server in a process of its own, as a client starts it."""
+    arguments = ["-m", "suspectra", "mcp", *options, *command]
+    return StdioServerParameters(command=sys.executable, args=arguments, cwd=str(root))
+
+
+def talk(root, conversation, *options, answer=None, mode="auto", command=("--", *PYTEST), start=None):
+    """Run a conversation with a server; `answer` is what the user says: None to decline, {} if the client can't ask.
+
+    What starts the server is the command line in this process, unless something else is named.
+    """
     questions = []
 
     async def ask(context, parameters):
         questions.append(parameters.message)
         return ElicitResult(action="decline") if answer is None else ElicitResult(action="accept", content=answer)
 
-    async def run():
-        arguments = ["-m", "suspectra", "mcp", *options, *command]
-        server = StdioServerParameters(command=sys.executable, args=arguments, cwd=str(root))
+    async def converse(server):
         callback = None if answer == {} else ask
         async with Client(server, elicitation_callback=callback, mode=mode) as client:
             return await conversation(Session(client, questions))
 
-    return asyncio.run(asyncio.wait_for(run(), 180)), questions
+    if start is not None:
+        return asyncio.run(asyncio.wait_for(converse(start(root, *options, command=command)), 180)), questions
+    conversations = []
+
+    async def serve(server):
+        conversations.append(await asyncio.wait_for(converse(server), 180))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MCPServer, "run_stdio_async", serve)
+        patch.chdir(root)
+        assert run(["mcp", *options, *command]) == 0
+    return conversations[0], questions
 
 
 NO_QUESTIONS = {}
@@ -113,7 +133,9 @@ def test_what_is_recorded_is_told_without_a_question(checkout):
             await session.call("affected_tests"),
         )
 
-    (tools, ranking, explained, failing, affected), questions = talk(checkout, conversation, answer=NO_QUESTIONS)
+    (tools, ranking, explained, failing, affected), questions = talk(
+        checkout, conversation, answer=NO_QUESTIONS, start=process_of
+    )
     assert questions == []
     assert list(tools) == [
         "rank", "explain", "failing_tests", "affected_tests", "run_tests", "investigate", "causes",
@@ -173,7 +195,9 @@ def test_tests_run_after_the_user_has_allowed_it_once(checkout, mode):
         second = await session.call("run_tests", tests=[first["ranking"]["groups"][0]["tests"][0]])
         return first, second, session.progress
 
-    (first, second, progress), questions = talk(checkout, conversation, answer={"allow": True}, mode=mode)
+    (first, second, progress), questions = talk(
+        checkout, conversation, answer={"allow": True}, mode=mode, start=process_of
+    )
     (question,) = questions
     assert str(checkout) in question
     assert "pytest -q" in question
@@ -219,7 +243,7 @@ def test_experiments_are_asked_for_apart(checkout):
         run = await session.call("run_tests")
         return run, await session.call("investigate", seconds=5)
 
-    (run, refused), questions = talk(checkout, conversation, "--trusted", answer={"allow": False})
+    (run, refused), questions = talk(checkout, conversation, "--trusted", answer={"allow": False}, start=process_of)
     assert run["ranking"]
     assert refused.endswith("The user does not allow this. Go on without it.")
     (question,) = questions
