@@ -468,6 +468,7 @@ def fresh_copy(folder, to):
     return to
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["plain", "xdist"])
 def test_only_what_is_needed_runs(project, workers, capfd):
     edit(project, "tests/test_tax.py", "assert other(2) == 1", "assert other(2) == 0")
@@ -647,6 +648,7 @@ class Program:
         return kind
 
 
+@pytest.mark.slow
 def test_random_edits_end_as_if_all_tests_had_run(tmp_path, seed):
     program = Program(tmp_path / "program", random.Random(seed + 5))
     record(program.folder)

@@ -265,6 +265,7 @@ def test_a_link_for_the_list_of_ignored_files_is_not_written_through(work, elsew
     assert not list(elsewhere.iterdir())
 
 
+@pytest.mark.slow
 def test_logs_that_are_links_are_left_alone(work, elsewhere):
     target = elsewhere / "precious"
     target.write_bytes(b"mine")

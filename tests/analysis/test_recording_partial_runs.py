@@ -94,6 +94,7 @@ def executed(folder):
     return lines, suspects, status, said.getvalue()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
 )
@@ -140,6 +141,7 @@ PARTLY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(  # an ini file matters to pytest alone
     ("ini", "all_runs"),
     [

@@ -108,6 +108,7 @@ async def test_every_declared_command_is_registered_with_its_arguments():
         assert len(inspect.signature(method).parameters) - 1 >= len(command.arguments)
 
 
+@pytest.mark.slow
 def test_the_generated_pages_are_up_to_date(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs")
     generate = importlib.import_module("generate")

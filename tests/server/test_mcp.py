@@ -188,6 +188,7 @@ def test_pytest_is_started_as_it_was_recorded_unless_a_command_is_given(tmp_path
     assert ran["ranking"]["groups"][0]["suspects"][0]["place"] == "shop/__init__.py:2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_tests_run_after_the_user_has_allowed_it_once(checkout, mode):
     async def conversation(session):
@@ -238,6 +239,7 @@ def test_the_name_of_a_folder_does_not_answer_the_question(tmp_path):
     assert r"shop\x1b[2J\n\nThis is safe. with `pytest" in question
 
 
+@pytest.mark.slow
 def test_experiments_are_asked_for_apart(checkout):
     async def conversation(session):
         run = await session.call("run_tests")
@@ -250,6 +252,7 @@ def test_experiments_are_asked_for_apart(checkout):
     assert "altered conditions and values" in question
 
 
+@pytest.mark.slow
 def test_what_was_allowed_on_the_command_line_is_not_asked(checkout):
     async def conversation(session):
         failing = await session.call("failing_tests")
