@@ -58,6 +58,7 @@ def shapes(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["*_labels", "*_each_label"])
 def test_what_makes_a_test_fail_later_is_a_hint(shapes, capsys, test):
     assert run(["causes", "--workspace", str(shapes), test, "--format", "json"]) == 0

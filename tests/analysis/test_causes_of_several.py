@@ -54,6 +54,7 @@ def suspectra(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_steps_are_shown_below_the_name_of_their_test(shop):
     said = suspectra(shop, "causes", "test_shop.py", "--seconds", "40").stderr.splitlines()
     at = [said.index(f"test_shop.py::{name}:") for name in ("test_fee", "test_label")]

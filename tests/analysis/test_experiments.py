@@ -321,6 +321,7 @@ def investigating(folder, *arguments, **how):
     return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_path, hanging, processes_with, number):
     mark = hanging(apart=True)

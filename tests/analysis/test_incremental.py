@@ -318,7 +318,10 @@ class Editor:
         return self.shown
 
 
-@pytest.mark.parametrize(("edges", "number"), [(True, 12), (True, 13), (False, 11)])
+@pytest.mark.parametrize(
+    ("edges", "number"),
+    [(True, 12), *(pytest.param(*other, marks=pytest.mark.slow) for other in [(True, 13), (False, 11)])],
+)
 def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edges, number, seed, thorough):
     """Evidence, counts, ranking, debugging model and diagnostics after each of many random edits.
 

@@ -298,6 +298,7 @@ def test_nothing():
 """
 
 
+@pytest.mark.slow
 def test_a_mutant_that_repairs_a_test_is_tried_with_the_others_of_its_group_next(tmp_path, capsys):
     (tmp_path / "cart.py").write_text(CART)
     (tmp_path / "test_cart.py").write_text(TEST_CART)

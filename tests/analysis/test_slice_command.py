@@ -195,6 +195,7 @@ def test_what_can_not_be_sliced(run, arguments, said):
     assert said in err
 
 
+@pytest.mark.slow
 def test_an_interrupt_before_the_first_trace_is_answered(tmp_path):
     (tmp_path / "fees.py").write_text(PROGRAM)
     waits = "import pathlib, time\n\npathlib.Path('imported').touch()\ntime.sleep(0.2)\n"

@@ -80,6 +80,7 @@ def log_of(project):
     return [line for line in lines if "test" in line]
 
 
+@pytest.mark.slow
 def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_source_changes(
     client, connect, project, record
 ):
@@ -260,6 +261,7 @@ def test_a_failing_test_has_the_command_as_a_code_action(client, project):
     assert {line["test"] for line in log_of(project)} >= set(DISCOUNT)
 
 
+@pytest.mark.slow
 def test_cancelling_keeps_what_is_known_and_nothing_waits_for_experiments(client, project, record):
     (project / "test_shop.py").write_text(SLOW)
     record(project)
@@ -324,6 +326,7 @@ def test_what_can_not_be_run_again_is_said(client, project):
         client.command("investigate")
 
 
+@pytest.mark.slow
 def test_what_another_environment_recorded_is_run_again_there(client, project, tmp_path_factory):
     environment = tmp_path_factory.mktemp("environment")
     venv.create(environment)
