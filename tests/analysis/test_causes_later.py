@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
-from suspectra.causes.progress import FailurePlace
+from suspectra.causes.failure_place import FailurePlace
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.states import StatePoint, StatesRun
 from suspectra.cli.main import run
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
 from suspectra.dependences.trace import DependenceTrace, TraceSite
-from suspectra.experiments.answers import AlteredRunAnswer
-from suspectra.experiments.replacing import NotedValues, ValuePlace
+from suspectra.experiments.alterations.replacing import NotedValues, ValuePlace
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import ExperimentOutcome
 
 SHAPES = """\

@@ -10,12 +10,12 @@ import pytest
 
 from suspectra.cli.main import run
 from suspectra.evidence import discovery
-from suspectra.experiments import investigation, repeated_test
-from suspectra.experiments.investigation import ExperimentInquiry
+from suspectra.experiments import experiment_inquiry, repeated_test
+from suspectra.experiments.alterations.switching import switches
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
-from suspectra.experiments.runs import Runs
-from suspectra.experiments.switching import switches
 from suspectra.runs.experiment import EVERY
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
@@ -37,11 +37,11 @@ def test_reading_the_recording_counts_but_at_most_half_of_the_time(tmp_path, ask
     given, find = [], discovery.find_source
 
     class Noted(ExperimentInquiry):
-        def __init__(self, root, pytest, tests, suspicion, seconds, **options):
+        def __init__(self, setup, tests, suspicion, *, seconds, **options):
             given.append(seconds)
-            super().__init__(root, pytest, tests, suspicion, seconds, **options)
+            super().__init__(setup, tests, suspicion, seconds=seconds, **options)
 
-    monkeypatch.setattr(investigation, "ExperimentInquiry", Noted)
+    monkeypatch.setattr(experiment_inquiry, "ExperimentInquiry", Noted)
     monkeypatch.setattr(discovery, "find_source", lambda *words, **named: time.sleep(1) or find(*words, **named))
     (tmp_path / "sign.py").write_text(SIGN)
     (tmp_path / "test_sign.py").write_text(LOOP.replace("1500", "2"))

@@ -15,9 +15,9 @@ import pytest
 from suspectra.base.errors import EvidenceError
 from suspectra.cli.main import run
 from suspectra.evidence.logs.experiments import read_experiments
+from suspectra.experiments.alterations.switching import SwitchedDecision, switches
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.switching import SwitchedDecision, switches
 from suspectra.mutation.edit import Edit
 from suspectra.runs.experiment import EVERY, ExperimentOutcome
 

@@ -15,11 +15,11 @@ from suspectra.base.errors import EvidenceError
 from suspectra.causes.report import CauseReport, CauseState
 from suspectra.cli.main import run
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.unusable import require_recorded_failure
+from suspectra.experiments.run_answers import AlteredRunAnswer
+from suspectra.experiments.unusable_tests import require_recorded_failure
 from suspectra.output.pictures.causes import cause_svg
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.failures.tracebacks import type_names

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from types import SimpleNamespace
 
 import pytest
 
+from suspectra.evidence.discovery import find_source
 from suspectra.experiments.safety import Safety
-from suspectra_server.session.tests.processes import investigation_of
+from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
@@ -227,17 +229,18 @@ def test_settings_say_what_experiments_may_do(project):
     )
     trust = Trust(True)
     trust.read({})
+    evidence = find_source(project, edges=True).read()
 
     def made(settings):
-        return investigation_of(
-            trust, project, ["pytest"], (), settings=settings, suspects=None, at=None, notify=lambda _: None
-        )
+        folder = SimpleNamespace(root=project, settings=settings, pytest_command=lambda: ["pytest"])
+        return Investigating(None, None, folder, evidence, ()).inquiry(trust, lambda _: None)
 
     investigation = made(chosen)
-    assert investigation.safety == Safety(("slow",), all_modules=True, copy=True)
-    assert (investigation.forks, investigation.values_logged, investigation.seconds) == (True, False, 3)
+    assert investigation.setup.safety == Safety(("slow",), all_modules=True, copy=True)
+    assert (investigation.forks, investigation.setup.values_shown, investigation.seconds) == (True, False, 3)
     usual = made(Settings())
-    assert (usual.safety, usual.forks, usual.values_logged, usual.seconds) == (Safety(), False, True, 20)
+    assert (usual.setup.safety, usual.forks) == (Safety(), False)
+    assert (usual.setup.values_shown, usual.seconds) == (True, 20)
 
 
 def test_a_failing_test_has_the_command_as_a_code_action(client, project):
