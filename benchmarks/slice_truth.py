@@ -43,7 +43,7 @@ from suspectra.experiments.replacing import Replacement, ValuePlace
 from suspectra.experiments.runs import Alteration
 from suspectra.experiments.switching import SwitchedDecision
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.values.literals import from_text
 
 SECONDS = 60.0

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from suspectra_recorder.hooks import Hooks
+from suspectra_recorder.import_hooks import Hooks
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.options import COUNTS, RECORDER
 from suspectra_recorder.probe_choice import ProbeChoice, choose
 from suspectra_recorder.pytest.assertions import instrument_rewritten
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.settings import VARIABLE, RecordingSettings, recording_folder
 
 __builtins__ = library_references.builtins

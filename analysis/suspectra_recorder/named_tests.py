@@ -14,7 +14,7 @@ from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 if TYPE_CHECKING:
     import ast
 
-    from suspectra_recorder.scope import RecordedFiles
+    from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 

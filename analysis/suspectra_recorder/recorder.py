@@ -10,7 +10,7 @@ from suspectra_recorder.children.processes import CHILDREN, ChildrenOfTests
 from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError
-from suspectra_recorder.hooks import Hooks
+from suspectra_recorder.import_hooks import Hooks
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.imports import bits
 from suspectra_recorder.instrumentation.library_references import json, os, sys, time
@@ -18,9 +18,9 @@ from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import FrameKind, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
-from suspectra_recorder.record import TestRecord
+from suspectra_recorder.record_of_test import TestRecord
+from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.run_log import LogOfRun
-from suspectra_recorder.scope import RecordedFiles
 from suspectra_recorder.settings import FOLDER
 from suspectra_recorder.unrecorded_modules import imported_from_elsewhere, modules_before, reason
 

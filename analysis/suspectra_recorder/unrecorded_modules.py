@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.instrumentation.library_references import os, sys
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 _OF_PYTHON = sys.stdlib_module_names | {"__main__"}
 _RECORD = "run the tests with `suspectra record -- pytest`"

@@ -22,7 +22,7 @@ from suspectra.experiments.alternates import Alternate, one_more, roots
 from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.values.literals import to_text
 
 TIME_BOUND_S = 10.0

@@ -16,7 +16,7 @@ import numpy as np
 from suspectra.experiments.answers import DecisionSite, Trace
 from suspectra.experiments.runs import Alteration
 from suspectra.runs.experiment import EVERY, Experiment
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 
 FEW = 10
 """Times that each decision is switched, before those that are made more often are switched at the others."""

@@ -13,7 +13,7 @@ from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.library_references import json, os, sys
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 

@@ -19,9 +19,9 @@ from itertools import chain
 from typing import Protocol
 
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
-from suspectra_recorder.experiments.exchange import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
+from suspectra_recorder.experiments.messages import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

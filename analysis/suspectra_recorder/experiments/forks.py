@@ -12,7 +12,7 @@ from time import monotonic
 from typing import NoReturn
 
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, signal
 

@@ -10,15 +10,15 @@ from typing import Protocol
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.block_control import left_alone
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.instrumentation.library_references import hashlib
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 from suspectra_recorder.pytest.assertions import instrument_rewritten
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error

@@ -15,25 +15,24 @@ from typing import Any
 
 import pytest
 
+from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.children import MachineChildren
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
-from suspectra_recorder.experiments.exception_text import message_digest
-from suspectra_recorder.experiments.exchange import Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
-from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
+from suspectra_recorder.experiments.messages import Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
+from suspectra_recorder.experiments.run_kinds import make_kinds
 from suspectra_recorder.experiments.start_request import VARIABLE, StartRequest
-from suspectra_recorder.failures.tracebacks import raised_by_example, type_names
+from suspectra_recorder.failures.tracebacks import message_digest, raised_by_example, type_names
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, json, os, time
 from suspectra_recorder.named_tests import take_tests
-from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.pytest.verdict import Attempt
 from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
-from suspectra_recorder.scope import RecordedFiles, test_patterns
+from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
 from suspectra_recorder.unrecorded_modules import imported_files
 
 __builtins__ = library_references.builtins

@@ -15,11 +15,11 @@ from functools import cache, partial
 from types import CodeType, FunctionType
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import parse, without_collecting

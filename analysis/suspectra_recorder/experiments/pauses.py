@@ -16,8 +16,8 @@ import pytest
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.failures.explaining_functions import Explaining, in_pytest, in_unittest
 from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.first_imports import LOADER, first_import
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.library_references import _thread, sys
 
 __builtins__ = library_references.builtins

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

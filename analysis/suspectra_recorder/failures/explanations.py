@@ -14,9 +14,9 @@ from typing import Any
 
 from suspectra_recorder.failures.explaining_functions import Explaining
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.captures import Capture
 from suspectra_recorder.instrumentation.imports import bits
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
+from suspectra_recorder.instrumentation.thread_captures import Capture
 from suspectra_recorder.recorder import Recorder
 
 __builtins__ = library_references.builtins

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.settings import FOLDER, RECORDING
 

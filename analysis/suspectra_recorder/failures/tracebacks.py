@@ -16,7 +16,7 @@ from typing import Any
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, sys
 from suspectra_recorder.log.stack import MAX_FRAMES, FailedLine, Stack, StackFrame, make_stack
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 
@@ -26,8 +26,12 @@ SAYING_NOTHING = frozenset(("Exception", "BaseException", "object"))
 _MAX_CAUSES = 20
 _MAX_LEAVES = 100
 _MAX_KINDS = 3
+_MAX_ARGUMENT = 100_000  # characters
+_PLAIN_TYPES = (str, int, float, bool, bytes, type(None))
+_HEXADECIMAL = "0123456789abcdefABCDEF"
 _base = vars(BaseException)
 _traceback, _cause, _context = (_base[name].__get__ for name in ("__traceback__", "__cause__", "__context__"))
+_arguments = _base["args"].__get__
 _suppresses_context = _base["__suppress_context__"].__get__
 _qualified_name = vars(type)["__qualname__"].__get__
 _name, _bases = (vars(type)[name].__get__ for name in ("__name__", "__mro__"))
@@ -189,3 +193,18 @@ def raised_by_example(
     if doctest is not None and type(inner) is getattr(doctest, "UnexpectedException", None):
         return inner.exc_info[1], inner.exc_info[2]
     return error, traceback
+
+
+def message_digest(error: BaseException) -> str:
+    """A digest of an exception's type and arguments, the same wherever its objects are in memory."""
+    text = f"{type(error).__name__}{_in_plain_text(_arguments(error), 3)}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _in_plain_text(value: object, depth: int) -> str:
+    if type(value) is tuple and depth:
+        return "(" + ",".join([_in_plain_text(part, depth - 1) for part in value]) + ")"
+    if type(value) is str:
+        first, *others = value[:_MAX_ARGUMENT].split("0x")
+        return repr("0x".join([first, *(other.lstrip(_HEXADECIMAL) for other in others)]))
+    return repr(value) if type(value) in _PLAIN_TYPES else type(value).__name__

@@ -26,7 +26,7 @@ _HEAD = struct.Struct("<32s32sII?")  # checksum of the rest, key, cells, size of
 class Instrumented:
     """The code of a source with probes."""
 
-    # code with a string in place of the object with the cells; see `suspectra_recorder.instrumentation.cells`
+    # code with a string in place of the object with the cells; see `suspectra_recorder.instrumentation.cell_constants`
     code: CodeType
     cells: int  # the number of cells of its probes
     map: bytes  # the compressed map of the probes

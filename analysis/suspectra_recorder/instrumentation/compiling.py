@@ -16,7 +16,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 

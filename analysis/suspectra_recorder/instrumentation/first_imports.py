@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.captures import Capture, Captures
-from suspectra_recorder.instrumentation.guard import like_an_import
+from suspectra_recorder.instrumentation.failure_guard import like_an_import
 from suspectra_recorder.instrumentation.library_references import sys
+from suspectra_recorder.instrumentation.thread_captures import Capture, Captures
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.imports import ImportHook

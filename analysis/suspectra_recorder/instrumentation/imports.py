@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.instrumentation.library_references import hashlib, sys
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook

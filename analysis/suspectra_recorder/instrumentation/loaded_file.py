@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import CELLS
+from suspectra_recorder.instrumentation.cell_constants import CELLS
 from suspectra_recorder.instrumentation.library_references import hashlib
 
 __builtins__ = library_references.builtins

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.compiling import CompileHook, MakeCode, file_with
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
 
 if TYPE_CHECKING:

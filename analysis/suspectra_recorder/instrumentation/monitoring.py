@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from weakref import KeyedRef
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import CELLS, exchanged
+from suspectra_recorder.instrumentation.cell_constants import CELLS, exchanged
 from suspectra_recorder.instrumentation.library_references import sys
 
 __builtins__ = library_references.builtins

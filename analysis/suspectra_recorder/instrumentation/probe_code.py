@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import CELLS
+from suspectra_recorder.instrumentation.cell_constants import CELLS
 from suspectra_recorder.instrumentation.parser_references import ast
 
 __builtins__ = library_references.builtins

@@ -3,7 +3,7 @@
 A probe is ``cells[i] = 1`` before a statement, or, if only an expression is possible, a call that returns None in
 ``probe or expression``. The list is an attribute of a constant of the code, so no name is added to modules or builtins,
 and the code runs in any environment: with other globals, without builtins, in another process. It is compiled with a
-string in place of that constant, which :func:`~suspectra_recorder.instrumentation.cells.with_cells` replaces.
+string in place of that constant, which :func:`~suspectra_recorder.instrumentation.cell_constants.with_cells` replaces.
 
 A statement needs no store of its own if it is reached exactly when its predecessor is, because that can't raise. An arm
 needs none if its first statement can't be reached in another way. So with counts, the sum of the cells of a probe is

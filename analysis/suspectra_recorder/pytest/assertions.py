@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 
 __builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks

@@ -17,6 +17,7 @@ from unittest import loader as loading
 from unittest import suite as suites
 
 from suspectra_recorder.activity import TEST
+from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.failures.explaining_functions import in_unittest
 from suspectra_recorder.failures.explanations import Explanations
 from suspectra_recorder.failures.failed_run import report_problem, report_status
@@ -28,14 +29,13 @@ from suspectra_recorder.log.collection import CollectionError, describe, one_lin
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
-from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.probe_choice import choose
 from suspectra_recorder.progress import ProgressWriter
 from suspectra_recorder.pytest.fixture_dependencies import TestFiles
 from suspectra_recorder.pytest.selection import ChosenTests
-from suspectra_recorder.record import TestRecord
+from suspectra_recorder.record_of_test import TestRecord
+from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import RecordedFiles
 from suspectra_recorder.settings import VARIABLE, RecordingSettings, recording_folder, remove_env
 from suspectra_recorder.unittest.results import listen
 from suspectra_recorder.unittest.suites import leave_out, succeed_without_tests, tests_of

@@ -21,17 +21,17 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.early_start import INI_FILES
+from suspectra_recorder.installed_packages import installed
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys, time
-from suspectra_recorder.packages import installed
 from suspectra_recorder.pytest.selection import ChosenTests
 from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
 from suspectra_recorder.settings import RecordingSettings
 from suspectra_recorder.unrecorded_modules import imported_files
-from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
-from suspectra_recorder.warm.fitness import unfit
-from suspectra_recorder.warm.inputs import Inputs
+from suspectra_recorder.warm.files_read import FilesRead
+from suspectra_recorder.warm.fork_obstacles import fork_obstacles
 from suspectra_recorder.warm.live_code import LiveCode, NotReplaceable
+from suspectra_recorder.warm.messages import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
 __builtins__ = library_references.builtins
 
@@ -70,8 +70,8 @@ class _Warm:
         os.set_inheritable(settings.channel, False)
         self._channel = socket.socket(fileno=settings.channel)
         self._rest = b""
-        self._inputs = Inputs(settings.workspace)
-        self._inputs.begin()
+        self._files_read = FilesRead(settings.workspace)
+        self._files_read.begin()
 
     # while pytest starts
 
@@ -115,11 +115,13 @@ class _Warm:
         hook = recording.recorder.hook
         kept = {found[0].path: found[0].file.digest for found in (hook.kept or {}).values()}
         configuration = [str(config.rootpath / name) for name in INI_FILES]
-        self._inputs.end({**dict.fromkeys([*imported_files(), *configuration], ""), **kept}, _folders(config, session))
+        self._files_read.end(
+            {**dict.fromkeys([*imported_files(), *configuration], ""), **kept}, _folders(config, session)
+        )
         self._packages = installed(sys.path)
         self._live = LiveCode(hook)
         owned = {self._channel.fileno(), *_capturing(config)}
-        greeting["once"] = [*dict.fromkeys([*unfit(owned), *sorted(self._inputs.odd)])]
+        greeting["once"] = [*dict.fromkeys([*fork_obstacles(owned), *sorted(self._files_read.odd)])]
         self._send(greeting)
         gc.collect()
         gc.freeze()  # what is there is not touched by a collection, so forks share it
@@ -127,7 +129,7 @@ class _Warm:
             request: WarmRunRequest = json.loads(self._line(None))
             if "selection" not in request:
                 continue  # to stop a run that has ended
-            changed = list(self._inputs.changed())
+            changed = list(self._files_read.changed())
             if others := [name for name in changed if name not in (hook.kept or {})]:
                 self._refuse(f"{others[0]} changed, from which tests were collected")
             elif installed(sys.path) != self._packages:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind

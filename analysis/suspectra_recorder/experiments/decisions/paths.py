@@ -9,8 +9,8 @@ from functools import partial
 from suspectra_recorder.experiments.decisions.call_marks import Body, insert_marks
 from suspectra_recorder.experiments.decisions.decision_points import DecisionPoint
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, RunRequest, ThreadColumns
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable

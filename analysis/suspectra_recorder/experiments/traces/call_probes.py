@@ -6,9 +6,9 @@ from collections.abc import Callable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import Pending, TracedCall, TracedState
 from suspectra_recorder.experiments.traces.heap import is_native
 from suspectra_recorder.experiments.traces.probe_names import Probe, named
+from suspectra_recorder.experiments.traces.traced_calls import Pending, TracedCall, TracedState
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import FrameType, FunctionType
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import ANY, Pending, TracedCall, TracedState
 from suspectra_recorder.experiments.traces.probe_names import Probe, named
+from suspectra_recorder.experiments.traces.traced_calls import ANY, Pending, TracedCall, TracedState
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import _thread, sys
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 
 from suspectra_recorder.experiments.traces.call_probes import native_calls
-from suspectra_recorder.experiments.traces.calls import TracedCall, TracedState
 from suspectra_recorder.experiments.traces.probe_names import Probe, named
+from suspectra_recorder.experiments.traces.traced_calls import TracedCall, TracedState
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import sys
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import TracedState, ended
 from suspectra_recorder.experiments.traces.probe_names import Probe, named
+from suspectra_recorder.experiments.traces.traced_calls import TracedState, ended
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

@@ -15,7 +15,7 @@ from suspectra_recorder.experiments.traces.scopes import (
     is_suspended,
     parameters,
 )
-from suspectra_recorder.experiments.traces.tables import Variable
+from suspectra_recorder.experiments.traces.traced_sources import Variable
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import TracedState
 from suspectra_recorder.experiments.traces.probe_names import Probe, named
+from suspectra_recorder.experiments.traces.traced_calls import TracedState
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import sys
 

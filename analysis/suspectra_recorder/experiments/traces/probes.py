@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from suspectra_recorder.experiments.traces.call_probes import call_probes
-from suspectra_recorder.experiments.traces.calls import TracedState
 from suspectra_recorder.experiments.traces.entry_probes import entry_probes
 from suspectra_recorder.experiments.traces.exception_probes import exception_probes
 from suspectra_recorder.experiments.traces.exit_probes import exit_probes
@@ -18,6 +17,7 @@ from suspectra_recorder.experiments.traces.namespace_probes import class_probes,
 from suspectra_recorder.experiments.traces.object_probes import read_probes, write_probes
 from suspectra_recorder.experiments.traces.probe_names import Probe
 from suspectra_recorder.experiments.traces.suspension_probes import generator_expression_probes, suspension_probes
+from suspectra_recorder.experiments.traces.traced_calls import TracedState
 from suspectra_recorder.experiments.traces.value_probes import (
     decision_probes,
     iteration_probes,

@@ -7,7 +7,7 @@ what it is given.
 from __future__ import annotations
 
 from suspectra_recorder.experiments.traces.scopes import Scopes, TracedScope, bound_names
-from suspectra_recorder.experiments.traces.tables import TracedSite, Variable
+from suspectra_recorder.experiments.traces.traced_sources import TracedSite, Variable
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 

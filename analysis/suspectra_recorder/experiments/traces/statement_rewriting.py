@@ -11,7 +11,7 @@ from suspectra_recorder.experiments.decisions import rewriting as decisions
 from suspectra_recorder.experiments.traces.expression_rewriting import Expressions
 from suspectra_recorder.experiments.traces.probing import Uses
 from suspectra_recorder.experiments.traces.scopes import Scopes, is_suspended, own_nodes
-from suspectra_recorder.experiments.traces.tables import TracedSource
+from suspectra_recorder.experiments.traces.traced_sources import TracedSource
 from suspectra_recorder.experiments.values import assignments
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast

@@ -8,12 +8,12 @@ from typing import Any
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import Instrument
-from suspectra_recorder.experiments.traces.calls import TracedState
 from suspectra_recorder.experiments.traces.probe_names import Probe
 from suspectra_recorder.experiments.traces.probes import idle, probes
 from suspectra_recorder.experiments.traces.statement_rewriting import Rewritten, rewrite
-from suspectra_recorder.experiments.traces.tables import TracedSource
 from suspectra_recorder.experiments.traces.trace_columns import MAX_IMPORTED, MAX_NODES, Columns
+from suspectra_recorder.experiments.traces.traced_calls import TracedState
+from suspectra_recorder.experiments.traces.traced_sources import TracedSource
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import _thread
 from suspectra_recorder.instrumentation.parser_references import ast

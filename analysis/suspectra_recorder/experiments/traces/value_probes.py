@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import ANY, Pending, TracedState
 from suspectra_recorder.experiments.traces.heap import WHOLE
 from suspectra_recorder.experiments.traces.probe_names import Probe, named
+from suspectra_recorder.experiments.traces.traced_calls import ANY, Pending, TracedState
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

@@ -11,9 +11,9 @@ from functools import partial
 from typing import NamedTuple
 
 from suspectra_recorder.experiments.decisions.decision_points import EVERY
-from suspectra_recorder.experiments.exchange import Findings
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.values.assignments import Assignment, rewrite
 from suspectra_recorder.experiments.values.inner_numbers import Path, changed, numbers

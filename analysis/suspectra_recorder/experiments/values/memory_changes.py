@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from suspectra_recorder.experiments.exchange import MemoryChange, MemoryNode
+from suspectra_recorder.experiments.messages import MemoryChange, MemoryNode
 from suspectra_recorder.experiments.values.literals import from_text
 from suspectra_recorder.experiments.values.memory_graph import (
     ATTRIBUTE,

@@ -12,7 +12,7 @@ from itertools import islice
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from suspectra_recorder.experiments.exchange import MemoryGraph, MemoryNode
+from suspectra_recorder.experiments.messages import MemoryGraph, MemoryNode
 from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, to_text
 from suspectra_recorder.experiments.values.stored_attributes import Stores
 from suspectra_recorder.instrumentation import library_references

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from suspectra_recorder.experiments.exchange import Findings, ObservedSites, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, ObservedSites, RunRequest
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind

@@ -11,10 +11,10 @@ from types import FrameType
 import pytest
 
 from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, MarkedStatement, insert_statement_marks
-from suspectra_recorder.experiments.exchange import Findings, MemoryChange, MemoryGraph, RunRequest
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
 from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, MemoryChange, MemoryGraph, RunRequest
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable

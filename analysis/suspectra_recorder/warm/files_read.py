@@ -31,7 +31,7 @@ _TOOLS = ("__pycache__", "site-packages")
 _Signature = tuple[int, int, int]
 
 
-class Inputs:
+class FilesRead:
     """What was read in a folder."""
 
     def __init__(self, root: str):

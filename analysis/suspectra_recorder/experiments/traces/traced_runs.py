@@ -7,9 +7,9 @@ from types import TracebackType
 
 import pytest
 
-from suspectra_recorder.experiments.exchange import Findings, RunRequest, TracedRunAnswer
+from suspectra_recorder.experiments.messages import Findings, RunRequest, TracedRunAnswer
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.traces.calls import TracedState
+from suspectra_recorder.experiments.traces.traced_calls import TracedState
 from suspectra_recorder.experiments.traces.tracer import Tracer
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.exchange import SourceTable
+from suspectra_recorder.experiments.messages import SourceTable
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

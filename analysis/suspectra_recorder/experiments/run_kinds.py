@@ -10,14 +10,14 @@ from suspectra_recorder.experiments.decisions.lines import NotingLines
 from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
-from suspectra_recorder.experiments.inputs.kind import TryingInput
+from suspectra_recorder.experiments.inputs.input_runs import TryingInput
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.traces.kind import TracingDependences
-from suspectra_recorder.experiments.values.kinds import make_value_kinds
+from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.experiments.values.observations import ObservingRun
 from suspectra_recorder.experiments.values.program_states import make_state_kinds
+from suspectra_recorder.experiments.values.value_runs import make_value_kinds
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

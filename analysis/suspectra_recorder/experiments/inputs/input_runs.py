@@ -11,11 +11,11 @@ import pytest
 
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.failed_phases import FailedPhases
-from suspectra_recorder.experiments.inputs.marks import InputMarks
-from suspectra_recorder.experiments.inputs.parts import as_written
+from suspectra_recorder.experiments.inputs.input_marks import InputMarks
+from suspectra_recorder.experiments.inputs.input_parts import as_written
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.failures.tracebacks import causes_of
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast

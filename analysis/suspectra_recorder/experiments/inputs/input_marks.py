@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from suspectra_recorder.experiments.decisions.paths import CallMarks
-from suspectra_recorder.experiments.exchange import CallByTest
 from suspectra_recorder.experiments.inputs.characters import codes_of, path_of, plain, same, text_of
-from suspectra_recorder.experiments.inputs.parts import Given, InputParts, as_written
+from suspectra_recorder.experiments.inputs.input_parts import Given, InputParts, as_written
 from suspectra_recorder.experiments.inputs.rewriting import InputRewriting
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath, Term, number_of
 from suspectra_recorder.experiments.inputs.truth_terms import all_of, any_of, ask
+from suspectra_recorder.experiments.messages import CallByTest
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import sys
 from suspectra_recorder.instrumentation.parser_references import ast

@@ -10,7 +10,7 @@ from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.monitoring import Monitor
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 
 class Hooks:
