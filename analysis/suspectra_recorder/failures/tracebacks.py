@@ -15,6 +15,7 @@ from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, sys
+from suspectra_recorder.log.collection import file_digest
 from suspectra_recorder.log.stack import MAX_FRAMES, FailedLine, Stack, StackFrame, make_stack
 from suspectra_recorder.recorded_files import RecordedFiles
 
@@ -99,7 +100,7 @@ class Tracebacks:
             return None
         path, name, line = found
         if path not in self._digests:
-            self._digests[path] = _digest_of(path)
+            self._digests[path] = file_digest(path)
         return FailedLine(name, line, self._digests[path]) if line > 0 else None
 
     def _test_name(self, path: str) -> str:
@@ -118,15 +119,6 @@ class Tracebacks:
             name = self._scope(path) or ""
             known = self._known[path] = name, bool(name) and not self._scope.is_test_code(path)
         return known
-
-
-def _digest_of(path: str) -> str:
-    """The SHA-256 of a file; empty where it can't be read."""
-    try:
-        with open(path, "rb") as stream:
-            return hashlib.sha256(stream.read()).hexdigest()
-    except OSError:
-        return ""
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:

@@ -166,7 +166,7 @@ def at_place(error: CollectionError, place: tuple[str, int] | None, root: str) -
     if place is None:
         return error
     file, line = place
-    return replace(error, file=file, line=line, digest=_digest(os.path.join(root, file)), home=file)
+    return replace(error, file=file, line=line, digest=file_digest(os.path.join(root, file)), home=file)
 
 
 def _described(
@@ -190,7 +190,7 @@ def _described(
         one_line(_shortened(message)),
         file,
         line,
-        _digest(os.path.join(root, file)) if file else "",
+        file_digest(os.path.join(root, file)) if file else "",
         name or "",
     )
 
@@ -274,7 +274,8 @@ def _definition(path: str, words: list[str]) -> int:
     return next((n.lineno for n in reversed(list(ast.walk(tree))) if isinstance(n, definitions) and n.name in named), 1)
 
 
-def _digest(path: str) -> str:
+def file_digest(path: str) -> str:
+    """The SHA-256 of a file, empty where it can't be read."""
     try:
         return hashlib.sha256(_content(path)).hexdigest()
     except OSError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.decisions.mark_calls import FUNCTIONS, MarkCalls
+from suspectra_recorder.experiments.decisions.inserted_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 

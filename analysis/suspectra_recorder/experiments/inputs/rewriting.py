@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from suspectra_recorder.experiments.decisions.mark_calls import FUNCTIONS, MarkCalls
+from suspectra_recorder.experiments.decisions.inserted_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 

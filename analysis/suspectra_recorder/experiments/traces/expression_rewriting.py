@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from suspectra_recorder.experiments.traces.probing import Located, Probing, Uses
+from suspectra_recorder.experiments.decisions.inserted_calls import Located
+from suspectra_recorder.experiments.traces.probing import Probing, Uses
 from suspectra_recorder.experiments.traces.scopes import (
     Comprehension,
     FunctionNode,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from suspectra_recorder.experiments.decisions.inserted_calls import call_on_first_line
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -183,23 +184,7 @@ class Rewriting:
 
     def _call(self, method: str, number: int, value: ast.expr, *others: ast.expr) -> ast.expr:
         """A call that gives its first argument back."""
-        return call_at(value, self._name, method, number, value, *others)
-
-
-def call_at(place: ast.expr | ast.stmt, name: str, method: str, number: int, *arguments: ast.expr) -> ast.expr:
-    """A call on the first line of a place: of one that has several, Python takes the last."""
-
-    def at(node: ast.expr) -> ast.expr:
-        node = ast.copy_location(node, place)
-        if place.end_lineno != place.lineno:
-            node.end_lineno, node.end_col_offset = place.lineno, place.col_offset
-        return node
-
-    function = at(ast.Attribute(at(ast.Constant(name)), method, ast.Load()))
-    for argument in arguments:
-        if not hasattr(argument, "lineno"):
-            at(argument)
-    return at(ast.Call(function, [at(ast.Constant(number)), *arguments], []))
+        return call_on_first_line(value, self._name, method, number, value, *others)
 
 
 def _may_compare_numbers(node: ast.Compare) -> bool:
