@@ -28,6 +28,7 @@ class Hooks:
             self.import_hook, lambda first: self.imported.append((first.path, first.cells))
         )
         self.activity = Activity(activity)  # what this process is doing
+        # a crash during an import is reported with the file that was being imported
         self.first_imports.entered, self.first_imports.left = self.activity.importing, self.activity.end
 
     def install(self) -> None:

@@ -147,6 +147,7 @@ class RecordedFiles:
         name = os.path.basename(folder)
         if name in _SKIPPED or name.startswith(".") or name.endswith((".egg", ".egg-info")):
             return False
+        # a package may be called so, too
         if name in _BUILD_TREES and not os.path.exists(os.path.join(folder, "__init__.py")):
             return False
         if any(os.path.exists(os.path.join(folder, mark)) for mark in ("pyvenv.cfg", "conda-meta")):
@@ -184,6 +185,7 @@ def _pattern_of(path: str) -> str:
 
 def _matcher(pattern: str) -> Callable[[str], object]:
     """The same as :func:`fnmatch.fnmatch`, prepared so that nothing of it is called while tests run."""
+    # pytest, too, compares a pattern with a slash with the whole path
     anywhere = f"*/{pattern}" if "/" in pattern and not pattern.startswith(("*", "/")) else pattern
     return re.compile(fnmatch.translate(os.path.normcase(anywhere))).match
 
@@ -193,6 +195,7 @@ def _package_folders(name: str) -> list[str]:
     path = None
     spec = None
     for part in name.split("."):
+        # `importlib.util.find_spec` would import the packages around it
         spec = importlib.machinery.PathFinder.find_spec(part, path)
         if spec is None:
             return []

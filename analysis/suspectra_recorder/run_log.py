@@ -29,6 +29,7 @@ class _Clock:
             times = (entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries if entry.is_file())
             newest = max(times, default=0)
         # how far the system's clock is behind this one, in nanoseconds: 0 unless it was set back
+        # the times of logs say how new their records are: `LogOfRun.write` sets them where the clock was set back
         self.behind = max(0, newest + 1 - time.time_ns())
         self._last = 0
 
@@ -96,6 +97,7 @@ class LogOfRun:
                 os.utime(self.path, ns=(self.now(), self.now()))  # the next run reads this time
         except OSError as error:  # a full disk must not fail the tests
             self._writer.close()
+            # printed only when the tests have ended: some of them check what is printed
             self._stopped = f"suspectra: recording stopped: {error}\n"
 
     def problem(self, payload: bytes) -> None:

@@ -2,6 +2,11 @@
 
 A child that is to be kept goes on with the next request for its test: it then takes a sixth of the time, since most of
 it goes into memory that a new child has to copy.
+
+That first run takes six times as long since each page of memory that it writes to is copied: 2,200 pages and 12 ms for
+a test of 2 ms. A request for another test, or one that does not keep its child, ends the kept one first: two of them at
+a time might want the same port. After `_MAX_RUNS` runs there is a new one. A repair is still confirmed in a child of
+its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """Forks at the instance: an unaltered run goes on, and altered ones are forks of it from where they are altered.
 
 Open files are shared between them, so this is done only on request.
+
+Runs have three speeds. Several in one child cost least, if they leave nothing behind. Otherwise each has a child of its
+own. A fork at the decision saves what comes before it, but costs more than a small test, so it pays only for tests that
+take long and can't share a child.
 """
 
 from __future__ import annotations

@@ -1,6 +1,16 @@
 """A process that has collected some tests, and waits: each run that it is asked for happens in a child of its own.
 
 It never runs a test itself: threads and pools do not survive a fork. Where it can't fork it runs one request, and ends.
+
+Each run is a fork with limits for time, memory, the size of files and the number of decisions: a switched condition can
+make a loop endless, which ends after twenty times the decisions of the failing run, in milliseconds. pytest's own
+protocol runs the test, so fixtures and plugins work as usual; features of a whole run (workers, repetitions, reports,
+coverage) are switched off.
+
+Several altered runs of a test share a child, followed by the unaltered test as a control. Who asks repeats them alone
+unless that makes the same decisions, in the same order, as the second unaltered run of another child; the first run of
+a child fills caches. Between two runs in a child, a test of a class gets a new instance, and properties of Hypothesis
+always try the same examples. A request is passed to the child in memory, since tests may clear their environment.
 """
 
 from __future__ import annotations

@@ -4,6 +4,10 @@ A function is found by its file, its name and the first line of its code, whethe
 nested in another one or asynchronous. Functions that a mutated function defines get the mutant's code from that one;
 those that it has defined already are found like others. A module that is imported only while the test runs is loaded
 with the code of the mutant.
+
+A mutant comes as the edited text of a function, so this process needs no operators, and an editor can show a mutant as
+a diff. Nothing is imported again, objects keep their identity, and the original code returns after the run. Decisions
+of mutants are counted, so an endless loop ends like that of a switch.
 """
 
 from __future__ import annotations

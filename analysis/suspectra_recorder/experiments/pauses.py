@@ -3,6 +3,9 @@
 What is executed then is no part of the test. Without pauses, code that only describes a failure, such as ``__repr__``,
 would be part of a failing test's path and of no passing one's, and its decisions would be switched in vain. A module is
 imported by whichever test needs it first, and its decisions are those of the platform.
+
+Each thread pauses by itself. The limit of decisions still counts, so an endless loop in a `__repr__` ends. What a test
+does after a failed comparison, as in ``finally``, belongs to it.
 """
 
 from __future__ import annotations

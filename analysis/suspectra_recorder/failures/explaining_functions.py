@@ -2,6 +2,11 @@
 
 They call ``__repr__`` and ``__eq__`` of the program's objects for the message of a failed assertion. The test itself
 does not execute this code.
+
+pytest has hooks for reports, and for asserts one for comparisons alone. So four functions of its module that explain
+asserts are wrapped, and six of unittest and its mocks; none of them does anything else, and they are called only after
+an assertion has failed. If the recorder rewrote asserts itself, those in modules that are not recorded would be
+missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Errors of the recorder's hooks: they are noted in the recording, and the user's run continues."""
+"""Errors of the recorder's hooks: they are noted in the recording, and the user's run continues.
+
+An error of the recorder must not end or change the run, so all that it does in pytest's hooks and around unittest's
+methods goes through here.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ A process executes a module only once, for the test that happens to import it fi
 this test, and is recorded separately. An import that raises leaves no module, so it counts for its importer. So do a
 reload, a second import, and the execution of a module that is not in ``sys.modules``, as its next user executes it
 again.
+
+In a run of some tests another test may come first, so the same test would seem to execute something else. Probes do not
+know their thread; during such an import they find an object that does instead of their cells (`thread_captures`), which
+costs nothing at any other time. A child process writes the cells of each first import separately, with a mark when the
+import has ended, so nothing is lost if it is killed.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ replaced.
 
 Line events would come twice for each statement. Branch events can't be switched off for a single arm up to Python 3.13.
 Neither tells whether the last statement of a ``try`` ended normally or by an exception.
+
+So there is one rewriting for two recorders. Events of unchanged code would need a second set of rules for which of them
+are statements and arms, another one for each version of Python. Instead each store becomes a jump, which is an event of
+its own, and a store that is not recognised stays a store.
 """
 
 from __future__ import annotations

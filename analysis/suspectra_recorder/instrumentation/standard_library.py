@@ -9,6 +9,10 @@ there are two classes ``array.array``. Python's module registers its class as a 
 the recorder's is taken back, since a program may look at what is registered.
 
 This module is imported first, so it uses only modules that are built into the interpreter or loaded at its start.
+
+Above all a process that a test starts may have such a file, since a script's folder comes first on the path. A script
+that imports the same modules as the recorder loads them a second time. To keep those that are in none of its folders
+would be wrong as soon as the script changes its path.
 """
 
 import _collections_abc

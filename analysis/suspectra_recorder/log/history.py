@@ -1,4 +1,14 @@
-"""Finding the current records of tests among any number of logs."""
+"""Finding the current records of tests among any number of logs.
+
+The newest record of a test counts, also if nothing changed and its outcome is the same, but it executed other
+statements. The reason may be that another test filled a cache, or a data file, the environment, the clock or the order
+of threads. A recording can't tell these apart, since what a test reads can't be listed completely; an older record in
+place of the newer one would show what a test did with data that is no longer there.
+
+The last pass of a test that does not pass now counts, too, since it says what changed since. It is a record like
+others, so both are kept wherever logs are rewritten. Passes are limited to those of `MAX_PASSED_RUNS` runs, as each run
+has a section of its own to read.
+"""
 
 from __future__ import annotations
 

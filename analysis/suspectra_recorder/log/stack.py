@@ -1,4 +1,8 @@
-"""The stack of a failing test: the frames of its traceback in measured code."""
+"""The stack of a failing test: the frames of its traceback in measured code.
+
+It is a part of the test's record. In a frame of its own it would have to be matched with its test, by name and time,
+when logs are merged, compacted or cut off, and could be left over.
+"""
 
 from __future__ import annotations
 

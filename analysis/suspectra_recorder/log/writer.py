@@ -1,4 +1,9 @@
-"""Writing one process's log."""
+"""Writing one process's log.
+
+A log is made under another name, and gets its own when it is locked and begun: readers would take an empty log without
+a lock for a damaged one. One that ends early and is not locked is read once more before that is reported, since its
+process may have written the rest meanwhile, and ended.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,10 @@ True or False, and is noted as a constraint of the path (Li et al. 2016, Section
 plain value: a solver may then propose values that don't do what it expects, which another run shows.
 
 A term is a symbol ``("symbol", name, type)``, a constant, or a tuple of an operator and its operands.
+
+The classes are derived from Python's own since C code and `isinstance` do not accept proxies. Since a symbol is not
+exactly an ``int`` all the same, a result counts only after a run with the plain value. Terms are sent to the process
+that asked, and its solver runs there.
 """
 
 from __future__ import annotations

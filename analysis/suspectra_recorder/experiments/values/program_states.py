@@ -1,4 +1,9 @@
-"""The kinds of runs that compare and change states: which statements are executed, and what variables refer to."""
+"""The kinds of runs that compare and change states: which statements are executed, and what variables refer to.
+
+A state is a graph of at most `MAX_NODES` values; it is read, and changed, in the process of the test, by
+`memory_graph.py` and `memory_changes.py`. What is different between two states, delta debugging and bisection are pure,
+and elsewhere (`suspectra/paths`).
+"""
 
 from __future__ import annotations
 
