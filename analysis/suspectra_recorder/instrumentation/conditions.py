@@ -101,6 +101,7 @@ class ConditionProbes:
 
     def _truth(self, node: ast.expr, *, observed: bool = False) -> ast.expr:
         """Instrument a node of which only the truth value is used; `observed` if that is recorded in another way."""
+        # inside of another condition its outcome is known from that
         condition = None if observed else self._condition(node)
         if isinstance(node, ast.BoolOp):
             inner = [self._truth(value, observed=isinstance(value, ast.BoolOp)) for value in node.values]

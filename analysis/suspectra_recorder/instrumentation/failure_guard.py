@@ -35,6 +35,7 @@ class Guard:
         except RecursionError:
             self.failures[about] = _TOO_DEEP  # calling anything could raise it again
         except Exception as error:
+            # a test may interrupt itself by an alarm, which can come while the recorder runs
             if _raised_by_a_signal_handler(error):
                 raise
             self.failures[about] = named(error)

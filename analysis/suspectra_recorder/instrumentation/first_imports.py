@@ -91,11 +91,13 @@ class FirstImports:
         """Start watching the loaders of sources."""
         if self._original is not None:
             return
+        # a module that is being imported right now is not there yet
         self._imported.update(name for name, module in list(sys.modules.items()) if not _initializing(module))
         original, capture, attempt, after = LOADER.exec_module, self.capture, self._guard.attempt, self._after
         self._original = original
 
         def exec_module(loader: object, module: ModuleType) -> None:
+            # a failure of the recorder leaves the import as it is
             with attempt("a module", capture, module) or nullcontext():
                 original(loader, module)
             if after and module.__name__ in after:
@@ -138,6 +140,7 @@ def first_import(module: ModuleType, imported: Container[str]) -> tuple[str, str
     """
     spec = module.__spec__
     name = module.__name__ if spec is None else spec.name
+    # a module that is not in `sys.modules` is executed again by its next user
     if name in imported or sys.modules.get(name) is not module:
         return None
     return name, str(spec.origin) if spec else ""

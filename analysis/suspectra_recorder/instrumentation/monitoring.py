@@ -98,6 +98,7 @@ class Monitor:
         instructions = bytearray(code.co_code)
         cells: dict[int, int] = {}
         for (start, end), cell in stores.items():
+            # over the rest of the store: the cell is set by the callback
             instructions[start] = _JUMP
             instructions[start + 1] = (end - start) // 2 - 1
             cells[start] = cell
@@ -124,6 +125,7 @@ class Monitor:
             key, _ = self._passed.popitem()
             code = self._watched[key][0]() if key in self._watched else None
             if code is not None:
+                # off and on again: only then it reports jumps that it was told to report no more
                 _monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
                 _monitoring.set_local_events(self._tool, code, events.JUMP)
 
@@ -156,6 +158,7 @@ _STORE = re.compile(_CONSTANT * 2 + _unit("LOAD_ATTR") + _CONSTANT + _unit("STOR
 def _stores(code: CodeType, name: str) -> Iterator[tuple[tuple[int, int], int]]:
     """The start and end of each ``file.cells[cell] = 1`` in the bytecode, and the cell."""
     for match in _STORE.finditer(code.co_code):
+        # bytes of an argument that look like instructions
         if match.start() % 2:
             continue
         one, (load, file), (_, attribute), cell, _ = _instructions(match.group())

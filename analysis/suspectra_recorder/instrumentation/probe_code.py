@@ -87,4 +87,5 @@ class ProbeCode:
 
 
 def _position(line: int) -> _Position:
+    # without a width: that tells probes from all code of the source
     return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}

@@ -67,8 +67,10 @@ def instrument(
     """
     with without_collecting():
         tree = parse(source, path)
+        # before the tree is changed: its lines say which statements there are
         untouched = compile_silently(tree, path)
         lines = LogicalLines(source)
+        # a source that mentions bytecode may compare functions by it
         alone = left_alone(tree, compares=b"co_code" in source)
         firsts = outside_of(alone, statement_lines(tree, untouched, lines), lines.first)
         inserter = _Inserter(lines, firsts, name, counting, alone)
@@ -188,6 +190,7 @@ class _Inserter:
             if line not in self.number:
                 out += [statement, *self.inside(statement, scope, successors, following, None)]
                 continue
+            # its predecessor can't raise, so one store is enough for both
             cell = self.number[line] if sure is None else sure
             if arc is not None and line == arc.source:  # all on one line
                 target = successors.left_by(statements[-1])
@@ -215,6 +218,7 @@ class _Inserter:
         """A store only for an arm, if no statement has the same fact."""
         if arc is None or arc.kind is not Kind.ARM or arc.source == target:
             return []
+        # where it leads depends on how the `finally` was entered
         if isinstance(target, AfterFinally):
             cell = self.arm_cell(arc, target.abrupt, scope)
             target.arms.append((arc, cell))
@@ -335,6 +339,7 @@ class _Inserter:
                 cell = self.number[place]
                 self.statement(place, cell, scope)
                 if handler.type is None:
+                    # a handler without a type has no expression for a probe
                     bare = [self.code.store(cell, place)]
                 else:
                     handler.type = self.code.before(handler.type, cell, place)
@@ -419,6 +424,7 @@ class _Inserter:
         self.decorators(node, scope)
         name = f"{scope.name}.{node.name}" if scope.name else node.name
         self.functions.append(FunctionSpan(name, node.lineno, node.end_lineno or node.lineno))
+        # its bytecode stays that of an empty function
         if node in self.alone:
             return
         inner = _Scope(len(self.functions) - 1, name, sure_names(node))

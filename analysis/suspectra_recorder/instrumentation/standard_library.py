@@ -81,6 +81,7 @@ class _Finder:
         if not self._loading.acquire(False):
             return False
         try:
+            # before all finders of the program
             sys.meta_path.insert(0, self)
         except Exception:  # a test has put something else there
             self._loading.release()
@@ -90,6 +91,7 @@ class _Finder:
         self._hidden = {name: module for name, module in program.items() if _is_hiding(name, module)}
         for name in self._hidden:
             del _modules[name]
+        # what was imported in an earlier context is not loaded a second time
         for name, module in self._own.items():
             _modules.setdefault(name, module)
         self._thread = get_ident()
