@@ -73,6 +73,7 @@ def in_pytest(explaining: Explaining, rewrite: ModuleType, config: object) -> No
     util = rewrite.util
 
     def elsewhere() -> bool:
+        # a test may run another pytest in this process, whose failures are what it tests
         running = getattr(util, "_config", None)
         return running is not None and running is not config
 
@@ -87,6 +88,7 @@ def in_unittest(explaining: Explaining, when_executed: WhenExecuted) -> None:
         module = sys.modules[_CASE]
         for name in _UNITTEST:
             explaining.explains(module, name)
+        # unittest calls `pprint.pformat`, which the program may use for itself
         explaining.replace(module, "pprint", _Pretty(module.pprint))
         explaining.explains(module.pprint, "pformat")
 

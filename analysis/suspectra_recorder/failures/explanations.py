@@ -48,6 +48,7 @@ class Explanations(Explaining):
 
     def _attempt(self) -> AbstractContextManager[None]:
         guard, captures = self._recorder.hook.guard, self._recorder.imports.captures
+        # a failure of the recorder must not hide that of the test
         return guard.attempt(_ABOUT, _Explanation, captures, _ABOUT, self._add) or nullcontext()
 
     def _add(self, file: LoadedFile, executed: int) -> None:

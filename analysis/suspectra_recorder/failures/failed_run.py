@@ -25,6 +25,7 @@ def record_failure(settings: RecordingSettings, describe: Callable[[RecordedFile
         report_problem(settings, error.problem)
         return
     recorder.not_collected(describe(scope))
+    # nothing else is written, since nothing was instrumented
     recorder.log.close()
     report_status(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
 

@@ -49,6 +49,7 @@ class HookErrors:
         Its result; None if it fails.
         """
         result = self._guard.attempt(step, do, *arguments)
+        # taken out, so that a later failure of the step is seen, too
         cause = self._guard.failures.pop(step, None)
         if cause is not None:
             self._guard.attempt(step, self._note, step, cause)
@@ -67,6 +68,7 @@ class HookErrors:
 
         @functools.wraps(original)
         def wrapped(*arguments: Any, **more: Any) -> Any:
+            # the inner function may have been called before the outer one failed, and is never called twice
             ended: list[tuple[Any, BaseException | None]] = []
 
             @functools.wraps(original)

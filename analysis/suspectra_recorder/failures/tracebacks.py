@@ -54,6 +54,7 @@ class Tracebacks:
         If it was not raised in ranked code but one of the exceptions that led to it was, the innermost frame of that
         one is appended. For a group, the frames of its first exception that was raised in ranked code are appended.
         """
+        # a doctest reports what its example raised by an exception of its own
         error, traceback = raised_by_example(error, traceback)
         name = _qualified_name(type(error))
         frames, omitted, ranked = self._frames(traceback)
@@ -126,6 +127,7 @@ def causes_of(error: BaseException) -> Iterator[BaseException]:
 
     The nearest first.
     """
+    # a program may link exceptions in a circle
     seen = {id(error)}
     for _ in range(_MAX_CAUSES):
         before = _cause(error)
@@ -155,6 +157,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
     group = _GROUP or getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", None)
     if group is None or not issubclass(type(error), group):
         return
+    # a class of the program that is derived from it may override the attribute
     inner = vars(group)["exceptions"].__get__
     pending, found = [error], 0
     while pending and found < _MAX_LEAVES:
@@ -197,6 +200,7 @@ def _in_plain_text(value: object, depth: int) -> str:
     if type(value) is tuple and depth:
         return "(" + ",".join([_in_plain_text(part, depth - 1) for part in value]) + ")"
     if type(value) is str:
+        # without addresses, which differ from run to run
         first, *others = value[:_MAX_ARGUMENT].split("0x")
         return repr("0x".join([first, *(other.lstrip(_HEXADECIMAL) for other in others)]))
     return repr(value) if type(value) in _PLAIN_TYPES else type(value).__name__

@@ -126,6 +126,7 @@ def summary(errors: Iterable[CollectionError]) -> str:
 
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
     """Make text safe to show: without control characters, on one line, of limited length."""
+    # cut before the search, since the text may be huge and comes from anybody
     text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
@@ -180,6 +181,7 @@ def _described(
 ) -> CollectionError:
     name = workspace_name(home) if home else None
     if place is None and (place := _place_in(message, workspace_name)) is not None:
+        # the place has a field of its own
         message = _PLACE.sub("", message, count=1)
     if place is None and name is not None and name.endswith(".py"):
         place = name, _definition(os.path.join(root, name), [*collector.split("::")[1:], message])
@@ -229,6 +231,7 @@ def _shortened(message: str) -> str:
 
 def _locate(error: BaseException, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        # a SyntaxError may name what is no file, such as `<string>`
         name = workspace_name(error.filename) if os.path.isfile(error.filename) else None
         if name is not None:
             return name, error.lineno
@@ -243,6 +246,7 @@ def _innermost(traceback: TracebackType | None, workspace_name: Callable[[str], 
     found = None
     while traceback is not None:
         path = traceback.tb_frame.f_code.co_filename
+        # an environment may be inside of the workspace
         if path.endswith(".py") and "site-packages" not in path and "dist-packages" not in path:
             name = workspace_name(path)
             if name is not None and os.path.isfile(path):

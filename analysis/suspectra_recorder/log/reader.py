@@ -213,12 +213,14 @@ class LogReader:
         head = read_json(payload)
         run = LoggedRun(str(head["run"]), int(head["started"]), head)
         self.on_run(run)
+        # only when the subclass has taken it: a damaged head must not give its records to a run
         self._run = run.name
 
     def _source(self, payload: bytes) -> None:
         try:
             self.on_source(Source(*split_json(payload), payload))
         except DAMAGE:
+            # rows refer to sources by their position
             self.on_lost_source(payload)
             raise
 

@@ -87,12 +87,14 @@ def start(config: pytest.Config) -> None:
         if began is not None:
             began.close()
         problem = error.problem if isinstance(error, RecordingError) else failed("the start", named(error))
+        # the tests run all the same
         config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
         return
     config.pluginmanager.register(session, "suspectra-session")
     config.pluginmanager.register(_Reports(session), "suspectra-reports")
     config.pluginmanager.register(_ActivityHooks(recorder.activity), "suspectra-activity")
     config.add_cleanup(session.end)
+    # from here on an error of the recorder is a problem in the recording
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
 
 
@@ -238,8 +240,10 @@ class _Session:
         names = distinct_names({item: item.nodeid for item in items})  # before any of them is deselected
         self.numbered = {item: name for item, name in names.items() if name != item.nodeid}
         yield
+        # each worker of pytest-xdist collects the same
         if self.worker in ("", "gw0"):
             root = str(self.config.rootpath)
+            # a file of which single tests are named is collected, but not as a whole
             partly = {file_of_argument(a, root) for a in self.config.args if "::" in a}
             whole = set() if self._last_failed else self.whole - self.broken - partly
             files: dict[str, list[str]] = {f: [] for f in sorted(whole)}
@@ -316,16 +320,19 @@ class _Session:
     def pytest_runtest_setup(self) -> None:
         self.setups += 1
         self.stack = None
+        # a plugin runs the test again in the same protocol
         if self.setups > 1:
             self.recorder.restart_attempt()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
+        # only then, since it takes time for each test
         if self.reruns and self.setups == 1:
             self.recorder.setup_done()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        # before the teardown, which may remove fixtures
         self.shares = self.shared.used_by(item)
 
     @pytest.hookimpl(hookwrapper=True)

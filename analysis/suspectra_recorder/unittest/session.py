@@ -73,6 +73,7 @@ def start() -> None:
     recorder.start()
     if settings.children:
         recorder.record_children()
+    # `unittest.main` ends the process by an exception, and a script may go on after it
     atexit.register(session.end)
 
 
@@ -188,6 +189,7 @@ class _Session:
         return load(loader, module, *arguments, **more)
 
     def _discover(self, discover: Callable[..., Any], loader: Any, *arguments: Any, **more: Any) -> Any:
+        # as it was called: by position or by name
         given = inspect.signature(discover).bind(loader, *arguments, **more).arguments
         start, all_named = given["start_dir"], given.get("pattern", _ALL) == _ALL
         if all_named and not getattr(loader, "testNamePatterns", None) and os.path.isdir(start):
@@ -235,6 +237,7 @@ class _Session:
     def _run_suite(self, run: Callable[..., Any], suite: Any, result: Any, *arguments: Any, **more: Any) -> Any:
         if self.running or getattr(result, "_testRunEntered", False):
             return run(suite, result, *arguments, **more)  # a part of what is being run
+        # without the tests that unittest makes of what it could not load
         tests = [test for test in tests_of(suite) if type(test).__module__ != _OWN]
         take_tests(self.recorder.scope, map(self._path, tests), "")
         names = self.names = distinct_names({id(test): self._name(test) for test in tests})
@@ -316,6 +319,7 @@ class _Session:
         self.setups.append(self.recorder.hook.harvest())
         tests = [t for name, own in classes.items() if name == where or name.startswith(f"{where}.") for t in own]
         setup = what.startswith("setUp")
+        # its message has only the name of the class, which others may have, too
         if what == "setUpClass":
             tests = [test for test in tests if type(test) is self.set_up]
         names = [self._name(test) for test in tests]
@@ -348,6 +352,7 @@ class _Session:
         return done
 
     def _run_test(self, run: Callable[..., Any], test: Any, result: Any = None) -> Any:
+        # a test may run other tests, which belong to it
         if self.running or result is None or type(test).__module__ == _OWN:
             return run(test, result)
         self.recorder.begin()
