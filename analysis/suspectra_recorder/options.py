@@ -25,8 +25,8 @@ class Option(NamedTuple):
     default: Any  # the default value, whose type is the type of the option
     help: str  # sentences about what it does, with code in backticks
     values: Mapping[str, str] = MappingProxyType({})  # the possible values, each with a sentence
-    minimum: float | None = None  # the range of a number; `minimum` is also the least length of a tuple
-    maximum: float | None = None  # the range of a number; `minimum` is also the least length of a tuple
+    minimum: float | None = None  # the least number, or the least length of a tuple
+    maximum: float | None = None  # the greatest number
     flag: str = ""  # its name on command lines and in ini files, if it differs from `name`
     negative: str = ""  # sentence about turning it off, if it is on by default
 

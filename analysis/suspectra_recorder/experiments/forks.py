@@ -35,18 +35,21 @@ class Forks:
 
     def fork(self, job: int) -> bool:
         """Fork this process, and wait until the fork has answered."""
+        # forks of forks would alter two decisions
         if self._job >= 0:
             return False
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(read)
+            # it answers through its own pipe, so that this process can wait for that
             self._job, self._write = job, write
             return True
         os.close(write)
         began = monotonic()
         answer = self._line(read, began + self._seconds)
         with suppress(OSError):
+            # also after it answered: what it does then is of no interest
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         os.close(read)

@@ -79,6 +79,7 @@ def begin() -> None:
     global _begun
     if VARIABLE in os.environ and _begun is None:
         order = StartRequest.from_file(os.environ[VARIABLE])
+        # before pytest: its own options may import the program
         order.import_from_workspace()
         _begun = _Machine(order)
         _begun.hook.install()
@@ -110,8 +111,10 @@ class _Machine:
         self.board = Switchboard()
         self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
         self._scope = RecordedFiles(order.workspace, include_tests=True)  # until pytest's options are known
+        # kinds may share one
         instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
         alters = "switch" in self.kinds
+        # a trace has probes for decisions of its own
         self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
         pausing = [one for one in (self.board, *instruments, *self.kinds.values()) if isinstance(one, Pausable)]
         self.pauses = Pauses(dict.fromkeys(pausing))
@@ -161,6 +164,7 @@ class _Machine:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         """Keep the tests that will be asked for, whatever other plugins do."""
+        # before others deselect any, since the numbers count all tests of a name
         names = distinct_names({item: item.nodeid for item in items})  # as a recording names them
         yield
         wanted = frozenset(self.order.tests)
@@ -310,6 +314,7 @@ class _Machine:
         stopped = self.board.stopped
         self.board.leave()
         if watched and watched.end() and outcome == "passed":
+            # it passed without the check that failed, so it repaired nothing
             outcome = "skipped"
         answer: MachineRunAnswer = {
             "outcome": "steps" if stopped else outcome,
@@ -332,9 +337,11 @@ class _Machine:
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
+        # all that follows is about what the example itself raised
         call.excinfo = _unwrapped(call.excinfo)
         failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
         if failed and call.excinfo is not None:
+            # the first phase that fails is what the test failed by
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
             # the first failing example of a property need not be the least
@@ -380,6 +387,7 @@ def _unwrapped(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.Excep
 def _forget_last_run(item: Any) -> None:
     """Let a test have fixtures of its own, and an instance of its class, if it is one that has these."""
     if hasattr(item, "_initrequest"):
+        # otherwise the fixtures of the last run would be used again
         item._initrequest()
     if getattr(item, "cls", None) is not None:
         for name in ("_obj", "_instance"):

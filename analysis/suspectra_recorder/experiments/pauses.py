@@ -45,6 +45,7 @@ class Pauses(Explaining):
         self._at_first_imports(is_own)
 
     def _at_first_imports(self, is_own: Callable[[str], bool]) -> None:
+        # what is imported by now was not imported by a test
         original, imported = LOADER.exec_module, set(sys.modules)
 
         def is_first(module: ModuleType) -> bool:
@@ -64,6 +65,7 @@ class Pauses(Explaining):
     @contextmanager
     def _pause(self) -> Iterator[None]:
         thread = _ident()
+        # one may be inside of another, as an explanation in the report of a test
         if thread in self._threads:
             yield
             return

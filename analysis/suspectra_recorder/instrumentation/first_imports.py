@@ -80,7 +80,6 @@ class FirstImports:
         self.ended, self.room = ended, room
         # called with the path of a module before its first import, and with what that returned after it
         self.entered: Callable[[str], int] = lambda path: 0
-        # called with the path of a module before its first import, and with what that returned after it
         self.left: Callable[[int], None] = lambda mark: None
         self._guard = hook.guard
         self._imported: set[str] = set()

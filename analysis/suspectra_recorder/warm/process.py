@@ -130,6 +130,7 @@ class _Warm:
             if "selection" not in request:
                 continue  # to stop a run that has ended
             changed = list(self._files_read.changed())
+            # only functions of recorded sources can be replaced
             if others := [name for name in changed if name not in (hook.kept or {})]:
                 self._refuse(f"{others[0]} changed, from which tests were collected")
             elif installed(sys.path) != self._packages:
@@ -169,6 +170,7 @@ class _Warm:
                 _signal(process, signal.SIGKILL)
             if self._line(_END_LOOK_S):
                 kill_at = time.monotonic() + _STOP_S
+                # first so that fixtures can tidy up
                 _signal(process, signal.SIGINT)
 
     def _line(self, seconds: float | None) -> bytes:
@@ -199,9 +201,11 @@ class _Warm:
             self._send({"refused": str(why)})
             os._exit(0)
         _capture_apart(session.config)
+        # all forks have the same state of the generator
         if (random := getattr(sys.modules.get("numpy.random"), "seed", None)) is not None:
             random()  # Python's own generator does it by itself
         if (plugin := session.config.pluginmanager.get_plugin("lfplugin")) is not None and session.config.cache:
+            # runs since the start have changed it, each in its own process
             plugin.lastfailed = session.config.cache.get("cache/lastfailed", {})
         recording.begin_run(ChosenTests.from_fields(request["selection"]), request["progress"], session)
 

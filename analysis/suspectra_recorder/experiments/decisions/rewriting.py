@@ -30,10 +30,10 @@ class InstrumentedDecision(NamedTuple):
     """A decision in a source: lines from 1, columns in bytes from 0, the last one not included."""
 
     kind: str  # `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
-    line: int  # where what decides begins and ends
-    column: int  # where what decides begins and ends
-    end_line: int  # where what decides begins and ends
-    end_column: int  # where what decides begins and ends
+    line: int  # where what decides begins
+    column: int
+    end_line: int  # where what decides ends
+    end_column: int
     # with which outcomes an arm of its `if` ends by raising an exception: 1 for false, 2 for true, 3 for both, and 0
     # for none. For an operand: with which of its outcomes it can come to that
     guard: int
@@ -78,6 +78,7 @@ class _Rewriting:
             self._arm(node)
             self._fields(node, besides="guard")
         elif isinstance(node, ast.Assert):
+            # else pytest rewrites them afterwards
             if self._asserts:
                 node.test = self._truth(node.test, node, guard=0)
                 self._fields(node, besides="test")
@@ -123,6 +124,7 @@ class _Rewriting:
                 for value in test.values
             ]
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            # the guard is about the whole, which `not` turns around
             opposite = {1: 2, 2: 1}.get(guard, guard)
             test.operand = self._truth(test.operand, asker, guard=opposite)
         else:

@@ -21,8 +21,8 @@ NOTHING = -1
 class MarkedStatement(NamedTuple):
     """A statement of a function: lines from 1."""
 
-    line: int  # where it begins, and where that ends which is evaluated before any statement inside of it
-    end_line: int  # where it begins, and where that ends which is evaluated before any statement inside of it
+    line: int  # where it begins
+    end_line: int  # where that ends which is evaluated before any statement inside of it
     block: int  # the first statement of the list of statements that it is in; a number in the source
     owner: int  # the statement that this list belongs to, `NOTHING` for the body of a function; a number in the source
 

@@ -127,6 +127,7 @@ class Switchboard(Pausable, Instrument):
 
     def _decide_or_pause(self, number: int, value: object) -> bool:
         taken = True if value else False  # noqa: SIM210 - `bool` may be another's
+        # only threads that pause are left out; others go on
         if _thread.get_ident() not in self.paused:
             return self._decide(number, taken)
         self._limit.count()
@@ -277,6 +278,7 @@ class Switchboard(Pausable, Instrument):
             taken = note(number, True if value else False)  # noqa: SIM210 - `bool` may be another's
             if always is not None and number == at:
                 return always.outcome(taken)
+            # other threads are not there any more in a fork
             if not forked and number in waiting and _thread.get_ident() == thread:
                 passed[number] = passed.get(number, 0) + 1
                 for job in waiting[number].pop(passed[number], ()):
@@ -307,6 +309,7 @@ class _Limit:
     def stop(self) -> None:
         """Stop the test; it may then clean up in as many steps. A program that catches this and goes on is ended."""
         if self.stopped:
+            # the program caught the exception and goes on, perhaps in an endless loop
             os._exit(SPENT)
         self.stopped, self.left = True, self.steps
         raise StepsSpent

@@ -56,6 +56,7 @@ class InputRewriting(MarkCalls):
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _is_slice(node.slice):
             return self.call("item", node, node.value, node.slice)
+        # conversions with a base or an encoding are left to Python
         elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
             return self._called(node)
         return node

@@ -69,6 +69,7 @@ class SymbolicPath:
 
     def ask(self, term: Term, truth: bool) -> bool:
         """Note a constraint."""
+        # to describe a failure may compare more, which is no part of the path
         if not self.closed:
             key = (term, truth)
             index = self._index.get(key)

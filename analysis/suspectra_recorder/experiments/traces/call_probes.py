@@ -106,17 +106,20 @@ def native_calls(state: TracedState) -> Callable[[TracedCall, Pending, object], 
     def native(call: TracedCall, pending: Pending, value: Any) -> int:
         uses, function = call.uses, pending.function
         sources = [*uses[pending.begin :], *pending.nodes]
+        # what a traced function reads has nodes of its own
         if not pending.entered or pending.native:
             heap.called(function, pending.given, sources)
         made = node(pending.site if pending.native else pending.site + 1, call.number, text(value), -1, sources)
         del uses[pending.begin :]
         uses.append(made)
         frame = None if pending.entered else _frame_of(value)
+        # nothing is executed before somebody asks for its first value
         if frame is not None:
             deferred[id(frame)] = call, pending
             return made
         if pending.native or not pending.entered:
             heap.changed(function, pending.given, made, native=pending.native)
+        # what it gives may be a new object, whose content came from here
         heap.born(value, made)
         return made
 

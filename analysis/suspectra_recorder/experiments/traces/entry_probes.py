@@ -41,11 +41,13 @@ def entry_probes(state: TracedState) -> dict[str, Probe]:
             kept_call = deferred.pop(id(frame), None)
             if kept_call is not None:
                 caller, pending = kept_call
+        # all arguments of the call were evaluated, so this is what it calls
         if pending is None and caller.pending and not caller.pending[-1].left:
             pending = caller.pending[-1]
         called(caller.number)
         if pending is None:
             node(site, state.calls, 0, -1, caller.uses)
+        # code that is not traced calls it, with whatever it was given
         elif pending.native or pending.entered:
             entry = node(site, state.calls, 0, -1, [*caller.uses[pending.begin :], *pending.nodes])
             share(entry, pending.site, caller.number)
@@ -58,6 +60,7 @@ def entry_probes(state: TracedState) -> dict[str, Probe]:
             caller.returned = -1
         if cells is not None:
             scope, names = captured[site]
+            # the cells of the lambda are those of the function itself
             for name, cell in zip(cells.__code__.co_freevars, cells.__closure__):  # noqa: B905 - equal lengths
                 if name in names:
                     cells_of[id(cell)] = scope, state.calls

@@ -41,11 +41,13 @@ def _sources(state: TracedState) -> Sources:
             call.pending.clear()
             state.raised_at = call.raised_again[1]
             call.raised_again = 0, -1
+        # the last link of the traceback: it was raised here
         elif call.raising >= 0 and trace is not None and trace.tb_next is None:
             state.raised_at = call.raising
         elif trace is None or trace.tb_next is None or id(error) != state.raised:
             if call.pending and call.pending[-1].site >= 0:  # else a comprehension raised it
                 pending = call.pending[-1]
+                # it came out of the traced function that was called
                 if pending.entered and id(error) == state.raised:
                     call.uses.append(state.raised_at)
                 call.pending.clear()
@@ -83,6 +85,7 @@ def _handling(state: TracedState, source_of: Sources) -> dict[str, Probe]:
         _, error, trace = exc_info()
         source = source_of(call, error, trace)
         call.handled = id(error), source
+        # what is raised from now on is new, even if it gets the same identity
         state.raised = 0
         node(site, call.number, 0, -1, [source] if source >= 0 else [])
         call.uses.clear()
@@ -104,6 +107,7 @@ def _leaving(state: TracedState, source_of: Sources) -> dict[str, Probe]:
 
     def leave(call: TracedCall) -> None:
         _, error, trace = exc_info()
+        # that comes when a generator is dropped, and is no failure
         if type(error) is not GeneratorExit:
             again = call.raised_again[0] == id(error)
             state.origins.add(error, trace, source_of(call, error, trace), raised_again=again)

@@ -35,6 +35,7 @@ def exit_probes(state: TracedState) -> dict[str, Probe]:
         call.uses.clear()
 
     def returns_from_lambda(entered: bool, site: int, value: Any) -> Any:
+        # entered or not: see `entry_probes.enter`
         return returns(site, value) if entered else value
 
     def returns_before_cleanup(site: int, value: Any) -> Any:

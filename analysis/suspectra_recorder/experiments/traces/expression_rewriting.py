@@ -148,6 +148,7 @@ class Expressions(Probing):
         self.site(node, "native", -1, called)  # what a call passes on has nodes of its own
         begins = "calls_name" if isinstance(node.func, ast.Name) else "calls"
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        # constants have no nodes within functions, and are not waited for
         noted = len(parts) if self.at_import else sum(1 for part in parts if not isinstance(part, ast.Constant))
         node.func = self.probe(begins, node.func, site, function, noted)
         node.args = [self._argument(one, everything) for one in node.args]

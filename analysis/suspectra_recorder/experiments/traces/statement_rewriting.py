@@ -38,6 +38,8 @@ def rewrite(
     Raises RecursionError when the source is nested too deeply.
     """
     values, board = f"{name}values", f"{name}board"
+    # both rewritings number what this one finds again: decisions and values have the same numbers as when they are
+    # altered
     assignments.rewrite(tree, values, 0)
     decisions.instrument(tree, board, 0, asserts=asserts)
     scopes = Scopes(tree, first_scope)
@@ -400,6 +402,7 @@ class _Statements(Expressions):
         entry = self.entry(node, place)
         frame, last = self.scope.number, body[-1]
         body = self.block(body)
+        # its caller may use the None that it then gives
         if self._gives and not isinstance(last, (ast.Return, ast.Raise)):
             body.append(_alone(self.probe("returns_none", last, self.site(node, "nothing"))))
         if not cleans_up:

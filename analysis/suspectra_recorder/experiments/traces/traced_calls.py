@@ -121,6 +121,7 @@ class TracedState:
         """The call of a function that can be suspended, whoever resumed it. Only probes may ask for theirs."""
         call = self.suspended.get(id(_get_frame(2 + self.between)))
         if call is not None and call is not self.current:
+            # whoever resumed it may be another one than before
             inner: TracedCall | None = self.current
             while inner is not None and inner is not call:
                 inner = inner.caller

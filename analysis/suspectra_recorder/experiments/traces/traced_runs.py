@@ -41,6 +41,7 @@ class TracingDependences(RunKind):
     def apply(self, job: RunRequest) -> None:
         """Trace from now on."""
         self._failure, self._phase = -1, ""
+        # what other processes execute is not traced, and whoever asks is told so
         self._watch_processes()
         self._descriptor = os.open(job["columns"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         only = [(path, line) for path, line in job["only"]] if "only" in job else None
@@ -86,6 +87,7 @@ class TracingDependences(RunKind):
         state = self._state
         assert state is not None
         columns = state.columns
+        # the file is read as soon as the answer has come
         columns.flush()
         os.close(self._descriptor)
         self._state = None

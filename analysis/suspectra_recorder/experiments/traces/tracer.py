@@ -175,6 +175,7 @@ class Tracer(Instrument):
     def _connect(self, gate: _Gate, path: str, line: int) -> None:
         only = self._only
         is_open = only is None or (path, line) in only or path in self._test_paths
+        # one dictionary for all, so that a run is opened and closed in one step
         gate.__dict__ = self._open if is_open else self._closed
 
     def _ask_who_calls(self) -> None:
@@ -188,6 +189,7 @@ class Tracer(Instrument):
             return asked
 
         if self._state is not None:
+            # probes that look at frames have this wrapper above them now
             self._state.between = 1
         self._open.update({name: checked(self._open[name], otherwise) for name, otherwise in idle.items()})
 

@@ -32,6 +32,7 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
 
     def assigned_again(site: int, value: Any) -> Any:
         call = state.current
+        # `x += y` may have changed the object in place
         if stored_of(id(value)) is not None:
             content(value, call.uses)
             assigned(site, value)
@@ -46,6 +47,7 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
     def default(site: int, value: Any) -> Any:
         call = state.current
         node(site, call.number, text(value), -1, call.uses[call.pending[-1].last if call.pending else 0 :])
+        # a definition that is executed again, as in a loop, may have another default
         defaults[site] = id(value) if defaults.get(site, id(value)) == id(value) else ANY
         return value
 
@@ -56,6 +58,7 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
 
     def comprehension(site: int, value: Any) -> Any:
         call = state.current
+        # back to the mark of the comprehension: an exception may have left calls behind
         while call.pending and call.pending.pop().site >= 0:
             pass
         nested(site, text(value), -1)

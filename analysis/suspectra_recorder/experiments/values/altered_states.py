@@ -41,6 +41,7 @@ class AlteringStates(RunKind):
         """Alter all from now on."""
         path = self._path = SymbolicPath()
         self._failure.start(path)
+        # an earlier run of the process may have counted
         self._rounds.begun.clear()
         wanted = [ReplacedValue(**one) for one in job["replaced"]]
         self._replaced = self._values.replace(wanted, compare=job["compare"], symbols=path)

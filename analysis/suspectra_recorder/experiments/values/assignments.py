@@ -46,9 +46,9 @@ class Assignment(NamedTuple):
 
     kind: str  # `assignment`, `augmented`, `return`, `yield` or `argument`
     name: str  # what gets the value, as the source has it, such as `self.total`; for `augmented` with the operator
-    line: int  # where its statement begins, or an argument; and where that ends
-    column: int  # where its statement begins, or an argument; and where that ends
-    end_line: int  # where its statement begins, or an argument; and where that ends
+    line: int  # where its statement begins, or an argument
+    column: int
+    end_line: int  # where that ends
 
 
 def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], int]:
@@ -115,6 +115,7 @@ class Rewriting:
 
     def _compare(self, node: ast.Compare) -> None:
         node.left = self._call("left", self.compared, node.left)
+        # the left side is evaluated before
         node.comparators[0] = self._call("right", self.compared, node.comparators[0])
         self.compared += 1
 

@@ -53,6 +53,7 @@ def _assign(frame: FrameType, name: str, value: object) -> None:
     if sys.version_info < (3, 13):
         import ctypes
 
+        # up to Python 3.12 `f_locals` is a copy, which is written back only by this
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
@@ -129,6 +130,7 @@ def _remove(value: Any, steps: Sequence[str]) -> None:
 
 def _set_length(value: Any, length: int, tail: Sequence[Any]) -> None:
     base = _container(value).base
+    # in place, since others may refer to the list
     while base.__len__(value) > length:
         base.pop(value)
     base.extend(value, tail)
@@ -177,6 +179,7 @@ class _Making:
         elif kind in ("tuple", "frozenset"):
             made = container.base.__new__(cls, [self._item(step, part) for step, part in items])
         else:
+            # an empty one first: its parts may refer to it
             made = (Counter if issubclass(cls, Counter) else container.base).__new__(cls)
         self._made[number] = made
         if container is not None and kind in ("list", "dict", "set"):

@@ -107,6 +107,7 @@ def global_name(value: object) -> str:
     if type(module) is not str or type(name) is not str:
         return ""
     text = f"{module}:{name}"
+    # the name may stand for another object by now
     return text if by_global_name(text) is value else ""
 
 
@@ -156,6 +157,7 @@ def memory_graph(variables: Sequence[Variable]) -> MemoryGraph:
             nodes.append(("value", text, [], 0))
             return len(nodes) - 1
         numbers[id(value)] = len(nodes)
+        # no other object may get its identity before the graph is complete
         keep.append(value)
         kind, text = _kind(value)
         nodes.append((kind, text, [], 0))
@@ -223,6 +225,7 @@ def _parts(value: Any) -> Iterator[tuple[str, object]]:
             for index, item in enumerate(list(islice(base.__iter__(value), MAX_NODES + 1))):
                 yield f"{ITEM}i{index}", item
         else:
+            # the order of a set differs from process to process
             for item in sorted(islice(base.__iter__(value), MAX_NODES + 1), key=key_text):
                 yield MEMBER + key_text(item), item
         if cls is base:

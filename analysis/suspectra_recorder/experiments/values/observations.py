@@ -97,6 +97,7 @@ class Observations(Pausable, Instrument):
         def enter(number: int, *values: Any) -> None:
             here = at(number)
             names = here.place.names
+            # frames end without a word; a few definitions that are lost do no harm
             if len(definitions) > _MAX_FRAMES:
                 definitions.clear()
             definitions[id(frame_of(1))] = dict.fromkeys(names, 0)
@@ -157,6 +158,7 @@ class _Counts:
         """Observe the value with an index in the names, and those of the names behind it."""
         name = self._names[index]
         cls = type(value)
+        # an identity: a class may have a `__hash__` of its own
         if id(cls) in self._types or len(self._types) < MAX_TYPES:
             self._types.add(id(cls))
             self._add("type", name, "", _type_name(cls)[:_MAX_NAME])
@@ -175,6 +177,7 @@ class _Counts:
         last = self._last.get(index)
         if last is not None and last[0] == family:
             self._compare("last", name, "", seen, last)
+        # compared with the next value that is assigned here
         self._last[index] = seen
         for number, other in enumerate(others, index + 1):
             against = _seen(other)

@@ -33,8 +33,8 @@ class ObservedPlace(NamedTuple):
 
     kind: str  # those of assignments, `parameter`, `loop`, `define` or `use`
     name: str  # what has the value; empty where `names` says it
-    line: int  # its statement, of compound ones the first lines
-    end_line: int  # its statement, of compound ones the first lines
+    line: int  # where its statement begins
+    end_line: int  # where that ends; of compound ones the same line
     names: tuple[str, ...]  # the variables that it is compared with, or that are parameters, defined or used
 
 
@@ -64,6 +64,7 @@ class _Observing(Rewriting):
             entry = self._entry(node, self._scope)
             super()._function(node)
             documented = int(ast.get_docstring(node, clean=False) is not None)
+            # behind the docstring, which has to stay the first statement
             node.body[documented:documented] = entry
         else:
             super()._function(node)
@@ -83,6 +84,7 @@ class _Observing(Rewriting):
         used = self._scope.uses.get(id(statement), ())
         defined = tuple(name for name in _defined(statement) if name in self._scope.tracked)
         found = super()._statement(statement)
+        # its test is evaluated again before each round, and a statement in front of it only once
         if isinstance(statement, ast.While) and used:
             number = self._place("use", "", statement, used)
             statement.test = call_on_first_line(statement.test, self._name, "used", number, statement.test)

@@ -73,6 +73,7 @@ class StatementMarks(Pausable, Instrument):
         def caller(frame: FrameType | None) -> int:
             while frame is not None:
                 code, _, last = call_of.get(id(frame), (None, -1, -1))
+                # a frame that has ended may have left its identity to another one
                 if code is frame.f_code:
                     return last
                 frame = frame.f_back
@@ -109,6 +110,7 @@ class StatementMarks(Pausable, Instrument):
             nonlocal left
             if ident() != thread or thread in self.paused:
                 return
+            # a frame without statements of its own, as of a library, has no variables that count
             codes.add(id(_frame(1).f_code))
             left -= 1
             if left >= 0:
