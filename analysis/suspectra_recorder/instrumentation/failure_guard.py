@@ -13,7 +13,7 @@ __builtins__ = library_references.builtins
 
 _Result = TypeVar("_Result")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_TOO_DEEP = "there was no room for it on the stack of the code that loads it (RecursionError)"
+_TOO_DEEP = "the stack of the code that loads it was too deep to instrument it (RecursionError)"
 
 
 class Guard:

@@ -27,7 +27,7 @@ def fork_obstacles(own_descriptors: Collection[int]) -> Iterator[str]:
     if others:
         yield f"threads run ({', '.join(others)})"
     elif len(os.listdir(_TASKS)) > 1:
-        yield "threads of other languages run"
+        yield "threads run that Python did not start"
     for name in os.listdir(_DESCRIPTORS):
         with suppress(OSError):
             number = int(name)
