@@ -122,7 +122,8 @@ class Recorder:
         if self._child_merge is not None:
             if failure := self._child_merge.children.failure:
                 cause = f"a process that a test started could not record itself: {failure}"
-                self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "if what it executes matters, let it open more files, or free disk space")
+                cure = "if what it executes matters, let it open more files, or free disk space"
+                self.problem(f"{FOLDER}/{CHILDREN}", "", cause, cure)
             self._child_merge.stop()
         self._hooks.close()
         self.log.close()

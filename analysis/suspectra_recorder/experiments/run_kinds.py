@@ -38,6 +38,7 @@ class _Tracing(RunKind):
         """The decisions, where they are, and the digests of all sources."""
         sites = [(source.path, source.first, source.points) for source in self._board.sources.loaded]
         decisions, found = self._decisions.tolist(), Findings(sites=sites, sources=self._sources())
+        # most tests have one thread, whose number is 0
         if max(decisions, default=0) >> THREAD_BITS:
             found["decision_threads"] = [one >> THREAD_BITS for one in decisions]
             decisions = [one & ((1 << THREAD_BITS) - 1) for one in decisions]
@@ -91,6 +92,7 @@ def make_kinds(
     is_test: Callable[[str], bool],
 ) -> dict[str, RunKind]:
     """Make the kinds of runs that a machine can be asked for."""
+    # alone, since traced code alters nothing
     if "dependences" in names:
         return {"plain": RunKind(), "dependences": TracingDependences(is_test)}
     kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": _Tracing(board, sources), "switch": _Switching(board)}
@@ -107,6 +109,7 @@ def make_kinds(
         kinds["lines"] = NotingLines(name_of)
     marks = None
     if "input" in names:
+        # both note calls: code has one set of marks for that
         kinds["input"] = trying = TryingInput(board, sources, name_of, is_test)
         marks = trying.marks
     if "path" in names:

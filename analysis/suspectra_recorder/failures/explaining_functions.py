@@ -45,6 +45,7 @@ class Explaining:
     def explains(self, owner: object, name: str, unless: Callable[[], bool] = bool) -> None:
         """Mark a function of a module or class as an explanation of failures."""
         original = getattr(owner, name, None)
+        # these names are not public, and differ between versions
         if original is None:
             return  # another version
 

@@ -228,6 +228,7 @@ class _Session:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         file, _, inner = report.nodeid.partition("::")
+        # with --lf pytest leaves out files in which nothing failed: an empty result says nothing of these
         if report.nodeid and (report.failed or report.result or not self._last_failed):
             self.tried.add(report.nodeid)
         if report.failed:
@@ -245,6 +246,7 @@ class _Session:
             root = str(self.config.rootpath)
             # a file of which single tests are named is collected, but not as a whole
             partly = {file_of_argument(a, root) for a in self.config.args if "::" in a}
+            # files that were collected in part, or not at all, keep their other recorded tests
             whole = set() if self._last_failed else self.whole - self.broken - partly
             files: dict[str, list[str]] = {f: [] for f in sorted(whole)}
             for name in names.values():
@@ -294,6 +296,7 @@ class _Session:
         self.explanations.begin()
         outcome = yield
         self.current = ""
+        # before the record, which names what is shared
         explained = self.explanations.end()
         if outcome.excinfo is not None or not self.attempts.all:
             self.recorder.discard()  # interrupted: the test did not end
@@ -346,6 +349,7 @@ class _Session:
 
     def failed_phase(self, item: pytest.Item, call: Any, report: pytest.TestReport) -> None:
         """Note the stack of the first phase or subtest that ended with an exception, as that of the test."""
+        # a teardown may fail for what the test left behind
         if self.stack is None and report.failed and item.nodeid == self.current and call.excinfo is not None:
             error, traceback = call.excinfo.value, call.excinfo.tb
             message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")

@@ -183,6 +183,7 @@ class _Session:
     # loading
 
     def _load_module(self, load: Callable[..., Any], loader: Any, module: Any, *arguments: Any, **more: Any) -> Any:
+        # with patterns (-k) only a part of its tests is loaded
         if not getattr(loader, "testNamePatterns", None) and (name := self._file(module)) is not None:
             self.whole[name] = None
             self.tried[module.__name__] = None
@@ -211,12 +212,14 @@ class _Session:
         """
         made = make(name, exception, *arguments, **more)
         error = self._describe(sys.exc_info()[1] or exception, self.loading or name)
+        # with the test, so that no other one gets its identity
         self.unloaded.update((id(test), (test, error)) for test in tests_of(made[0]))
         return made
 
     def _describe(self, error: BaseException, name: str) -> CollectionError:
         """The error that keeps a module, or a name in it, from being loaded by its dotted name."""
         scope, words = self.recorder.scope, name.split(".")
+        # the longest part of the name that is a file; the rest is in it
         for count in range(len(words), 0, -1):
             base = os.path.join(*words[:count])
             paths = (os.path.join(p, base) + end for p in sys.path for end in (f"{os.sep}__init__.py", ".py"))
@@ -243,6 +246,7 @@ class _Session:
         names = self.names = distinct_names({id(test): self._name(test) for test in tests})
         left_out = {i for i, name in names.items() if self._is_needless(name)}
         around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
+        # a teardown that failed still counts where its class or module does not run now
         untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]
         self._report_unloaded(suite)
         self._report_collected([*names.values(), *untried])
@@ -341,6 +345,7 @@ class _Session:
         if self.running:
             return set_up(suite, test, result)
         self.recorder.outside()
+        # its message names the class, of which there may be several
         self.set_up = type(test) if set_up.__name__ == "_handleClassSetUp" else None
         with self._doing(test):
             done = set_up(suite, test, result)
@@ -407,6 +412,7 @@ class _Session:
         return self.recorder.scope.name(path) if path else None
 
     def _path(self, test: Any) -> str:
+        # its class is that of the module `doctest`
         if example := _doctest(test):
             return example.filename or ""
         return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""

@@ -57,7 +57,7 @@ class LiveCode:
             elif kind in _SUSPENDED:
                 code = _code_of(thing)
                 if code is not None and code.co_filename in paths:
-                    self._refused[paths[code.co_filename]] = f"{code.co_name} is a generator or coroutine that is suspended"
+                    self._refused[paths[code.co_filename]] = f"{code.co_name} is a suspended generator or coroutine"
         self._refused.update({n: "it was loaded more than once" for n, found in self._loaded.items() if len(found) > 1})
 
     def replace(self, names: Iterable[str]) -> None:
@@ -106,7 +106,7 @@ class LiveCode:
             for function in self._functions.get(id(known), ()):
                 other = newer.get(place)
                 if other is None or (other.co_freevars, other.co_flags) != (known.co_freevars, known.co_flags):
-                    raise NotReplaceable(f"{name}: {known.co_name} captures other variables, or is another kind of function now")
+                    raise NotReplaceable(f"{name}: {known.co_name} is another kind of function now")
                 function.__code__ = other
         _carry_over(loaded.file, cells, file)
         self._hook.exchange(loaded.file, file)

@@ -60,6 +60,7 @@ class _Marking(MarkCalls):
         has_text = skip_text and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         if has_text:
             marked.append(body[0])
+        # the number that its first statement gets
         block = len(self.statements)
         for node in body[has_text:]:
             number = len(self.statements)
@@ -87,6 +88,7 @@ class _Marking(MarkCalls):
 
 def _first_line(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    # decorators are evaluated before the line that has the name
     return min([node.lineno, *[one.lineno for one in decorators]])
 
 

@@ -123,6 +123,7 @@ class Switchboard(Pausable, Instrument):
 
     def _use(self, decide: Decide) -> None:
         self._decide = decide
+        # only while a thread pauses: to look at the thread takes time at each decision
         self.decide = self._decide_or_pause if self.paused else decide
 
     def _decide_or_pause(self, number: int, value: object) -> bool:
@@ -199,6 +200,7 @@ class Switchboard(Pausable, Instrument):
             for point in switched:
                 if point.path == source.path:
                     switches.setdefault(source.first + point.number, {})[point.instance] = point
+                    # only decisions in here are counted one by one
                     passed.setdefault(source.first + point.number, 0)
             for at, point in enumerate(watched):
                 if point.path == source.path:
@@ -271,6 +273,7 @@ class Switchboard(Pausable, Instrument):
             for job, point in enumerate(jobs):
                 if source.path == point.path:
                     times = waiting.setdefault(source.first + point.number, {})
+                    # one that comes out the same way every time is forked at the first
                     times.setdefault(point.instance or 1, []).append(job)
 
         def decide(number: int, value: object) -> bool:

@@ -54,6 +54,7 @@ class InputRewriting(MarkCalls):
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
             found = self.call("contains", node, node.left, node.comparators[0])
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
+        # what is written is not read, and slices give parts that have their own terms
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _is_slice(node.slice):
             return self.call("item", node, node.value, node.slice)
         # conversions with a base or an encoding are left to Python

@@ -72,6 +72,7 @@ class SymbolicPath:
         # to describe a failure may compare more, which is no part of the path
         if not self.closed:
             key = (term, truth)
+            # each once, since a loop asks the same in each round
             index = self._index.get(key)
             if index is None and len(self.constraints) < MAX_CONSTRAINTS:
                 index = self._index[key] = len(self.constraints)
@@ -204,6 +205,7 @@ def number_of(value: object) -> tuple[SymbolicPath | None, Term, int]:
 
 
 def _made(cls: Any, value: Any, term: Term, size: int, path: SymbolicPath) -> Any:
+    # a plain value: nothing more is noted of it
     if size > MAX_SIZE or path.closed:
         return value
     made = cls.__new__(cls, value)
@@ -293,6 +295,7 @@ _COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "eq": ("==", operator.eq),
     "ne": ("!=", operator.ne),
 }
+# one way for all operators, of both classes
 for _name, (_sign, _compute) in _ARITHMETIC.items():
     for _class in (_SymbolicInt, _SymbolicFloat):
         setattr(_class, f"__{_name}__", _arithmetic(_sign, _compute, swapped=False))

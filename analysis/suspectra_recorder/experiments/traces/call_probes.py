@@ -21,17 +21,20 @@ def call_probes(state: TracedState) -> dict[str, Probe]:
     native = native_calls(state)
 
     def calls_name(site: int, function: Any, left: int) -> Any:
+        """``name(…)``: what is about to be called, and how many arguments say so; the name is read by no object."""
         call = state.current
         call.pending.append(Pending(site, len(call.uses), len(call.uses), function, is_native(function), left))
         return function
 
     def calls(site: int, function: Any, left: int) -> Any:
+        """``a.b(…)``: the same, where what was read to find the function belongs to the call."""
         call = state.current
         begin = call.pending[-1].last if call.pending else 0
         call.pending.append(Pending(site, begin, len(call.uses), function, is_native(function), left))
         return function
 
     def argument(site: int, value: Any) -> Any:
+        """An argument that has no node of its own unless a traced function takes it."""
         call = state.current
         if not call.pending:
             return value
@@ -47,6 +50,7 @@ def call_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def argument_value(site: int, value: Any) -> Any:
+        """An argument that can be altered, so it has a node in any case."""
         call = state.current
         if not call.pending:
             return value
@@ -63,6 +67,7 @@ def call_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def result(site: int, value: Any) -> Any:
+        """What a call gave back: by a traced function, or by code that is not traced."""
         call = state.current
         if call.frame != frames[site]:
             call = state.back_to(frames[site])
@@ -88,6 +93,7 @@ def call_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def result_dropped(site: int, value: Any) -> Any:
+        """The same of a call that is a statement: nothing reads it."""
         result(site, value)
         call = state.current
         call.uses.clear()

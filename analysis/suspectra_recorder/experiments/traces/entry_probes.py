@@ -28,6 +28,7 @@ def entry_probes(state: TracedState) -> dict[str, Probe]:
     kept: list[object] = []  # cells, so that no other one gets the identity
 
     def enter(site: int, values: tuple[object, ...], cells: Any, frame: FrameType | None = None) -> bool:
+        """A traced function, or the body of a module, begins. False in another thread than that of the test."""
         if ident() != this_thread:
             state.foreign()
             return False  # a lambda asks: its probe at the end was looked up before this one was called
@@ -77,6 +78,7 @@ def entry_probes(state: TracedState) -> dict[str, Probe]:
         return True
 
     def enter_suspendable(site: int, values: tuple[object, ...], cells: Any) -> None:
+        """A generator or coroutine begins to be executed, perhaps long after the call that gave it."""
         enter(site, values, cells, get_frame(1 + state.between))
 
     return named(enter, enter_suspendable)

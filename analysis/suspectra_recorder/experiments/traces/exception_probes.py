@@ -72,12 +72,14 @@ def _handling(state: TracedState, source_of: Sources) -> dict[str, Probe]:
     frames, node, exc_info = state.frames, state.columns.node, sys.exc_info
 
     def handles(site: int) -> None:
+        """An ``except`` begins."""
         call = state.current
         if call.frame != frames[site]:
             call = state.back_to(frames[site])
         handled(site, call)
 
     def handles_resumed(site: int) -> None:
+        """The same in a generator or coroutine."""
         state.resumed()
         handled(site, state.current)
 
@@ -94,6 +96,7 @@ def _handling(state: TracedState, source_of: Sources) -> dict[str, Probe]:
         call.parts.clear()
 
     def raises_again(site: int) -> None:
+        """A ``raise`` without an exception."""
         call, error = state.current, exc_info()[1]
         sources = [call.handled[1]] if call.handled[0] == id(error) and call.handled[1] >= 0 else []
         call.raised_again = id(error), node(site, call.number, 0, -1, sources)
@@ -114,19 +117,23 @@ def _leaving(state: TracedState, source_of: Sources) -> dict[str, Probe]:
         call.uses.clear()
 
     def is_left_before_cleanup(frame: int) -> None:
+        """An exception leaves the body of a function, whose ``finally`` or ``with`` follows."""
         call = state.back_to(frame)
         if call.frame == frame:
             leave(call)
 
     def is_left(frame: int) -> None:
+        """An exception leaves a function."""
         is_left_before_cleanup(frame)
         if state.current.frame == frame:
             state.leave(state.current)
 
     def is_left_before_cleanup_resumed(frame: int) -> None:
+        """The same of a generator or coroutine that cleans up."""
         leave(state.resumed())
 
     def is_left_resumed(frame: int) -> None:
+        """The same of one that does not."""
         call = state.resumed()
         leave(call)
         state.leave(call)

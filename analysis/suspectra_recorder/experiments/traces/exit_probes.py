@@ -16,6 +16,7 @@ def exit_probes(state: TracedState) -> dict[str, Probe]:
     node, text, frames = state.columns.node, state.columns.text, state.frames
 
     def returns(site: int, value: Any) -> Any:
+        """``return value``, which ends the call."""
         call = state.current
         if call.frame != frames[site]:
             call = state.back_to(frames[site])
@@ -28,6 +29,7 @@ def exit_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def returns_none(site: int) -> None:
+        """``return``, or the end of a function that can return a value."""
         call = state.current
         if call.frame != frames[site]:
             call = state.back_to(frames[site])
@@ -35,10 +37,12 @@ def exit_probes(state: TracedState) -> dict[str, Probe]:
         call.uses.clear()
 
     def returns_from_lambda(entered: bool, site: int, value: Any) -> Any:
+        """The value of a lambda."""
         # entered or not: see `entry_probes.enter`
         return returns(site, value) if entered else value
 
     def returns_before_cleanup(site: int, value: Any) -> Any:
+        """``return value`` inside of ``try`` or ``with``: what cleans up still belongs to the call."""
         call = state.current
         if call.frame != frames[site]:
             call = state.back_to(frames[site])
@@ -47,12 +51,15 @@ def exit_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def leaves() -> None:
+        """The end of a function that gives nothing."""
         state.leave(state.current)
 
     def leaves_after_cleanup(frame: int) -> None:
+        """The ``finally`` around the body of a function that cleans up."""
         state.leave(state.back_to(frame))
 
     def leaves_after_cleanup_resumed(frame: int) -> None:
+        """The same of a generator or coroutine, whoever resumed it last."""
         state.leave(state.resumed())
 
     return named(

@@ -114,6 +114,7 @@ class Expressions(Probing):
 
     def _walrus(self, name: str) -> Variable:
         scope = self.scope
+        # its target belongs to the function around the comprehension
         while scope.kind in ("comprehension", "generator") and scope.outer is not None:
             scope = scope.outer
         return scope.find(name).number, name
@@ -129,6 +130,7 @@ class Expressions(Probing):
         for method in ("left", "right"):
             if self.marked(node, self._values, method):
                 return self.expr(node.args[1], uses)
+        # an argument, or what a lambda gives
         if self.marked(node, self._values, "put"):
             number, value = self.put(node)
             inner: Uses = []
@@ -145,6 +147,7 @@ class Expressions(Probing):
         function = self.expr(node.func, called)
         everything = list(called)
         site = self.site(node, "native", -1, everything)
+        # the next number, which `native_calls` takes for calls of traced functions
         self.site(node, "native", -1, called)  # what a call passes on has nodes of its own
         begins = "calls_name" if isinstance(node.func, ast.Name) else "calls"
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
@@ -241,6 +244,7 @@ class Expressions(Probing):
             uses.append(header)
             each = self.site(part.target, "target", -1, [header], self.variables(part.target))
             tests = [self.expr(test, []) for test in part.ifs]
+            # the first condition, so that each round passes it
             part.ifs = [self.probe(method, part.target, each), *tests]
         last = "yields" if isinstance(node, ast.GeneratorExp) else "element"
         if isinstance(node, ast.DictComp):
@@ -286,6 +290,7 @@ class Expressions(Probing):
 
         def made() -> ast.expr:
             cells: ast.expr = ast.copy_location(ast.Constant(None), place)
+            # a lambda that mentions the variables has their cells, and adds no name anywhere
             captured = sorted({*scope.captured, *scope.captures})
             if captured:
                 inside = ast.copy_location(ast.Tuple([name(one) for one in captured], ast.Load()), place)

@@ -131,6 +131,7 @@ class Heap:
                 self.item(receiver, given[0], sources)
             else:
                 self.content(receiver, sources)
+        # these look at their arguments, but not into them
         if id(function) in _SHALLOW:
             for one in given:
                 known = self.stored.get(id(one))
@@ -193,6 +194,7 @@ class Heap:
         can_change = receiver is not None and not _is_immutable(receiver)
         if can_change and (id(type(receiver)) not in _CONTAINERS or _called_name(function) in _MUTATORS):
             self.write(receiver, WHOLE, node)
+        # their first argument changes, though it is no container
         if function is setattr or function is delattr:
             if len(given) > 1 and type(given[1]) is str:
                 self.write(given[0], given[1], node)

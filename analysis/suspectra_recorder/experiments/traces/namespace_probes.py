@@ -22,12 +22,14 @@ def module_probes(state: TracedState) -> dict[str, Probe]:
     loaded, get_frame = sys.modules, sys._getframe
 
     def binds_in_module(*names: str) -> None:
+        """A statement of a module has bound names."""
         module = _module_of(get_frame(1 + state.between).f_globals, loaded)
         if module is not None:
             for name in names:
                 write(module, name, state.current.stored)
 
     def imports(site: int, names: tuple[tuple[str, str], ...], origin: str, level: int, always: bool) -> None:
+        """``from origin import name as bound``; in functions always, at import only what is known of the module."""
         space = get_frame(1 + state.between).f_globals
         call = state.current
         known = heap.stored.get(id(loaded.get(_absolute(space, origin, level))), {})
@@ -49,12 +51,15 @@ def class_probes(state: TracedState) -> dict[str, Probe]:
     bindings, bind = state.bindings, state.heap.bind
 
     def class_begins() -> None:
+        """The body of a class begins."""
         bindings.append(None)
 
     def binds_in_class(*names: str) -> None:
+        """A statement of the body has bound names."""
         bindings.extend((name, state.current.stored) for name in names)
 
     def class_ends(thing: Any) -> None:
+        """The class was made."""
         found: list[tuple[str, int]] = []
         while bindings and (bound := bindings.pop()) is not None:
             found.append(bound)
@@ -67,6 +72,7 @@ def class_probes(state: TracedState) -> dict[str, Probe]:
 
 def _module_of(space: dict[str, Any], loaded: dict[str, ModuleType]) -> Any:
     """The module that has these names, None for other code."""
+    # code of `exec` may have any name in its globals
     module = loaded.get(space.get("__name__", ""))
     return module if issubclass(type(module), ModuleType) and _names_in(module) is space else None
 

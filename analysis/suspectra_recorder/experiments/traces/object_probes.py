@@ -18,6 +18,7 @@ def read_probes(state: TracedState) -> dict[str, Probe]:
     add_content, add_item, stored_of, of_classes = heap.content, heap.item, heap.stored.get, heap.of_classes
 
     def attribute(thing: Any, key: str) -> Any:
+        """``thing.key`` is read."""
         known = stored_of(id(thing))
         if known is not None:
             found = known.get(key)
@@ -27,6 +28,7 @@ def read_probes(state: TracedState) -> dict[str, Probe]:
             found = known.get(WHOLE)
             if found is not None:
                 state.current.uses.append(found)
+        # few names are bound by classes, and to look through the bases takes time
         if key in of_classes:
             found = heap.attribute(thing, key)
             if found >= 0:
@@ -34,14 +36,17 @@ def read_probes(state: TracedState) -> dict[str, Probe]:
         return thing
 
     def constant_item(thing: Any, key: object) -> Any:
+        """``thing[1]`` or ``thing["key"]`` is read."""
         add_item(thing, key, state.current.uses)
         return thing
 
     def item_of(thing: Any) -> Any:
+        """The object whose item is about to be read or written."""
         state.current.items.append(thing)
         return thing
 
     def item(key: Any) -> Any:
+        """The key under which it is read."""
         call = state.current
         thing = call.items.pop()
         known = stored_of(id(thing))
@@ -53,20 +58,24 @@ def read_probes(state: TracedState) -> dict[str, Probe]:
         return key
 
     def content(thing: Any) -> Any:
+        """An operand: all that was stored in it may be read."""
         known = stored_of(id(thing))
         if known is not None:
             state.current.uses.extend(known.values())
         return thing
 
     def deep_content(thing: Any) -> Any:
+        """An operand of a comparison: what is in its parts may be read, too."""
         add_content(thing, state.current.uses)
         return thing
 
     def changes_attribute(thing: Any, key: str) -> Any:
+        """``thing.key += …``"""
         state.current.update = thing, key
         return attribute(thing, key)
 
     def changes_item(key: Any) -> Any:
+        """``thing[key] += …``"""
         call = state.current
         thing = call.items[-1]
         plain = item_key(key)
@@ -84,6 +93,7 @@ def write_probes(state: TracedState) -> dict[str, Probe]:
         """The node of the assignment whose target has been evaluated; what it reads is added."""
         made = call.parts.pop(0) if call.parts else call.stored
         for one in call.uses:
+            # what was stored later than the value was made is no part of it
             if one < made:
                 edge(one, made)
         if not call.parts:
@@ -91,14 +101,17 @@ def write_probes(state: TracedState) -> dict[str, Probe]:
         return made
 
     def stores_attribute(thing: Any, key: str) -> Any:
+        """``thing.key = …``"""
         write(thing, key, late(state.current))
         return thing
 
     def stores_item(key: Any) -> Any:
+        """The key of ``thing[key] = …``"""
         call = state.current
         thing = call.items.pop()
         plain = item_key(key)
         if type(key) is int and key < 0 and type(thing) is list:
+            # one number for one item
             plain = key + len(thing)
         known = stored_of(id(thing))
         made = late(call)
@@ -109,6 +122,7 @@ def write_probes(state: TracedState) -> dict[str, Probe]:
         return key
 
     def deletes_item(key: Any) -> Any:
+        """The key of ``del thing[key]``"""
         call = state.current
         thing = call.items.pop()
         made = late(call)

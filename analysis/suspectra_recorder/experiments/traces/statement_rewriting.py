@@ -96,6 +96,7 @@ class _Statements(Expressions):
     def _augmented(self, node: ast.AugAssign, number: int) -> list[ast.stmt]:
         """``x += e`` and ``x = assigned_again(site, x)``."""
         assert isinstance(node.target, ast.Name)
+        # the new value is known only behind the statement, and `__iadd__` may have changed what is in it
         name = node.target.id
         uses = [self.variable(name)]
         node.value = self.content(node.value, uses)
@@ -121,6 +122,8 @@ class _Statements(Expressions):
     def _s_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         first, values = node.targets[0], node.value
         if isinstance(values, ast.Tuple) and isinstance(first, (ast.Tuple, ast.List)):
+            # each value that can be altered has a node; targets that are attributes or items take theirs later, in
+            # order
             numbered = any(self.put(one)[0] >= 0 for one in values.elts)
             if numbered and len(node.targets) == 1:
                 for position, (target, one) in enumerate(zip(first.elts, values.elts, strict=True)):
@@ -197,6 +200,7 @@ class _Statements(Expressions):
             for one in ast.walk(node)
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
         ]
+        # before it: the targets say then which objects lose something
         before = _alone(self.probe("executed", node, self.site(node, "statement", -1, uses)))
         node.targets = [self._target(target, "stores_attribute", "deletes_item") for target in node.targets]
         return [before, node]
@@ -284,6 +288,7 @@ class _Statements(Expressions):
         iterable = self.content(node.iter, uses)
         header = self.header()
         node.iter = self.probe("iterates", node.iter, self.site(node.iter, "statement", -1, uses, [header]), iterable)
+        # what the rewriting of decisions has put there: ``if not board.decide(…): break``
         leave, *body = node.body
         assert isinstance(leave, ast.If)
         assert isinstance(leave.test, ast.UnaryOp)
@@ -292,6 +297,7 @@ class _Statements(Expressions):
         node.target = self._target(node.target)
         again = self._back(node) if isinstance(node, ast.AsyncFor) else []
         node.body = [*again, leave, *self.block(body)]
+        # that there is no further round is a decision, too, on which depends what follows
         node.orelse = [*again, _alone(self.end(asked, [header])), *self.block(node.orelse)]
         return [node, *again]
 
@@ -377,6 +383,7 @@ class _Statements(Expressions):
         kept = self.scope, self._returns, self._handles, self._gives
         self.scope = self._scopes.by_node[node]
         suspended = is_suspended(node)
+        # what is executed for this after a `return` belongs to the call, which must not have ended by then
         cleans_up = any(isinstance(one, _TRIES) and one.finalbody for one in own_nodes(node)) or any(
             isinstance(one, (ast.With, ast.AsyncWith)) for one in own_nodes(node)
         )
@@ -406,9 +413,11 @@ class _Statements(Expressions):
         if self._gives and not isinstance(last, (ast.Return, ast.Raise)):
             body.append(_alone(self.probe("returns_none", last, self.site(node, "nothing"))))
         if not cleans_up:
+            # else the `finally` around it says so
             body.append(_alone(self.probe("leaves", last)))
         method = "is_left_before_cleanup" if cleans_up else "is_left"
         left = self.probe(method + ("_resumed" if suspended else ""), place, frame)
+        # the exception itself, so that its traceback stays as it is
         again = ast.copy_location(ast.Raise(None, None), place)
         handler = ast.copy_location(ast.ExceptHandler(None, None, [_alone(left), again]), place)
         final = (

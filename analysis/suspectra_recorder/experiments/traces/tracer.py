@@ -90,6 +90,7 @@ class Tracer(Instrument):
         for constant in code.co_consts:
             if type(constant) is CodeType:
                 is_function = bool(constant.co_flags & _NEW_LOCALS)
+                # functions inside of a function are traced with it
                 inner = self._gate(path, constant.co_firstlineno) if is_function and not in_function else gate
                 constants.append(self._with_gates(constant, name, path, inner, in_function=in_function or is_function))
             else:
@@ -108,6 +109,7 @@ class Tracer(Instrument):
         self, descriptor: int, only: Collection[tuple[str, int]] | None = None, most: int = MAX_NODES
     ) -> TracedState:
         """Trace from now on."""
+        # for one run of this process: a fork has a copy of its own
         imported, self._imported = self._imported, None
         if imported is None:
             state, found = self._new_state(Columns(descriptor, most))
@@ -148,6 +150,7 @@ class Tracer(Instrument):
         if self._imported is not None:
             state, _ = self._imported
             state.rest()
+            # then tests are traced without what was imported
             if state.columns.full:
                 self._imported, self.left_out_imports = None, True
 

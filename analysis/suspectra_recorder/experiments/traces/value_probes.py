@@ -20,6 +20,7 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
     content, write, stored_of = heap.content, heap.write, heap.stored.get
 
     def assigned(site: int, value: Any) -> Any:
+        """``x = value``."""
         call = state.current
         call.stored = made = node(site, call.number, text(value), -1, call.uses)
         call.uses.clear()
@@ -31,6 +32,7 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def assigned_again(site: int, value: Any) -> Any:
+        """What ``x += e`` has made of ``x``."""
         call = state.current
         # `x += y` may have changed the object in place
         if stored_of(id(value)) is not None:
@@ -41,10 +43,12 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
         return assigned(site, value)
 
     def assigned_inside(site: int, value: Any) -> Any:
+        """``(x := value)``, and values that can be altered inside of expressions."""
         nested(site, text(value), -1)
         return value
 
     def default(site: int, value: Any) -> Any:
+        """The default of a parameter, where its function is defined."""
         call = state.current
         node(site, call.number, text(value), -1, call.uses[call.pending[-1].last if call.pending else 0 :])
         # a definition that is executed again, as in a loop, may have another default
@@ -52,11 +56,13 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def assigned_part(site: int, value: Any) -> Any:
+        """One of several values, for a target that is an attribute or an item."""
         assigned(site, value)
         state.current.parts.append(state.current.stored)
         return value
 
     def comprehension(site: int, value: Any) -> Any:
+        """The whole of a comprehension."""
         call = state.current
         # back to the mark of the comprehension: an exception may have left calls behind
         while call.pending and call.pending.pop().site >= 0:
@@ -65,6 +71,7 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def element(site: int, value: Any) -> Any:
+        """An element of a comprehension."""
         nested(site, text(value), -1)
         call = state.current
         if call.pending:
@@ -79,6 +86,7 @@ def statement_probes(state: TracedState) -> dict[str, Probe]:
     node, text = state.columns.node, state.columns.text
 
     def executed(site: int) -> None:
+        """A statement that gives no value, or what a target binds."""
         call = state.current
         made = node(site, call.number, 0, -1, call.uses)
         call.stored = made
@@ -86,15 +94,18 @@ def statement_probes(state: TracedState) -> dict[str, Probe]:
         call.pending.clear()
 
     def forget() -> None:
+        """What was read so far belongs to nothing that follows."""
         state.current.uses.clear()
         state.current.parts.clear()
 
     def discard(value: Any) -> Any:
+        """The value of an expression that is a statement."""
         state.current.uses.clear()
         state.current.pending.clear()
         return value
 
     def raises(site: int, value: Any) -> Any:
+        """``raise value``."""
         call = state.current
         call.raising = node(site, call.number, text(value), -1, call.uses)
         call.uses.clear()
@@ -109,6 +120,7 @@ def decision_probes(state: TracedState) -> dict[str, Probe]:
     node, nested = columns.node, _nodes_inside(state)
 
     def decided(site: int, truth: bool) -> bool:
+        """The test of ``if`` or ``while``, another round of ``for``, or a guard of ``case``."""
         call = state.current
         if call.frame != frames[site]:
             call = state.back_to(frames[site])
@@ -123,12 +135,14 @@ def decision_probes(state: TracedState) -> dict[str, Probe]:
         return truth
 
     def decided_inside(site: int, truth: bool) -> bool:
+        """A test or an operand inside of an expression."""
         made = nested(site, 0, 1 if truth else 0)
         if state.current.gives:
             state.current.decided(made)
         return truth
 
     def asserts(site: int, truth: bool) -> bool:
+        """The test of ``assert``."""
         call = state.current
         made = node(site, call.number, 0, 1 if truth else 0, call.uses)
         if not truth:
@@ -145,6 +159,7 @@ def iteration_probes(state: TracedState) -> dict[str, Probe]:
     node = state.columns.node
 
     def iterates(site: int, value: Any) -> Any:
+        """What ``for``, ``with`` or ``match`` is about."""
         call = state.current
         node(site, call.number, 0, -1, call.uses)
         call.uses.clear()
@@ -152,11 +167,13 @@ def iteration_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def iterates_inside(site: int, value: Any) -> Any:
+        """What an inner part of a comprehension goes through."""
         call = state.current
         node(site, call.number, 0, -1, call.uses[call.pending[-1].last if call.pending else 0 :])
         return value
 
     def iterates_first(site: int, value: Any) -> Any:
+        """What a comprehension goes through; all until its end is put apart."""
         iterates_inside(site, value)
         call = state.current
         begin = call.pending[-1].last if call.pending else 0
@@ -164,6 +181,7 @@ def iteration_probes(state: TracedState) -> dict[str, Probe]:
         return value
 
     def round(site: int) -> bool:
+        """Another round of a comprehension; it stands among the conditions, so it is true."""
         call = state.current
         begin = call.pending[-1].last if call.pending else 0
         node(site, call.number, 0, -1, call.uses[begin:])

@@ -142,6 +142,7 @@ class Rewriting:
         names, values = targets[0], node.value
         if len(targets) == 1 and isinstance(names, (ast.Tuple, ast.List)) and isinstance(values, ast.Tuple):
             starred = any(isinstance(item, ast.Starred) for item in (*names.elts, *values.elts))
+            # else it is not known which value a name gets
             if not starred and len(names.elts) == len(values.elts):
                 values.elts = [
                     self._put(value, "assignment", _text(name), node)
@@ -153,6 +154,7 @@ class Rewriting:
     def _augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
         """The statement that follows it, if any."""
         if not isinstance(node.target, ast.Name):
+            # to read the target again could call the program
             node.value = self._put(node.value, "augmented", f"{_text(node.target)} {_OPERATORS[type(node.op)]}=", node)
             return []
         name = node.target.id

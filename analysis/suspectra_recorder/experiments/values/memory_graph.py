@@ -99,6 +99,7 @@ def global_name(value: object) -> str:
         module, name = ModuleType.__getattribute__(value, "__dict__").get("__name__"), ""
     elif any(base is type for base in _mro(cls)):
         module, name = _module_of(value), _qualified_name_of(value)
+    # where an enumeration has its members; to ask it for them would call the program
     elif type(members := _names(cls).get("_member_map_")) is dict:
         module = _module_of(cls)
         name = next((f"{_qualified_name_of(cls)}.{key}" for key, one in members.items() if one is value), None)
@@ -161,6 +162,7 @@ def memory_graph(variables: Sequence[Variable]) -> MemoryGraph:
         keep.append(value)
         kind, text = _kind(value)
         nodes.append((kind, text, [], 0))
+        # in breadth, so that a limit leaves out what is far away
         pending.append(value)
         return len(nodes) - 1
 

@@ -103,6 +103,7 @@ class Observations(Pausable, Instrument):
             definitions[id(frame_of(1))] = dict.fromkeys(names, 0)
             if counts_here(here):
                 here.times += 1
+                # each pair once: a parameter is compared with those behind it
                 for index, value in enumerate(values):
                     here.value(index, value, values[index + 1 :])
 

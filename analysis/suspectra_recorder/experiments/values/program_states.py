@@ -55,6 +55,7 @@ class StatementMarks(Pausable, Instrument):
         """Mark the statements of a source's functions."""
         first = self.sources.next
         statements = insert_statement_marks(tree, placeholder, first)
+        # the first statement of a body: when it is executed, a call has begun
         begins = [first + one.block for one in statements if one.owner == NOTHING]
         self._first_of_call.update(begins)
         return partial(self.sources.add, path, statements)
@@ -115,6 +116,7 @@ class StatementMarks(Pausable, Instrument):
             left -= 1
             if left >= 0:
                 return
+            # once: what is executed from here on is another state
             self.at = _ignore
             frames = [frame for frame in _frames(_frame(1)) if id(frame.f_code) in codes][:_MAX_FRAMES][::-1]
             found["reached"] = 1
