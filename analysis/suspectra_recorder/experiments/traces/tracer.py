@@ -1,4 +1,8 @@
-"""`Tracer`: the traced sources of a process; `_Gate`: how the code of one function reaches the probes."""
+"""`Tracer`: the traced sources of a process; `_Gate`: how the code of one function reaches the probes.
+
+Code calls its probes through a gate, a constant of the code. While nothing is traced, and for functions outside of
+those that are to be traced, the gate has the probes that only give back what they are given.
+"""
 
 from __future__ import annotations
 
