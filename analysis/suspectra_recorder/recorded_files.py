@@ -97,6 +97,7 @@ class RecordedFiles:
         if self.is_test_module(real):
             return True
         folder = os.path.dirname(real)
+        # the workspace itself may be called like a folder of tests
         while _below(folder, self.root) and folder != self.root:
             if is_test_folder(os.path.basename(folder)) and self._has_tests(folder):
                 return True
@@ -125,6 +126,7 @@ class RecordedFiles:
         """
         wanted = self._folders.get(folder)
         if wanted is None:
+            # a source may be a single module
             wanted = any(_below(folder, s) or folder == os.path.dirname(s) for s in self._sources)
             wanted = wanted or self._folder_is_ours(folder)
             self._folders[folder] = wanted

@@ -218,6 +218,7 @@ if "SUSPECTRA_EXPERIMENTS" in os.environ:
     once_executed("pytest", _begin_experiments)
     _run_hidden()
 elif "SUSPECTRA_RECORD" not in os.environ:
+    # this folder has done its work, but where tests are recorded pytest needs it for its plugin
     sys.path[:] = _others_on_path()
     if "SUSPECTRA_WORKSPACE" in os.environ and "SUSPECTRA_CHILD" not in os.environ and _in_workspace():
         # the hidden `sitecustomize` takes the name of this module; the recorder asks it what was imported before
@@ -227,6 +228,7 @@ elif "SUSPECTRA_RECORD" not in os.environ:
     customized_with = frozenset(sys.modules)
     if "SUSPECTRA_CHILD" in os.environ:
         _attach_later(os.environ["SUSPECTRA_CHILD"])
+# only recordings of pytest name the plugin
 elif "suspectra_bootstrap" not in os.environ.get("PYTEST_PLUGINS", ""):
     _run_hidden()
     if _runs_unittest():

@@ -41,6 +41,7 @@ class ChildProcessMerge:
         def forked() -> None:
             if self.children.closed:
                 return  # the run is over, or this is a child of a child, which `follow_forks` handles
+            # the log belongs to the process that this one was forked from
             when_forked()
             self.children.release()
             self._become_child()

@@ -12,6 +12,7 @@ __builtins__ = library_references.builtins
 
 def be_alone() -> None:
     """Let this process lead a group of its own, and print nothing."""
+    # so that all that the test starts can be ended with it
     os.setpgid(0, 0)
     # what altered tests print, and what a crash says, is of no interest
     null = os.open(os.devnull, os.O_RDWR)

@@ -106,6 +106,7 @@ def contained(plugin: _Plugin) -> _Plugin:
     """Make each hook of a plugin class run by its method ``attempt``, which catches errors."""
     for name, hook in list(vars(plugin).items()):
         if name.startswith("pytest_"):
+            # pluggy looks whether a hook is a generator, so each gets a wrapper of its own sort
             contain = _around_others if inspect.isgeneratorfunction(hook) else _alone
             setattr(plugin, name, contain(name, hook))
     return plugin

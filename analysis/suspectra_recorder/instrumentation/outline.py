@@ -230,6 +230,7 @@ class _Walk:
     def is_test(self, node: ast.AST) -> bool:
         if self.used is None or not isinstance(node, _FUNCTIONS) or not node.name.startswith("test"):
             return False
+        # a fixture may be called like a test, and a test may be called by others
         marks = (name for decorator in node.decorator_list for name in _names(decorator))
         return node.name not in self.used and not any("fixture" in name for name in marks)
 

@@ -209,8 +209,10 @@ class _Inserter:
             out += [statement, *self.inside(statement, scope, successors, following, line)]
             reached = line
             arc = None if isinstance(statement, _COMPOUND) else Arc(Kind.FLOW, line)
+        # nothing in it has bytecode, so only this says that the block was entered
         if statements and not any(self.line(s) in self.number for s in statements):
             out += self.own_arm(entered, successors.follow, scope)
+        # behind `break` and `continue` nothing is executed
         at = len(out) - isinstance(statements[-1], (ast.Break, ast.Continue)) if last else len(out)
         return [*out[:at], *last, *out[at:]]
 
@@ -287,6 +289,7 @@ class _Inserter:
     ) -> None:
         constant = constant_test(node.test)
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
+        # then what follows is reached by the other arm alone, and can stand for it
         left = leaves(node.body)
         node.body = self.block(node.body, scope, successors, None if constant is False else arm, line)
         if node.orelse:
@@ -305,6 +308,7 @@ class _Inserter:
         constant = constant_test(node.test) if isinstance(node, ast.While) else None
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
         inner = Successors(line, successors.exit, line, successors.follow, successors.error)
+        # a `break` leads to what follows, too
         breaks = has_break(node.body)
         node.body = self.block(node.body, scope, inner, None if constant is False else arm, line)
         if node.orelse:

@@ -184,6 +184,7 @@ def _described(
         # the place has a field of its own
         message = _PLACE.sub("", message, count=1)
     if place is None and name is not None and name.endswith(".py"):
+        # better than nothing: the class that pytest refuses, say, or the first line
         place = name, _definition(os.path.join(root, name), [*collector.split("::")[1:], message])
     file, line = place or ("", 0)
     return CollectionError(

@@ -82,6 +82,7 @@ class ChosenTests:
             only = set(self.only)
             needless = [item for item in items if name_of(item) not in only]
         else:
+            # only tests that ran last with this Python
             needless = [item for item in items if self.left_out.get(name_of(item)) == python]
         if needless:
             gone = set(map(id, needless))

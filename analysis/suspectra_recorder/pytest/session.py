@@ -233,6 +233,7 @@ class _Session:
             self.tried.add(report.nodeid)
         if report.failed:
             self.broken.add(file)
+        # a module outside of pytest's root is not found by its name
         elif not inner and (file.endswith(".py") or os.path.isfile(os.path.join(str(self.config.rootpath), file))):
             self.whole.add(file)
 

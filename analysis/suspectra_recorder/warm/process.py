@@ -103,6 +103,7 @@ class _Warm:
         config = session.config
         recording: Any = config.pluginmanager.get_plugin("suspectra-session")
         unusable = next((f"pytest's option {name} is set" for name in _UNUSABLE if getattr(config.option, name, 0)), "")
+        # another plugin stands under this name where nothing can be recorded
         if not unusable and not hasattr(recording, "recorder"):
             unusable = "nothing can be recorded"
         broken = not unusable and session.testsfailed > 0

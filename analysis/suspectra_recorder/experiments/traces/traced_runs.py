@@ -44,6 +44,7 @@ class TracingDependences(RunKind):
         # what other processes execute is not traced, and whoever asks is told so
         self._watch_processes()
         self._descriptor = os.open(job["columns"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        # JSON has lists
         only = [(path, line) for path, line in job["only"]] if "only" in job else None
         self._state = self._tracer.start(self._descriptor, only, job["most"])
 

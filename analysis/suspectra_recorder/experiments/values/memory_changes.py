@@ -43,6 +43,7 @@ def change(frames: Sequence[FrameType], changes: Sequence[MemoryChange]) -> None
         made = [_Making(frames, one["nodes"]) for one in changes]  # before any place is another
         for one, making in zip(changes, made, strict=True):
             _change(frames[one["depth"]], one, making)
+    # what is there may be of another type than in the run that it was read from
     except (LookupError, AttributeError, TypeError, ValueError) as error:
         raise NotChanged(type(error).__name__) from None
 
