@@ -23,8 +23,8 @@ from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import FrameKind, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
-from suspectra_recorder.record_of_test import TestRecord
 from suspectra_recorder.recorded_files import RecordedFiles
+from suspectra_recorder.recorded_outcome import TestRecord
 from suspectra_recorder.run_log import LogOfRun
 from suspectra_recorder.settings import FOLDER
 from suspectra_recorder.unrecorded_modules import imported_from_elsewhere, modules_before, reason

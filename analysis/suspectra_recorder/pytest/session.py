@@ -35,8 +35,8 @@ from suspectra_recorder.pytest.fixture_dependencies import SharedSetup, TestFile
 from suspectra_recorder.pytest.selection import ChosenTests
 from suspectra_recorder.pytest.verdict import Attempts, failure_message
 from suspectra_recorder.pytest.whole_run import file_of_argument, folders_gone_through
-from suspectra_recorder.record_of_test import TestRecord
 from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
+from suspectra_recorder.recorded_outcome import TestRecord
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.settings import VARIABLE, RecordingSettings, inject_env, recording_folder, remove_env
 

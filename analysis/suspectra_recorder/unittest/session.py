@@ -33,8 +33,8 @@ from suspectra_recorder.probe_choice import choose
 from suspectra_recorder.progress import ProgressWriter
 from suspectra_recorder.pytest.fixture_dependencies import TestFiles
 from suspectra_recorder.pytest.selection import ChosenTests
-from suspectra_recorder.record_of_test import TestRecord
 from suspectra_recorder.recorded_files import RecordedFiles
+from suspectra_recorder.recorded_outcome import TestRecord
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.settings import VARIABLE, RecordingSettings, recording_folder, remove_env
 from suspectra_recorder.unittest.results import listen
