@@ -43,7 +43,7 @@ from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.run_answers import DecisionSite
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.values.literals import from_text
 
 SECONDS = 60.0

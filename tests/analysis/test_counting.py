@@ -21,7 +21,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.spectrum import FIRST_OUTCOME, Edges
 from suspectra.techniques import make_technique
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.probes import Kind

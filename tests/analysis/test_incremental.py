@@ -23,7 +23,7 @@ from suspectra.techniques import formulas, make_technique, technique_names
 from suspectra.techniques.control_flow.cp import Propagation
 from suspectra.techniques.control_flow.flow_report import FlowReport
 from suspectra.techniques.control_flow.reuse import Reuse
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact

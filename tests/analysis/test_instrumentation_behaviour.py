@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from suspectra_recorder.instrumentation.cache import CodeCache
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.probes import Kind
 from suspectra_recorder.instrumentation.rewriting import instrument

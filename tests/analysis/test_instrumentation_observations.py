@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.values.observations import MAX_TIMES, Observations
 from suspectra_recorder.experiments.values.observed_places import MAX_NAMES
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.source import parse
 
 NAME, BOARD = "__suspectra_observations__", "__suspectra_board__"

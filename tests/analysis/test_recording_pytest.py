@@ -309,7 +309,6 @@ FAILING_RECORDER = """
 import pytest
 from suspectra_recorder.pytest.fixture_dependencies import SharedSetup
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.progress import Progress
 
 def fail(*arguments):
     raise RuntimeError("a fault of the recorder")

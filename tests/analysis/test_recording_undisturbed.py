@@ -14,7 +14,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.log.compaction import MAX_LOGS
 from suspectra_recorder.log.frames import FrameKind, pack_rows, with_json
 from suspectra_recorder.log.writer import LogWriter
-from suspectra_recorder.record import TestRecord
+from suspectra_recorder.recorded_outcome import TestRecord
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "disturbing"
 RECORDERS = ["probes", "monitoring"] if sys.version_info >= (3, 12) else ["probes"]

@@ -22,7 +22,7 @@ from suspectra.experiments.alterations.alternates import Alternate, one_more, ro
 from suspectra.experiments.alterations.replacing import NotedValues, Part, other_values, parts_of
 from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.values.literals import to_text
 
 TIME_BOUND_S = 10.0

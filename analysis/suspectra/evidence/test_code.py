@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from suspectra.runs.measured_file import MeasuredFile
-from suspectra_recorder.scope import is_test_folder
+from suspectra_recorder.recorded_files import is_test_folder
 
 _NAMES = ("test_*.py", "*_test.py")
 _C_TEST = re.compile(

@@ -17,7 +17,7 @@ from suspectra.base.errors import Problem
 from suspectra.experiments.run_answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.runs.experiment import Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
 TRACE: RunRequest = {"kind": "trace"}
 """The job that changes nothing, and notes decisions."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from suspectra.base.errors import Problem
-from suspectra_recorder.experiments.exchange import Greeting
+from suspectra_recorder.experiments.messages import Greeting
 
 _ERROR = re.compile(r"(?:^|\s)error: (?!usage:)(.+)", re.IGNORECASE)  # of pytest itself, or of its options
 

@@ -18,7 +18,7 @@ from suspectra.experiments.run_answers import answer_of
 from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
 from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES, NAMES
 
 if TYPE_CHECKING:

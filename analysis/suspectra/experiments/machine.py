@@ -23,7 +23,7 @@ from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
-from suspectra_recorder.experiments.exchange import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
+from suspectra_recorder.experiments.messages import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.start_request import StartRequest
 
 START_S = 120.0

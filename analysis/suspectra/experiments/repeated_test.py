@@ -27,7 +27,7 @@ from suspectra.program.python.decision_texts import DecisionTexts
 from suspectra.program.python.points import Span
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 
 TRACE_S = 20.0
 """For the unaltered test: of one that takes longer, too few altered runs could be made."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import Findings, MachineRunAnswer
+from suspectra_recorder.experiments.messages import Findings, MachineRunAnswer
 
 
 class DecisionSite(NamedTuple):

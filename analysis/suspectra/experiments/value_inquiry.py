@@ -18,7 +18,7 @@ from suspectra.experiments.run_answers import answer_of
 from suspectra.experiments.unusable_tests import require_recorded_failure
 from suspectra.runs.observation import Observation, PredicateSite
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import ObservedSites, RunRequest
+from suspectra_recorder.experiments.messages import ObservedSites, RunRequest
 
 MAX_PASSING = 20
 """Passing tests that are observed for each failure group."""

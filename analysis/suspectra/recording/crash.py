@@ -18,8 +18,8 @@ from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.log.collection import CollectionError, at_place
 from suspectra_recorder.log.frames import FrameKind, LogDamage
 from suspectra_recorder.log.reader import LoggedRun, LogReader
+from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.run_log import LogOfRun
-from suspectra_recorder.scope import RecordedFiles
 
 _HEAD = 1 << 20  # bytes of a log in which its first record is
 

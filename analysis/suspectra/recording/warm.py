@@ -22,7 +22,7 @@ from suspectra.processes.waiting import WaitingProcess
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import RecordingSettings, inject_env
-from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
+from suspectra_recorder.warm.messages import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
 COLLECT_S = 120.0
 """For collecting the tests: large projects import for a minute."""

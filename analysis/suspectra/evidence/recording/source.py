@@ -82,7 +82,7 @@ class RecordingSource:
     Examples
     --------
     >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
+    >>> from suspectra_recorder.recorded_outcome import TestRecord
     >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
     >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "failed", message="assert 3 == 4").head(2)))
     >>> (folder / "logs").mkdir()

@@ -26,7 +26,7 @@ from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 
 MAX_PASSING = 50
 """Passing tests that a mutant is tried with: those that are nearest to failing tests."""

@@ -23,7 +23,7 @@ from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import EVERY, Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 from suspectra_recorder.experiments.values.inner_numbers import numbers
 from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, from_text, shown, to_text
 

@@ -16,7 +16,7 @@ import numpy as np
 from suspectra.experiments.altered_runs import Alteration
 from suspectra.experiments.run_answers import DecisionSite, Trace
 from suspectra.runs.experiment import EVERY, Experiment
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 
 FEW = 10
 """Times that each decision is switched, before those that are made more often are switched at the others."""

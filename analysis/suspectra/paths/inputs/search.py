@@ -27,7 +27,7 @@ from suspectra.paths.report import PathReport
 from suspectra.paths.searches.nearest_path import compare
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import CallByTest, RunRequest
+from suspectra_recorder.experiments.messages import CallByTest, RunRequest
 
 MAX_TURNED = 3
 """Decisions that come out differently in a path."""

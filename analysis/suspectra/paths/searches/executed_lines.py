@@ -8,7 +8,7 @@ from typing import NamedTuple
 from suspectra.base.location import Location
 from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.run_answers import read_column
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
 LINES: RunRequest = {"kind": "lines"}
 """The job that changes nothing, and notes the lines."""

@@ -24,7 +24,7 @@ from suspectra.program.python.point_dependences import PointDependences, joined
 from suspectra.program.python.points import Span
 from suspectra_recorder.experiments.decisions.call_marks import Body
 from suspectra_recorder.experiments.decisions.rewriting import InstrumentedDecision
-from suspectra_recorder.experiments.exchange import Findings, MachineRunAnswer, RunRequest, ThreadColumns
+from suspectra_recorder.experiments.messages import Findings, MachineRunAnswer, RunRequest, ThreadColumns
 
 PATH: RunRequest = {"kind": "path"}
 """The job that changes nothing, and notes the path."""

@@ -16,7 +16,7 @@ from suspectra.paths.path import Path
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS
 from suspectra.paths.structure import structural_path
 from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, MarkedStatement
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, MemoryChange, MemoryGraph, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, MemoryChange, MemoryGraph, RunRequest
 
 STATEMENTS: RunRequest = {"kind": "statements"}
 """The job that changes nothing, and notes the executed statements."""

@@ -21,7 +21,7 @@ from suspectra.paths.state_differences import AccessPath, StateDifference, compa
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transition_search import CausePlace, CauseSteps, Transition, cause_steps
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import MemoryGraph
+from suspectra_recorder.experiments.messages import MemoryGraph
 from suspectra_recorder.experiments.values.memory_graph import MAX_NODES
 
 MAX_RUNS = 300

@@ -17,7 +17,7 @@ from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.path import Path
 from suspectra.paths.searches.search import Suspiciousness, nothing_known
 from suspectra.runs.experiment import EVERY, Experiment
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 
 MAX_WINDOW = 200
 """The last so many decisions of the failing run are turned together; each of the others only alone."""

@@ -60,9 +60,9 @@ class Pending:
 class TracedState:
     """A traced run."""
 
-    __slots__ = ("between", "bindings", "calls", "captured", "columns", "current", "defaulted", "defaults", "frames",
-                 "heap", "is_with", "on_full", "on_thread", "origins", "raised", "raised_at", "root", "site_at",
-                 "suspended", "swallowed", "thread", "threads")  # fmt: skip
+    __slots__ = ("between", "bindings", "calls", "captured", "columns", "current", "defaulted", "defaults", "deferred",
+                 "frames", "heap", "is_with", "on_full", "on_thread", "origins", "raised", "raised_at", "root",
+                 "site_at", "suspended", "swallowed", "thread", "threads")  # fmt: skip
 
     def __init__(
         self,
@@ -81,9 +81,10 @@ class TracedState:
         # the identity of the exception that left a traced function last, and the node where it came from
         self.raised_at = -1
         self.origins = Origins()  # the nodes where exceptions that left traced functions came from
-        self.suspended: dict[
-            int, TracedCall
-        ] = {}  # calls of generators and coroutines, by the identity of their frames
+        # by the identity of their frames: the calls of generators and coroutines, and for those that no traced code has
+        # begun to execute the call that gave them
+        self.suspended: dict[int, TracedCall] = {}
+        self.deferred: dict[int, tuple[TracedCall, Pending]] = {}
         # gives the node where an exception came from that the call which is being executed handles without a handler:
         # from the exception, and its traceback in the function of that call
         self.swallowed: Callable[[BaseException, TracebackType], int] = lambda error, trace: -1
@@ -120,6 +121,7 @@ class TracedState:
         """The call of a function that can be suspended, whoever resumed it. Only probes may ask for theirs."""
         call = self.suspended.get(id(_get_frame(2 + self.between)))
         if call is not None and call is not self.current:
+            # whoever resumed it may be another one than before
             inner: TracedCall | None = self.current
             while inner is not None and inner is not call:
                 inner = inner.caller

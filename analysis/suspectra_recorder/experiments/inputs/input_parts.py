@@ -98,6 +98,7 @@ def _container(value: Any, depth: int) -> str:
 def _is_small(value: float) -> bool:
     if isinstance(value, int):
         return int.bit_length(value) <= _MAX_BITS
+    # neither infinite nor NaN
     return value - value == 0
 
 

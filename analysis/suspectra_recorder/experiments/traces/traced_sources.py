@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.exchange import SourceTable
+from suspectra_recorder.experiments.messages import SourceTable
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins
@@ -18,14 +18,14 @@ Variable = tuple[int, str]
 class TracedSite(NamedTuple):
     """A place of a source that has nodes."""
 
-    line: int  # lines from 1, both included; the column in bytes from 0
-    end_line: int  # lines from 1, both included; the column in bytes from 0
-    column: int  # lines from 1, both included; the column in bytes from 0
+    line: int  # the first one, from 1
+    end_line: int  # the last one, included
+    column: int  # in bytes, from 0
     kind: str  # as `suspectra.dependences.trace.Site` has it
     number: int  # which decision or assigned value of the source; -1 for none
     frame: int  # the scope in whose calls it is executed
-    uses: list[Variable]  # what it reads, and what it binds
-    defines: list[Variable]  # what it reads, and what it binds
+    uses: list[Variable]  # what it reads
+    defines: list[Variable]  # what it binds
 
 
 @dataclass

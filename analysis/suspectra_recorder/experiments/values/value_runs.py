@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.values.altered_states import AlteringStates
 from suspectra_recorder.experiments.values.assigned_values import AssignedValues, ReplacedValue

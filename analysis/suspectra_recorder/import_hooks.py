@@ -10,7 +10,7 @@ from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.monitoring import Monitor
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 
 class Hooks:
@@ -28,6 +28,7 @@ class Hooks:
             self.import_hook, lambda first: self.imported.append((first.path, first.cells))
         )
         self.activity = Activity(activity)  # what this process is doing
+        # a crash during an import is reported with the file that was being imported
         self.first_imports.entered, self.first_imports.left = self.activity.importing, self.activity.end
 
     def install(self) -> None:

@@ -64,6 +64,7 @@ class Captures:
             thread = _thread.get_ident()
             capture.outer = self._running.get(thread)
             if not self._running:
+                # what these execute has nothing to do with the capture
                 self._older_threads = frozenset(sys._current_frames())
                 self.hook.store_into(self._cells_by_thread)
             self._running[thread] = capture
@@ -89,6 +90,7 @@ class Captures:
 
     def move(self) -> None:
         """Continue in a forked process, which has no other threads."""
+        # another thread may have held the old one as the process was forked, and it is not here to release it
         self._lock = _thread.RLock()
         thread = _thread.get_ident()
         running = capture = self._running.get(thread)
@@ -114,6 +116,7 @@ class Captures:
         cells = capture.cells.get(file)
         if cells is None:
             with self._lock:
+                # again, as another thread of the same capture may have come first
                 cells = capture.cells.get(file)
                 if cells is None:
                     cells = capture.cells[file] = capture.room(file)
@@ -124,6 +127,7 @@ class Captures:
             there = file.cells if capture.outer is None else self._cells(capture.outer, file)
             for cell, count in enumerate(cells):
                 if count > 0:
+                    # a cell without counts is a truth
                     there[cell] = there[cell] + count if self.hook.counting else 1
                     cells[cell] = 0
 

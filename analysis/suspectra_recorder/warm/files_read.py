@@ -31,7 +31,7 @@ _TOOLS = ("__pycache__", "site-packages")
 _Signature = tuple[int, int, int]
 
 
-class Inputs:
+class FilesRead:
     """What was read in a folder."""
 
     def __init__(self, root: str):
@@ -76,6 +76,7 @@ class Inputs:
                 yield os.path.relpath(path, self._root).replace(os.sep, "/")
 
     def _hook(self, event: str, arguments: tuple[object, ...]) -> None:
+        # an audit hook can't be removed, so this is all that it does afterwards
         if self._reading:
             with suppress(Exception):  # which the program would get for its own
                 self._note(event, arguments)
@@ -111,6 +112,7 @@ class Inputs:
 
 def _lister() -> str:
     """The name of the module whose code lists a folder: the caller of the audit hook, or of what lists for others."""
+    # behind `_note` and `_hook`
     frame: FrameType | None = sys._getframe(3)
     name = ""
     while frame is not None:

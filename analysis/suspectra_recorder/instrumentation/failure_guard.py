@@ -13,7 +13,7 @@ __builtins__ = library_references.builtins
 
 _Result = TypeVar("_Result")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_TOO_DEEP = "there was no room for it on the stack of the code that loads it (RecursionError)"
+_TOO_DEEP = "the stack of the code that loads it was too deep to instrument it (RecursionError)"
 
 
 class Guard:
@@ -35,6 +35,7 @@ class Guard:
         except RecursionError:
             self.failures[about] = _TOO_DEEP  # calling anything could raise it again
         except Exception as error:
+            # a test may interrupt itself by an alarm, which can come while the recorder runs
             if _raised_by_a_signal_handler(error):
                 raise
             self.failures[about] = named(error)

@@ -15,7 +15,7 @@ __builtins__ = library_references.builtins
 _TASKS, _DESCRIPTORS = "/proc/self/task", "/proc/self/fd"
 
 
-def unfit(own_descriptors: Collection[int]) -> Iterator[str]:
+def fork_obstacles(own_descriptors: Collection[int]) -> Iterator[str]:
     """Find why this process must not be forked.
 
     A reason: threads, which only one process would have; sockets and files that are written, which both would use.
@@ -27,7 +27,7 @@ def unfit(own_descriptors: Collection[int]) -> Iterator[str]:
     if others:
         yield f"threads run ({', '.join(others)})"
     elif len(os.listdir(_TASKS)) > 1:
-        yield "threads of other languages run"
+        yield "threads run that Python did not start"
     for name in os.listdir(_DESCRIPTORS):
         with suppress(OSError):
             number = int(name)

@@ -1,6 +1,9 @@
 """Giving instrumented code access to its cells, by a constant of the code.
 
 Neither the compiler nor the cache of code supports such constants. So code is compiled with a string in their place.
+
+A name in builtins would not do: code runs with any globals and builtins, namespaces must not change, and a pickled copy
+of the code runs in processes without Suspectra.
 """
 
 from __future__ import annotations

@@ -97,6 +97,7 @@ class RecordedFiles:
         if self.is_test_module(real):
             return True
         folder = os.path.dirname(real)
+        # the workspace itself may be called like a folder of tests
         while _below(folder, self.root) and folder != self.root:
             if is_test_folder(os.path.basename(folder)) and self._has_tests(folder):
                 return True
@@ -125,6 +126,7 @@ class RecordedFiles:
         """
         wanted = self._folders.get(folder)
         if wanted is None:
+            # a source may be a single module
             wanted = any(_below(folder, s) or folder == os.path.dirname(s) for s in self._sources)
             wanted = wanted or self._folder_is_ours(folder)
             self._folders[folder] = wanted
@@ -147,6 +149,7 @@ class RecordedFiles:
         name = os.path.basename(folder)
         if name in _SKIPPED or name.startswith(".") or name.endswith((".egg", ".egg-info")):
             return False
+        # a package may be called so, too
         if name in _BUILD_TREES and not os.path.exists(os.path.join(folder, "__init__.py")):
             return False
         if any(os.path.exists(os.path.join(folder, mark)) for mark in ("pyvenv.cfg", "conda-meta")):
@@ -184,6 +187,7 @@ def _pattern_of(path: str) -> str:
 
 def _matcher(pattern: str) -> Callable[[str], object]:
     """The same as :func:`fnmatch.fnmatch`, prepared so that nothing of it is called while tests run."""
+    # pytest, too, compares a pattern with a slash with the whole path
     anywhere = f"*/{pattern}" if "/" in pattern and not pattern.startswith(("*", "/")) else pattern
     return re.compile(fnmatch.translate(os.path.normcase(anywhere))).match
 
@@ -193,6 +197,7 @@ def _package_folders(name: str) -> list[str]:
     path = None
     spec = None
     for part in name.split("."):
+        # `importlib.util.find_spec` would import the packages around it
         spec = importlib.machinery.PathFinder.find_spec(part, path)
         if spec is None:
             return []

@@ -11,11 +11,11 @@ import pytest
 
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.failed_phases import FailedPhases
-from suspectra_recorder.experiments.inputs.marks import InputMarks
-from suspectra_recorder.experiments.inputs.parts import as_written
+from suspectra_recorder.experiments.inputs.input_marks import InputMarks
+from suspectra_recorder.experiments.inputs.input_parts import as_written
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.failures.tracebacks import causes_of
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
@@ -49,6 +49,7 @@ class TryingInput(NotingPath):
 
     def take_back(self) -> Findings:
         """The path, the constraints, the input, and what came of it."""
+        # what is read of the results from here on is no part of the path
         self._path.closed = True
         found, tried = super().take_back(), self._input
         answer: Findings = {
@@ -119,6 +120,7 @@ class TestInput(FailedPhases):
             given = ast.literal_eval(self._given)
         else:
             given = {name: fixtures[name] for name in self.parameters if name in fixtures}
+        # only the test itself is looked at, not its fixtures
         self._marks.begin = self._marks.position()
         function(**{**fixtures, **self._marks.change(given)})
         self._marks.end = self._marks.position()
@@ -145,8 +147,10 @@ class TestInput(FailedPhases):
                 self.drawn = as_written({name: named[name] for name in strategies if name in named})
                 raise
 
+        # Hypothesis calls this one for each example
         property_test.inner_test = watched
         function = getattr(function, "__func__", function)
         settings = function._hypothesis_internal_use_settings
+        # the arguments that it shows are those to which it has shrunk the failure
         phases = [*settings.phases, *(phase for phase in type(settings)().phases if phase.name == "shrink")]
         function._hypothesis_internal_use_settings = type(settings)(settings, phases=phases)

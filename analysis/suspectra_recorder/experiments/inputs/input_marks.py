@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from suspectra_recorder.experiments.decisions.paths import CallMarks
-from suspectra_recorder.experiments.exchange import CallByTest
 from suspectra_recorder.experiments.inputs.characters import codes_of, path_of, plain, same, text_of
-from suspectra_recorder.experiments.inputs.parts import Given, InputParts, as_written
+from suspectra_recorder.experiments.inputs.input_parts import Given, InputParts, as_written
 from suspectra_recorder.experiments.inputs.rewriting import InputRewriting
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath, Term, number_of
 from suspectra_recorder.experiments.inputs.truth_terms import all_of, any_of, ask
+from suspectra_recorder.experiments.messages import CallByTest
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import sys
 from suspectra_recorder.instrumentation.parser_references import ast
@@ -88,6 +88,7 @@ class InputMarks(CallMarks):
 
     def arguments_of(self, function: str, gives: bool, names: Sequence[str], *values: Any) -> Sequence[Any]:
         """A function has got arguments."""
+        # a call inside of the one that got the input belongs to it
         if not self._call or self._frame is not None:
             return values
         frame = _frame(1)
@@ -96,7 +97,9 @@ class InputMarks(CallMarks):
             return values
         defaults = self._defaults.get((frame.f_code.co_filename, function), {})
         given = dict(zip(names, values, strict=True))
+        # defaults are the program's, and no input: they stay as they are
         passed = {name: value for name, value in given.items() if value is not defaults.get(name, self)}
+        # to note the calls of the test, which takes the place of trying one
         if self._call < 0:
             if len(self.calls) < MAX_CALLS:
                 parts = InputParts(None, {})
@@ -135,6 +138,7 @@ class InputMarks(CallMarks):
             found = plain(item) in holder
             if texts:
                 size = len(item)
+                # for texts all parts of that length are what it could be
                 others = {holder[place : place + size] for place in range(len(holder) - size + 1)}
             else:
                 others = {key for key in holder if type(key) is str}
@@ -221,6 +225,7 @@ def _chosen(path: SymbolicPath, choices: Sequence[tuple[Term, Any]], taken: int,
 def _converted(path: SymbolicPath, text: Any) -> Any:
     """``int(text)``, where all characters but a sign are digits."""
     codes, value = codes_of(text), plain(text)
+    # that there is a sign stays as it is
     signed = value[:1] in ("+", "-")
     begin = 1 if signed else 0
     if signed:

@@ -7,9 +7,9 @@ from types import TracebackType
 
 import pytest
 
-from suspectra_recorder.experiments.exchange import Findings, RunRequest, TracedRunAnswer
+from suspectra_recorder.experiments.messages import Findings, RunRequest, TracedRunAnswer
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.traces.calls import TracedState
+from suspectra_recorder.experiments.traces.traced_calls import TracedState
 from suspectra_recorder.experiments.traces.tracer import Tracer
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
@@ -41,8 +41,10 @@ class TracingDependences(RunKind):
     def apply(self, job: RunRequest) -> None:
         """Trace from now on."""
         self._failure, self._phase = -1, ""
+        # what other processes execute is not traced, and whoever asks is told so
         self._watch_processes()
         self._descriptor = os.open(job["columns"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        # JSON has lists
         only = [(path, line) for path, line in job["only"]] if "only" in job else None
         self._state = self._tracer.start(self._descriptor, only, job["most"])
 
@@ -86,6 +88,7 @@ class TracingDependences(RunKind):
         state = self._state
         assert state is not None
         columns = state.columns
+        # the file is read as soon as the answer has come
         columns.flush()
         os.close(self._descriptor)
         self._state = None

@@ -80,7 +80,7 @@ class _Kind(TypedDict):
 
 
 class RunRequest(_Kind, total=False):
-    """One run: its ``kind``, one of :mod:`suspectra_recorder.experiments.kinds`, and what that needs to know."""
+    """One run: its ``kind``, one of :mod:`suspectra_recorder.experiments.run_kinds`, and what that needs to know."""
 
     file: str
     """Where something is altered: relative to the workspace, forward slashes."""

@@ -10,14 +10,14 @@ from suspectra_recorder.experiments.decisions.lines import NotingLines
 from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
-from suspectra_recorder.experiments.inputs.kind import TryingInput
+from suspectra_recorder.experiments.inputs.input_runs import TryingInput
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.mutants import Mutating
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.traces.kind import TracingDependences
-from suspectra_recorder.experiments.values.kinds import make_value_kinds
+from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.experiments.values.observations import ObservingRun
 from suspectra_recorder.experiments.values.program_states import make_state_kinds
+from suspectra_recorder.experiments.values.value_runs import make_value_kinds
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins
@@ -38,6 +38,7 @@ class _Tracing(RunKind):
         """The decisions, where they are, and the digests of all sources."""
         sites = [(source.path, source.first, source.points) for source in self._board.sources.loaded]
         decisions, found = self._decisions.tolist(), Findings(sites=sites, sources=self._sources())
+        # most tests have one thread, whose number is 0
         if max(decisions, default=0) >> THREAD_BITS:
             found["decision_threads"] = [one >> THREAD_BITS for one in decisions]
             decisions = [one & ((1 << THREAD_BITS) - 1) for one in decisions]
@@ -91,6 +92,7 @@ def make_kinds(
     is_test: Callable[[str], bool],
 ) -> dict[str, RunKind]:
     """Make the kinds of runs that a machine can be asked for."""
+    # alone, since traced code alters nothing
     if "dependences" in names:
         return {"plain": RunKind(), "dependences": TracingDependences(is_test)}
     kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": _Tracing(board, sources), "switch": _Switching(board)}
@@ -107,6 +109,7 @@ def make_kinds(
         kinds["lines"] = NotingLines(name_of)
     marks = None
     if "input" in names:
+        # both note calls: code has one set of marks for that
         kinds["input"] = trying = TryingInput(board, sources, name_of, is_test)
         marks = trying.marks
     if "path" in names:
