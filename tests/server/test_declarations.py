@@ -12,7 +12,9 @@ import pytest
 
 from suspectra.techniques import technique_infos, technique_names
 from suspectra_server import extension, messages, protocol
-from suspectra_server.features.commands.commands import Commands
+from suspectra_server.agent.tools import TOOL
+from suspectra_server.features.agent_answers import AgentTools
+from suspectra_server.features.commands.commands import command_groups
 from suspectra_server.features.diagnostics import PAGES
 from suspectra_server.server import make_server
 from suspectra_server.settings import SETTINGS, Settings, read_settings
@@ -100,12 +102,19 @@ def test_every_declared_field_is_sent(client, shop, capable):
 
 
 @pytest.mark.asyncio
-async def test_every_declared_command_is_registered_with_its_arguments():
-    registered = make_server().protocol.fm.commands
-    assert list(registered) == [command.id for command in protocol.COMMANDS]
+async def test_every_declared_command_has_one_handler_that_takes_its_arguments():
+    server = make_server()
+    assert list(server.protocol.fm.commands) == [command.id for command in protocol.COMMANDS]
+    handlers = [item for group in command_groups(server) for item in group.handlers().items()]
+    assert sorted(name for name, _ in handlers) == sorted(command.name for command in protocol.COMMANDS)
+    methods = dict(handlers)
     for command in protocol.COMMANDS:
-        method = getattr(Commands, re.sub("[A-Z]", lambda m: "_" + m[0].lower(), command.name))
-        assert len(inspect.signature(method).parameters) - 1 >= len(command.arguments)
+        assert len(inspect.signature(methods[command.name]).parameters) >= len(command.arguments), command.name
+
+
+@pytest.mark.asyncio
+async def test_every_tool_of_agents_has_one_answer():
+    assert AgentTools(make_server()).answers().keys() == TOOL.keys()
 
 
 def test_the_generated_pages_are_up_to_date(monkeypatch):

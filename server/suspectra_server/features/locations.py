@@ -1,4 +1,4 @@
-"""Statements in messages: where they are now, and their ranks."""
+"""Statements in messages and on the screen: where they are now, and their ranks."""
 
 from __future__ import annotations
 
@@ -32,6 +32,17 @@ def current_location(session: Session, statement: RankedStatement) -> lsp.Locati
             lsp.Position(lines[1], count(last.rstrip())),
         ),
     )
+
+
+def open_at(session: Session, location: lsp.Location) -> bool:
+    """Let the client show the start of a location; False for a client that can't."""
+    if not session.can("window.show_document.support"):
+        return False
+    # nothing is selected, so that a key can't replace the statement
+    start = location.range.start
+    show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
+    session.window_show_document(show)
+    return True
 
 
 def to_protocol(session: Session, statement: RankedStatement) -> CodeLocation | None:

@@ -10,13 +10,15 @@ from lsprotocol import types as lsp
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra_server.features.commands.arguments import parse_location
-from suspectra_server.features.commands.causes import CauseCommands
 from suspectra_server.features.commands.refusals import CHANGED, RequestFailed
+from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.failing_tests import failing_tests, tests_at
 from suspectra_server.features.steps import StepMessages
 from suspectra_server.messages import Slice, SlicedFile, Step
 from suspectra_server.session.experiments.tracing import Tracing, is_of_sources
 from suspectra_server.session.folder import Folder
+from suspectra_server.session.session import Session
 from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
@@ -38,10 +40,20 @@ class _Found(NamedTuple):
     of_failure: bool
 
 
-class SliceCommands(CauseCommands):
-    """What the commands about slices do."""
+class SliceCommands:
+    """Slices of one traced run, which is kept."""
 
-    _last: Tracing | None = None
+    def __init__(self, session: Session, runs: RepeatedRuns):
+        self._session = session
+        self._runs = runs
+        self._last: Tracing | None = None
+
+    def handlers(self) -> Handlers:
+        """By their names."""
+        return {
+            "whatLedHere": self.what_led_here,
+            "whatThisInfluenced": self.what_this_influenced,
+        }
 
     async def what_led_here(self, uri: object = None, line: object = None, test: object = None) -> Slice | None:
         """Say what led to the values on a line, or to the failure."""
@@ -87,8 +99,8 @@ class SliceCommands(CauseCommands):
         last = self._last
         if last is not None and last.trace is not None and last.fits(wanted.folder, wanted.evidence, wanted.test.name):
             return last.trace
-        self._refuse_unless_possible(wanted.folder)
-        await self._until_ended(wanted)
+        self._runs.refuse_unless_possible(wanted.folder)
+        await self._runs.until_ended(wanted)
         if wanted.trace is None:
             problems = " ".join(f"{problem}." for problem in (wanted.outcome.problems if wanted.outcome else ()))
             raise RequestFailed(plain(problems, MAX_TEXT) or "The traced run was cancelled.")
