@@ -37,8 +37,8 @@ from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.commands.test_runs import start_tests
 from suspectra_server.features.failing_tests import failing_tests
-from suspectra_server.messages import AgentAnswer
-from suspectra_server.protocol import AGENT_ANSWER, FolderState
+from suspectra_server.messages import AgentAnswer, FolderState
+from suspectra_server.protocol import AGENT_ANSWER
 from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.folder import Folder

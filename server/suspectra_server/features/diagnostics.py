@@ -13,11 +13,10 @@ from suspectra_server.convert import first_line_of, range_of, version_of, whole_
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.failures import failure_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
-from suspectra_server.messages import DiagnosticData
+from suspectra_server.messages import DiagnosticData, SuspicionLevel
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.marks import Mark
-from suspectra_server.state.ranking import Band
 from suspectra_server.state.snapshot import Region
 from suspectra_server.text import plain
 
@@ -25,10 +24,10 @@ SOURCE = "suspectra"
 CHANGED = "changed-since-run"
 MAX_RELATED = 5
 # where all have one: only the first few lines ask for attention; the others are there for those who look
-SEVERITY = {
-    Band.HIGH: lsp.DiagnosticSeverity.Warning,
-    Band.MEDIUM: lsp.DiagnosticSeverity.Information,
-    Band.LOW: lsp.DiagnosticSeverity.Hint,
+SEVERITY: dict[SuspicionLevel, lsp.DiagnosticSeverity] = {
+    "high": lsp.DiagnosticSeverity.Warning,
+    "medium": lsp.DiagnosticSeverity.Information,
+    "low": lsp.DiagnosticSeverity.Hint,
 }
 PAGES = Path(__file__).parent.parent / "docs" / "techniques"
 
@@ -120,7 +119,7 @@ class Published:
         technique = ranking.technique
         return lsp.Diagnostic(
             range=first_line_of(mark, lines, self._client.units),
-            severity=SEVERITY[mark.band],
+            severity=SEVERITY[mark.suspicion],
             code=technique.name,
             code_description=lsp.CodeDescription(_page_of(technique.name.partition("+")[0])),
             source=SOURCE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
@@ -11,7 +11,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.features.commands.arguments import Json, parse_fields
 from suspectra_server.features.locations import to_protocol
-from suspectra_server.messages import Coverage, Executed, Explanation, Test, TestResults
+from suspectra_server.messages import Coverage, DocumentUri, ExplanationMessage, MeasuredFileMessage, Test, TestResults
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.navigation.statement import RankedStatement
@@ -27,7 +27,7 @@ def register(session: Session) -> None:
     """Answer `suspectra/explanation`, `suspectra/testResults` and `suspectra/coverage`."""
 
     @session.feature(EXPLANATION)
-    def explanation(params: Json) -> Explanation | None:
+    def explanation(params: Json) -> ExplanationMessage | None:
         given = parse_fields(params)
         uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
         limit = DEFAULT_TESTS if limit is None else limit
@@ -43,12 +43,17 @@ def register(session: Session) -> None:
             for folder in session.folders
             if (ranking := folder.snapshot.ranking).evidence is not None
         ]
-        executed = await asyncio.gather(*(asyncio.to_thread(_by_file, evidence) for _, _, evidence in rankings))
+        executed = await asyncio.gather(
+            *(
+                asyncio.to_thread(_by_file, evidence, [folder.uri_of(path) for path in evidence.elements.files])
+                for folder, _, evidence in rankings
+            )
+        )
         return [
             {
                 "folder": folder.uri,
                 "tests": _tests(folder, ranking, evidence.tests),
-                "files": [{"uri": folder.uri_of(path), **counts} for path, counts in files.items()],
+                "files": files,
             }
             for (folder, ranking, evidence), files in zip(rankings, executed, strict=True)
         ]
@@ -67,7 +72,7 @@ def register(session: Session) -> None:
         return _coverage(folder, path, test)
 
 
-def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> Explanation | None:
+def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> ExplanationMessage | None:
     snapshot = folder.current()
     suspect = snapshot.suspect_at(path, line)
     where = to_protocol(session, RankedStatement(folder, snapshot.ranking, suspect.element)) if suspect else None
@@ -120,8 +125,8 @@ def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> lis
     ]
 
 
-def _by_file(evidence: Evidence) -> dict[str, Executed]:
-    """For each file that is not test code, how much was executed, and by which tests."""
+def _by_file(evidence: Evidence, uris: Sequence[DocumentUri]) -> list[MeasuredFileMessage]:
+    """For each file that is not test code, how much was executed, and by which tests; in a worker thread."""
     elements = evidence.elements
     executed = np.zeros(len(elements), bool)
     executed[evidence.at_import] = True
@@ -130,15 +135,18 @@ def _by_file(evidence: Evidence) -> dict[str, Executed]:
         executed[row] = True
         for file in np.unique(elements.file[row]).tolist():
             tests[file].append(index)
-    found: dict[str, Executed] = {}
+    found: list[MeasuredFileMessage] = []
     for file, path in enumerate(elements.files):
         own = elements.in_file(path)
         if not evidence.files[file].is_test and own.stop > own.start:
-            found[path] = {
-                "statements": own.stop - own.start,
-                "executed": int(executed[own].sum()),
-                "tests": tests[file],
-            }
+            found.append(
+                {
+                    "uri": uris[file],
+                    "statements": own.stop - own.start,
+                    "executed": int(executed[own].sum()),
+                    "tests": tests[file],
+                }
+            )
     return found
 
 

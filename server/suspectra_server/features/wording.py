@@ -43,7 +43,7 @@ def figures(mark: Mark) -> Figures:
         "changedByGit": suspect.changed_by_git,
         "line": mark.first + 1,
         "endLine": mark.last + 1,
-        "band": mark.band.value,
+        "suspicion": mark.suspicion,
     }
 
 

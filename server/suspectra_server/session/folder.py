@@ -13,7 +13,7 @@ from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.navigation.navigation_service import NavigationService
 from suspectra_server.session.navigation.reader_marks import ReaderMarks, Reason

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from lsprotocol import types as lsp
 
 from suspectra.base.english import many
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.tests.test_run import TestRun

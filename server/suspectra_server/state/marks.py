@@ -8,8 +8,9 @@ from suspectra.base.location import Location
 from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
+from suspectra_server.messages import SuspicionLevel
 from suspectra_server.state.documents import Placement
-from suspectra_server.state.ranking import Band, RecordedLine
+from suspectra_server.state.ranking import RecordedLine, suspicion_level
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ class Mark:
         return self.suspect.location.file, self.suspect.location.line
 
     @property
-    def band(self) -> Band:
-        """How high it is ranked."""
-        return Band.for_suspect(self.suspect)
+    def suspicion(self) -> SuspicionLevel:
+        """How far up it is ranked."""
+        return suspicion_level(self.suspect)
 
     def contains(self, line: int) -> bool:
         """Whether a line, counted from 0, belongs to it."""

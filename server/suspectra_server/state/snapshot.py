@@ -10,7 +10,7 @@ from functools import cached_property
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.report import Subgraph, SubgraphReport, Suspect
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.marks import ErrorMark, FailureMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel

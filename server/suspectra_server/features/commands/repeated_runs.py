@@ -11,7 +11,7 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.features.commands.finder import Failing
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.failing_tests import can_be_investigated, failing_tests
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.experiments.experiment_run import Work
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session

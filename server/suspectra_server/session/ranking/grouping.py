@@ -12,7 +12,7 @@ from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
 from suspectra.report import RankedReport
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Job, Jobs
 from suspectra_server.session.ranking.postponed_result import Postponed
 from suspectra_server.session.ranking.ranker import Ranked, texts_of

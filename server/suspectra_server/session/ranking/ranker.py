@@ -29,7 +29,7 @@ from suspectra.selection.since_revision import ChangesOfBranch
 from suspectra.spectrum import PerChunk
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking.shown_group import rank_again
 from suspectra_server.session.ranking.watching import state_of

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from suspectra.base.errors import Problem
 from suspectra.evidence.boundary import Boundary
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.ranking.better_rankings import Improvement
 from suspectra_server.session.ranking.evidence_files import EvidenceFiles
