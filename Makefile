@@ -76,6 +76,7 @@ lint-python: $(VENV)/.ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python docs/check_docstrings.py
+	$(BIN)/python -m pytest -q tests/lint
 
 lint-extension: setup
 	npm run lint

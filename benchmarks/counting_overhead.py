@@ -1,8 +1,7 @@
 """What counting costs beyond recording.
 
-The tests of two projects run in turn plainly, with ``suspectra record``, with ``suspectra record --counts``, and with
-counts but without the launcher: once with probes at conditions inside expressions and once without. CPU time of the
-whole process tree is compared, medians over the rounds.
+The tests of two projects run in turn plainly, with ``suspectra record``, and with ``suspectra record --counts``. CPU
+time of the whole process tree is compared, medians over the rounds.
 
     python benchmarks/counting_overhead.py --rounds 3
 """
@@ -21,34 +20,14 @@ from pathlib import Path
 from recording_overhead import PROJECTS, Project, cpu_seconds, prepare
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra_recorder.settings import BOOTSTRAP_FOLDER
 
 LAUNCHER = "import sys; from suspectra.recording.launch import run; sys.exit(run(sys.argv[1:], '.', counts={}))"
-
-DIRECTLY = """\
-import sys
-sys.path.insert(0, {folder!r})
-import suspectra_bootstrap
-del sys.modules["suspectra_bootstrap"]  # pytest imports it itself
-from suspectra_recorder.instrumentation import rewriting
-from suspectra_recorder import recorder
-if not {conditions}:
-    rewriting._Inserter.put_into_expressions = lambda *_: None
-    own = recorder.cache_folder
-    recorder.cache_folder = lambda workspace: own(workspace + "?without-conditions")
-import pytest
-sys.exit(pytest.main([*sys.argv[1:], "-p", "suspectra_bootstrap", "--suspectra", "--suspectra-counts"]))
-"""
 
 
 def commands(project: Project, python: Path) -> dict[str, list[str]]:
     plain = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", project.tests]
     ways = {"recorded": LAUNCHER.format(False), "counted": LAUNCHER.format(True)}
-    directly = {
-        name: [str(python), "-c", DIRECTLY.format(folder=BOOTSTRAP_FOLDER, conditions=conditions), *plain[3:]]
-        for name, conditions in (("arms", False), ("conditions", True))
-    }
-    return {"plain": plain, **directly} | {name: [sys.executable, "-c", code, *plain] for name, code in ways.items()}
+    return {"plain": plain} | {name: [sys.executable, "-c", code, *plain] for name, code in ways.items()}
 
 
 def measure(project: Project, cache: Path, rounds: int) -> dict[str, object]:
@@ -74,7 +53,6 @@ def measure(project: Project, cache: Path, rounds: int) -> dict[str, object]:
         "plain_seconds": round(median["plain"], 3),
         "recorded_to_plain": round(median["recorded"] / median["plain"], 3),
         "counted_to_plain": round(median["counted"] / median["plain"], 3),
-        "conditions_to_arms": round(median["conditions"] / median["arms"], 3),
         "counted_to_recorded": round(median["counted"] / median["recorded"], 3),
         "bytes_recorded": sizes["recorded"],
         "bytes_counted": sizes["counted"],
@@ -89,7 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     chosen = options.project or ["itsdangerous", "click"]
     results = {}
-    columns = f"{'plain s':>9}{'recorded':>10}{'counted':>9}{'counted to recorded':>21}{'conditions to arms':>20}"
+    columns = f"{'plain s':>9}{'recorded':>10}{'counted':>9}{'counted to recorded':>21}"
     print(f"{'project':14}{'tests':>7}{columns}")
     for project in PROJECTS:
         if project.name in chosen:
@@ -97,7 +75,7 @@ def main() -> None:
             print(
                 f"{project.name:14}{result['tests']:7}{result['plain_seconds']:9.2f}"
                 f"{result['recorded_to_plain']:10.2f}{result['counted_to_plain']:9.2f}"
-                f"{result['counted_to_recorded']:21.2f}{result['conditions_to_arms']:20.2f}"
+                f"{result['counted_to_recorded']:21.2f}"
             )
     print(json.dumps({"benchmark": "counting_overhead", "projects": results}))
 

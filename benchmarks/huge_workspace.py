@@ -16,8 +16,8 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from rank_speed import record
-from server_latency import start
+from editor_client import start
+from generated_project import record
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "ledger"
 IN_A_FOLDER = 100

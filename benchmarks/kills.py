@@ -22,8 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from rank_speed import make_project, record
-from server_latency import Client, Log, Message
+from editor_client import Client, Log, Message
+from generated_project import make_project, record
 
 from suspectra.base.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource

@@ -22,8 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from rank_speed import SUSPECTRA, make_project
-from server_latency import Client
+from editor_client import Client
+from generated_project import SUSPECTRA, make_project
 
 AIM = 0.10  # of the processor time of the tests
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -127,7 +127,7 @@ def through_server(project: Project, rounds: int) -> dict[str, float]:
     Of tests, one fails after another and passes again: by the fault of the others, or for a reason of its own, which
     can change the failure groups.
     """
-    from server_latency import start
+    from editor_client import start
 
     project.end_run()  # while a run goes on, the server leaves the machine to the tests
     project.clock = time.time_ns()  # later than what the stages have written

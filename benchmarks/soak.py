@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from editor_client import Client, Log, Message
+from generated_project import make_project, record
 from large_recording import LINES
-from rank_speed import make_project, record
-from server_latency import Client, Log, Message
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.log.compaction import compact

@@ -19,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from editor_client import Client
 from large_recording import LINES, Project
-from server_latency import Client
 
 PAUSE_S = 1.25  # before each write: each server rests twice as long
 HERE = Path(__file__).resolve().parent.parent

@@ -24,8 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from editor_client import BARE, TIMEOUT_S, Client, Message
 from live import Project
-from server_latency import BARE, TIMEOUT_S, Client, Message
 
 AIMS = {
     "hover": 0.1,

@@ -1,41 +1,33 @@
-"""The API reference: what `suspectra` exports in full, the rest of the library by signature and summary."""
+"""The reference of the library: what a user of it imports, from the docstrings."""
 
 from __future__ import annotations
 
-import ast
 import re
-from itertools import groupby
+from collections import defaultdict
 
 from numpydoc.docscrape import NumpyDocString, Parameter
-from public_names import EXPORTED, ROOMS, ROOT, PublicName, inherited, public_names
+from public_names import EXPORTED, ROOT, PublicName, api_names, inherited, public_names
 
 
 def api_page() -> str:
     """The whole page, but for the note that it is generated."""
-    names = list(public_names())
-    exported = [name for name in names if name.full_name in EXPORTED]
-    exported.sort(key=lambda name: name.node.name)
+    api = api_names()
+    names = [name for name in public_names() if name.key(ROOT) in api]
+    members: dict[object, list[PublicName]] = defaultdict(list)
+    for name in names:
+        members[name.owner].append(name)
+    definitions = sorted(members[None], key=lambda name: name.node.name)
     parts = [
-        "# API reference",
-        "The classes and functions of the Python library. `help(NAME)` shows the whole docstring: what each parameter\n"
-        "means, the shapes of arrays, the errors. [Write your own technique](write-your-own-technique.md) puts the\n"
-        "most important ones together. The recorder, the commands and the formats of their output are not part of it.",
-        "In the examples `np` is numpy, `folder` an empty folder (a `Path`), and the names of the module are imported.",
+        "# The Python library",
+        "[Write your own technique](../docs/reference/write-your-own-technique.md) puts the most important\n"
+        "names together. In the examples `np` is numpy, `folder` an empty folder (a `Path`), and the names of the\n"
+        "module are imported.",
         "## What `suspectra` exports",
-        *(_in_full(name, names) for name in exported),
+        *(_in_full(name, members[name.node]) for name in definitions if name.full_name in EXPORTED),
+        "## What these take and return, and what techniques are made of",
+        *(_in_full(name, members[name.node]) for name in definitions if name.full_name not in EXPORTED),
     ]
-    for title, modules in ROOMS:
-        parts.append(f"## {title}")
-        own = [name for name in names if name.room in modules]
-        parts += [_module(module, list(inside)) for module, inside in groupby(own, lambda name: name.module)]
     return "\n\n".join(parts) + "\n"
-
-
-def _module(module: str, names: list[PublicName]) -> str:
-    path = names[0].path
-    noun = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
-    link = f"[`{module}`](../{path.relative_to(ROOT).as_posix()})"
-    return f"### {link}\n\n{_markdown(noun.partition(chr(10) * 2)[0])}\n\n{_table(names)}"
 
 
 def _table(names: list[PublicName]) -> str:
@@ -55,7 +47,7 @@ def _summary(name: PublicName) -> str:
     return _markdown(" ".join(NumpyDocString(name.docstring or inherited(name))["Summary"])).replace("|", "\\|")
 
 
-def _in_full(name: PublicName, names: list[PublicName]) -> str:
+def _in_full(name: PublicName, members: list[PublicName]) -> str:
     sections = NumpyDocString(name.docstring)
     takes = ", ".join(parameter for parameter, _ in name.parameters)
     parts = [
@@ -66,9 +58,8 @@ def _in_full(name: PublicName, names: list[PublicName]) -> str:
         *(_listed(title, sections[title]) for title in ("Parameters", "Attributes", "Returns", "Raises")),
         f"```pycon\n{chr(10).join(sections['Examples'])}\n```" if sections["Examples"] else "",
     ]
-    own = [one for one in names if one.owner is name.node]
-    if own:
-        parts.append(_table(own))
+    if members:
+        parts.append(_table(members))
     return "\n\n".join(part for part in parts if part)
 
 

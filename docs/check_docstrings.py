@@ -1,16 +1,16 @@
-"""Check the docstrings of all public names of `analysis/`: numpydoc's own checks, and some more.
+"""Check the docstrings of all public names of `analysis/`.
 
-``python docs/check_docstrings.py`` prints what is wrong; with ``--counts``, how many docstrings have which sections.
+Each has one sentence at least. What a user of the library imports (`public_names.api_names`) has a whole docstring, by
+numpydoc's own checks and some more. ``python docs/check_docstrings.py`` prints what is wrong.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from doctest import DocTestParser
 from functools import cache
 from typing import Any
@@ -18,12 +18,15 @@ from typing import Any
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.hooks.validate_docstrings import AstValidator
 from numpydoc.validate import validate
-from public_names import ROOT, Definition, PublicName, inherited, public_names
+from public_names import ROOT, Definition, PublicName, api_names, inherited, public_names
 
-CHECKS = {
+OF_ALL = {
     *("GL03", "GL05", "GL06", "GL07", "GL08"),  # a docstring, its sections known and in order
     *("SS01", "SS02", "SS03"),  # a summary that is a sentence
-    *("PR01", "PR02", "PR03", "PR04", "PR07", "PR10"),  # parameters as in the signature, each with type and meaning
+    "PR02",  # no parameter that is not in the signature
+}
+OF_THE_API = OF_ALL | {
+    *("PR01", "PR03", "PR04", "PR07", "PR10"),  # parameters as in the signature, each with type and meaning
     *("RT01", "RT03", "YD01"),  # what comes back
 }
 MAY_BE_INHERITED = {"PR01", "RT01", "YD01"}
@@ -59,24 +62,28 @@ class _Validator(AstValidator):  # type: ignore[misc]
         return ast.unparse(self.node)
 
 
-def problems(name: PublicName) -> Iterator[str]:
+def problems(name: PublicName, *, in_api: bool) -> Iterator[str]:
     """What is wrong with one docstring."""
     validator = {"ast_node": name.node, "filename": name.path, "ancestry": [name.owner] if name.owner else [name.node]}
     report = validate(name.full_name, lambda obj_name, **rest: _Validator(name, obj_name=obj_name, **rest), **validator)
     may_inherit = bool(inherited(name))
     for code, text in report["errors"]:
-        if code in CHECKS and not (may_inherit and code in MAY_BE_INHERITED):
+        if code in (OF_THE_API if in_api else OF_ALL) and not (may_inherit and code in MAY_BE_INHERITED):
             yield f"{code} {text}"
     if not name.docstring:
         return
     sections = NumpyDocString(name.docstring)
     raises = ((name, error.desc) for error in sections["Raises"] for name in (error.type or error.name).split(", "))
     documented = {name.rpartition(".")[2]: description for name, description in raises}
-    for error in sorted(name.raised - set(documented)):
-        yield f"It raises {error}, which is not among Raises"
     for error, description in documented.items():
         if not description:
             yield f"Raises does not say when {error} is raised"
+    described = Counter(part for one in sections["Parameters"] for part in one.name.split(", "))
+    yield from (f"{part} is twice among Parameters" for part, times in described.items() if times > 1)
+    if not in_api:
+        return
+    for error in sorted(name.raised - set(documented)):
+        yield f"It raises {error}, which is not among Raises"
     if not may_inherit:
         types = {part: one.type for one in sections["Parameters"] for part in one.name.split(", ")}
         for parameter, annotation in name.parameters:
@@ -87,8 +94,6 @@ def problems(name: PublicName) -> Iterator[str]:
     annotations = (*(annotation for _, annotation in name.parameters), name.result)
     if any(map(ARRAY.search, annotations)) and "shape" not in name.docstring + inherited(name):
         yield "The shape of the arrays is not said"
-    described = Counter(part for one in sections["Parameters"] for part in one.name.split(", "))
-    yield from (f"{part} is twice among Parameters" for part, times in described.items() if times > 1)
     if _needs_example(name) and not _has_example(name, overrides=may_inherit):
         yield "It needs an example" + (", or a call in the example of its class" if name.owner else "")
 
@@ -96,11 +101,9 @@ def problems(name: PublicName) -> Iterator[str]:
 def _needs_example(name: PublicName) -> bool:
     """Whether it needs an example: a class or function one of its own, a method that or a part in that of its class.
 
-    A method without a body, which others are to write, needs none, since the example of its class shows how; nor does a
-    hook of pytest, since only pytest has what it takes.
+    A method without a body, which others are to write, needs none, since the example of its class shows how.
     """
-    is_hook = name.node.name.startswith("pytest_")
-    return not is_hook and not (name.owner is not None and _is_only_declared(name.node))
+    return not (name.owner is not None and _is_only_declared(name.node))
 
 
 def _is_only_declared(node: Definition) -> bool:
@@ -133,41 +136,17 @@ def _is_array(annotation: str) -> bool:
     return any(ARRAY.match(part) for part in annotation.split(" | "))
 
 
-def counts(names: Iterable[PublicName]) -> dict[str, Any]:
-    """How many docstrings have which sections; an overriding method may leave sections to what it overrides."""
-    found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-
-    def count(what: str, has: object) -> None:
-        found[what][0] += bool(has)
-        found[what][1] += 1
-
-    for name in names:
-        text = name.docstring
-        sections = NumpyDocString(text)
-        count("one line", text and "\n" not in text)
-        if name.parameters:
-            count("Parameters where it takes arguments", sections["Parameters"])
-            count("... or in what it overrides", sections["Parameters"] or "Parameters\n---" in inherited(name))
-        if name.result and "contextmanager" not in name.decorators:
-            count("Returns or Yields where it returns", sections["Returns"] or sections["Yields"])
-            own = sections["Returns"] or sections["Yields"]
-            count("Returns, or in what it overrides", own or "Returns\n---" in inherited(name))
-        if name.raised:
-            count("Raises where it raises", sections["Raises"])
-        if any(ARRAY.search(one) for one in (*(kind for _, kind in name.parameters), name.result)):
-            count("shapes where it has arrays", "shape" in text)
-        count("Examples", ">>>" in text)
-    return {what: f"{has} of {of} ({has / of:.0%})" for what, (has, of) in found.items()}
-
-
 def main() -> int:
-    """Check, or count."""
-    names = list(public_names())
-    if "--counts" in sys.argv:
-        print(json.dumps(counts(names), indent=1))
-        return 0
-    lines = [f"{_location(name)}: {name.full_name}: {text}" for name in names for text in problems(name)]
-    print("\n".join(lines) or f"{len(names)} public names, all documented")
+    """Print what is wrong."""
+    names, api = list(public_names()), api_names()
+    lines = [
+        f"{_location(name)}: {name.full_name}: {text}"
+        for name in names
+        for text in problems(name, in_api=name.key(ROOT) in api)
+    ]
+    print(
+        "\n".join(lines) or f"{len(names)} public names, all with a docstring; {len(api)} of the API, with a whole one"
+    )
     return bool(lines)
 
 

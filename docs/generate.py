@@ -29,23 +29,28 @@ ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "vscode-extension" / "package.json"
 TYPESCRIPT = ROOT / "vscode-extension" / "src" / "protocol.ts"
 TEXTS = ROOT / "vscode-extension" / "package.nls.json"
-RECORDING = ROOT / "docs" / "recording.md"
+DOCS = ROOT / "docs"
+RECORDING = DOCS / "guide" / "recording.md"
 NOTE = "<!-- Written by docs/generate.py from the code. Change it there. -->\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Every generated page: its path, and its text."""
+    """Every generated page that is committed: its path, and its text."""
     yield MANIFEST, manifest()
     yield TEXTS, manifest_texts()
     yield TYPESCRIPT, protocol_module()
     yield RECORDING, recording_page()
-    yield ROOT / "docs" / "settings.md", settings_page()
-    yield ROOT / "docs" / "lsp-extensions.md", f"{NOTE}\n{protocol_page()}"
-    yield ROOT / "docs" / "techniques.md", techniques_page()
-    yield ROOT / "docs" / "api.md", f"{NOTE}\n{api_page()}"
+    yield DOCS / "reference" / "settings.md", settings_page()
+    yield DOCS / "reference" / "lsp-extensions.md", f"{NOTE}\n{protocol_page()}"
+    yield DOCS / "background" / "techniques.md", techniques_page()
     techniques = ROOT / "server" / "suspectra_server" / "docs" / "techniques"
     for info in technique_infos():
         yield techniques / f"{info.name}.md", technique_page(info)
+
+
+def built_pages() -> Iterator[tuple[Path, str]]:
+    """Every generated page that git ignores: the reference of the library, which follows from its docstrings."""
+    yield ROOT / "dist" / "api.md", f"{NOTE}\n{api_page()}"
 
 
 def manifest() -> str:
@@ -120,13 +125,13 @@ started with `--trusted`.
 
 ## {EXPERIMENTS}
 
-What [experiments](experiments.md) may do. Each switch, and the list of markers, is also an option of `suspectra investigate`:
+What [experiments](../guide/experiments.md) may do. Each switch, and the list of markers, is also an option of `suspectra investigate`:
 
 {_settings(setting for setting in SETTINGS if setting.heading == EXPERIMENTS)}
 
 ## {ADVANCED}
 
-The parameters of the [debugging model](markov.md):
+The parameters of the [debugging model](../background/markov.md):
 
 {_settings(setting for setting in SETTINGS if setting.heading == ADVANCED)}
 
@@ -205,7 +210,7 @@ MAKES = {
     "relative-jaccard": "[Jaccard](jaccard.md), minus the share of all tests that fail. That share is the same for every line, so the order is that of Jaccard.",
 }
 SAME_ONLY_AT_THE_TOP = ("ER1", "ER5")  # the other groups give the same order throughout
-LITERATURE = json.loads((ROOT / "docs" / "literature.json").read_text("utf-8"))
+LITERATURE = json.loads((DOCS / "literature.json").read_text("utf-8"))
 
 
 def _published(info: TechniqueInfo) -> str:
@@ -215,7 +220,7 @@ def _published(info: TechniqueInfo) -> str:
 
 def techniques_page() -> str:
     """All techniques: those with a reason to choose them, then the others."""
-    pages = "../server/suspectra_server/docs/techniques"
+    pages = "../../server/suspectra_server/docs/techniques"
     rows = [
         ((f"[{i.title}]({pages}/{i.name}.md)", f"`{i.name}`", _needs(i)), i.advice, i.paper) for i in technique_infos()
     ]
@@ -297,7 +302,7 @@ def _uses(info: TechniqueInfo) -> str:
 
 def main() -> int:
     """Write every page that differs."""
-    for path, text in pages():
+    for path, text in (*pages(), *built_pages()):
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -1,34 +1,29 @@
-"""The public names of `analysis/`, read from the source without importing it."""
+"""The public names of `analysis/`, read from the source without importing it.
+
+``python docs/public_names.py --list`` prints those of the API, which have a whole docstring each.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = (ROOT / "analysis" / "suspectra", ROOT / "analysis" / "suspectra_recorder")
+PACKAGES = ("suspectra", "suspectra_recorder")
 Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
-ROOMS = (
-    ("Evidence", ("evidence", "measured_file", "experiment")),
-    ("Spectra", ("spectrum", "arrays")),
-    ("Techniques", ("techniques", "technique_info")),
-    ("Reports", ("report", "localizer", "location", "errors")),
-    ("Failure groups", ("failure_groups",)),
-    ("Questions about a ranking", ("distinctions",)),
-    ("Mutants", ("mutation",)),
-    ("The Markov debugging model", ("markov",)),
-    ("What is known of programs", ("program",)),
-    ("Evaluation", ("evaluation",)),
-    ("Long work", ("cancellation", "cluster")),
+API_ROOMS = frozenset(
+    ("evidence", "measured_file", "spectrum", "techniques", "technique_info", "report", "location", "errors")
 )
-"""The sections of the API reference: a title, and the modules and packages of `suspectra` that are in it."""
+"""The modules and packages, at any depth, whose classes are API where another class of the API names them."""
 
-_INNER = ("suspectra.evidence.recording.", "suspectra.cli.evaluate")  # parts of these that are left out
+_TECHNIQUES = "suspectra.techniques.technique"  # what techniques are written against
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +52,10 @@ class PublicName:
         """The module, the class if any, and the name."""
         return ".".join((self.module, *([self.owner.name] if self.owner else []), self.node.name))
 
-    @property
-    def room(self) -> str:
-        """The module or package of `suspectra` by which the API reference has it; empty where it is not there."""
-        package, _, rest = self.module.partition(".")
-        first = rest.partition(".")[0]
-        listed = package == "suspectra" and any(first in modules for _, modules in ROOMS)
-        return first if listed and not self.module.startswith(_INNER) else ""
+    def key(self, root: Path) -> tuple[str, str]:
+        """Its file, relative to the repository, and its name there, as :func:`api_names` has them."""
+        own = f"{self.owner.name}.{self.node.name}" if self.owner else self.node.name
+        return self.path.relative_to(root).as_posix(), own
 
     @property
     def is_class(self) -> bool:
@@ -126,12 +118,12 @@ class PublicName:
         return frozenset(name for name in names if name[0].isupper() and name != "NotImplementedError")
 
 
-def public_names() -> Iterator[PublicName]:
+def public_names(root: Path = ROOT) -> Iterator[PublicName]:
     """Every public name, module by module, in the order of the source.
 
     Names with a leading underscore are left out, and commands, whose docstrings are what ``--help`` prints.
     """
-    for path, module, tree in _modules():
+    for path, module, tree in _modules(root):
         if any(part.startswith("_") for part in module.split(".")):
             continue
         for node in tree.body:
@@ -152,43 +144,104 @@ def inherited(name: PublicName) -> str:
         if base is None:
             continue
         for one in base.body:
-            if getattr(one, "name", "") == name.node.name and (text := ast.get_docstring(one)):
+            if isinstance(one, Definition) and one.name == name.node.name and (text := ast.get_docstring(one)):
                 return text
         waiting += map(ast.unparse, base.bases)
     return ""
 
 
+def api_names(root: Path = ROOT) -> set[tuple[str, str]]:
+    """What a user of the library imports, and so finds a whole docstring at: files and names in them.
+
+    These are what `suspectra` exports, what the README and the pages import or call by its full name, and what
+    techniques are written against; then the classes of `API_ROOMS` that annotations of these name, and their bases;
+    and the public members of all.
+    """
+    names = {name.full_name: name for name in public_names(root)}
+    members: dict[ast.ClassDef, list[PublicName]] = {}
+    for name in names.values():
+        if name.owner is not None:
+            members.setdefault(name.owner, []).append(name)
+    waiting = [*_exported(root), *_named_by_pages(root)]
+    waiting += [name.full_name for name in names.values() if name.module == _TECHNIQUES and name.owner is None]
+    found: set[tuple[str, str]] = set()
+    while waiting:
+        full_name = waiting.pop(0)
+        if full_name not in names or names[full_name].key(root) in found:
+            continue
+        name = names[full_name]
+        whole = [name, *(members.get(name.node, []) if isinstance(name.node, ast.ClassDef) else [])]
+        found |= {one.key(root) for one in whole}
+        for other in sorted({each for one in whole for each in _named_by(one, root)}):
+            if API_ROOMS & set(other.split(".")[:-1]) and other in names and names[other].is_class:
+                waiting.append(other)
+    return found
+
+
+def _named_by(name: PublicName, root: Path) -> Iterator[str]:
+    """The full names of what the annotations of a definition name, and of its bases."""
+    texts = [*(kind for _, kind in name.parameters), name.result]
+    if isinstance(name.node, ast.ClassDef):
+        texts += map(ast.unparse, name.node.bases)
+        texts += (ast.unparse(one.annotation) for one in name.node.body if isinstance(one, ast.AnnAssign))
+    elif name.is_property and name.node.returns is not None:
+        texts.append(ast.unparse(name.node.returns))
+    for text in texts:
+        for word in re.findall(r"[A-Za-z_]\w*", text):
+            yield _definition(name.module, word, root)
+
+
+def _named_by_pages(root: Path) -> Iterator[str]:
+    """The full names of what the Python examples of the pages import, and of what the pages call by its full name."""
+    for page in (root / "README.md", *sorted((root / "docs").rglob("*.md"))):
+        text = page.read_text("utf-8")
+        yield from re.findall(r"`(suspectra(?:\.\w+)+)(?:\(\))?`", text)
+        for block in re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            for module, imported in re.findall(r"^(?:>>> )?from (suspectra[\w.]*) import (.+)$", block, re.MULTILINE):
+                yield from (_definition(module, word.strip(), root) for word in imported.split(","))
+
+
 @cache
-def _modules() -> tuple[tuple[Path, str, ast.Module], ...]:
+def _modules(root: Path) -> tuple[tuple[Path, str, ast.Module], ...]:
     found = []
     for package in PACKAGES:
-        for path in sorted(package.rglob("*.py")):
-            parts = path.relative_to(package.parent).with_suffix("").parts
+        for path in sorted((root / "analysis" / package).rglob("*.py")):
+            parts = path.relative_to(root / "analysis").with_suffix("").parts
             module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
             found.append((path, module, ast.parse(path.read_text("utf-8"))))
     return tuple(found)
 
 
-def _exported() -> Iterator[str]:
+@cache
+def _imports(root: Path) -> dict[str, dict[str, str]]:
+    """For each module, the names that it imports at its top from another one, and from which."""
+    found: dict[str, dict[str, str]] = {}
+    for _, module, tree in _modules(root):
+        conditional = (part for one in tree.body if isinstance(one, ast.If) for part in one.body)
+        imports = (one for one in (*tree.body, *conditional) if isinstance(one, ast.ImportFrom) and one.module)
+        found[module] = {alias.asname or alias.name: one.module or "" for one in imports for alias in one.names}
+    return found
+
+
+def _definition(module: str, name: str, root: Path) -> str:
+    """The full name of what a name in a module is, where it is defined."""
+    imports = _imports(root)
+    while name in imports.get(module, {}) and imports[module][name] in imports:
+        module = imports[module][name]
+    return f"{module}.{name}"
+
+
+def _exported(root: Path) -> Iterator[str]:
     """The full names of what `suspectra` exports, where it is defined."""
-    trees = {module: tree for _, module, tree in _modules()}
-
-    def definition(module: str, name: str) -> str:
-        for one in trees[module].body:
-            if isinstance(one, ast.ImportFrom) and one.module in trees and name in {alias.name for alias in one.names}:
-                return definition(one.module, name)
-        return f"{module}.{name}"
-
-    imports = (one for one in ast.walk(trees["suspectra"]) if isinstance(one, ast.ImportFrom))
-    return (definition(one.module, alias.name) for one in imports for alias in one.names if one.module in trees)
+    return (_definition("suspectra", name, root) for name in _imports(root)["suspectra"])
 
 
 @cache
 def _classes() -> dict[str, ast.ClassDef]:
-    return {node.name: node for _, _, tree in _modules() for node in tree.body if isinstance(node, ast.ClassDef)}
+    return {node.name: node for _, _, tree in _modules(ROOT) for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _is_public(node: ast.AST) -> bool:
+def _is_public(node: ast.AST) -> TypeGuard[Definition]:
     if not isinstance(node, Definition) or node.name.startswith("_"):
         return False
     decorators = [ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list]
@@ -236,5 +289,10 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-EXPORTED = frozenset(_exported())
+EXPORTED = frozenset(_exported(ROOT))
 """What `suspectra` exports, by the full name of its definition."""
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--list"]:
+        sys.exit("usage: python docs/public_names.py --list")
+    print("\n".join(f"{path}:{name}" for path, name in sorted(api_names())))

@@ -98,7 +98,7 @@ OPTIONS = (
     ),
     RECORDER,
 )
-"""The options of a recording. Each is a field of :class:`suspectra_recorder.settings.Settings`."""
+"""The options of a recording. Each is a field of :class:`suspectra_recorder.settings.RecordingSettings`."""
 
 SUSPECTS = Option(
     "suspects",

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; Commands for the Suspectra language server under eglot: run the tests, step through the suspects, choose where to
-;; look next.  Diagnostics and hovers work without them.  `suspectra-map' has all of them; docs/editors/emacs.md says
+;; look next.  Diagnostics and hovers work without them.  `suspectra-map' has all of them; docs/guide/editors/emacs.md says
 ;; how to start the server and bind the map.
 
 ;;; Code:

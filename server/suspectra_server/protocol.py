@@ -608,11 +608,11 @@ REQUESTS = (
             Argument("folder?", "DocumentUri", "By default the first workspace folder."),
         ),
         "AgentAnswer",
-        "What a [coding agent](agents.md) asks through its editor: a tool of `suspectra mcp`, with the same arguments"
-        " and the same answer. It is answered from the ranking that the editor shows, as soon as no ranking is being"
-        " made. `run_tests`, `investigate` and `causes` answer when they have ended, need the trust and the consent"
-        " that the commands of the user need, and are cancelled by cancelling the request. What can't be answered is an"
-        " error with a text for the agent.",
+        "What a [coding agent](../guide/agents.md) asks through its editor: a tool of `suspectra mcp`, with the same"
+        " arguments and the same answer. It is answered from the ranking that the editor shows, as soon as no ranking"
+        " is being made. `run_tests`, `investigate` and `causes` answer when they have ended, need the trust and the"
+        " consent that the commands of the user need, and are cancelled by cancelling the request. What can't be"
+        " answered is an error with a text for the agent.",
     ),
     RequestDeclaration(
         TECHNIQUES,

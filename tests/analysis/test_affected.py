@@ -1,7 +1,4 @@
-"""Which tests a change can reach: decided on a recording, and compared with real runs of everything.
-
-The module is longer than 500 lines because all its tests start from one recording, which takes seconds to make.
-"""
+"""Which tests a change can reach: decided on a recording, and compared with real runs of everything."""
 
 import io
 import json

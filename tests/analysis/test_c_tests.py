@@ -1,7 +1,4 @@
-"""Recording C tests: suites of every kind, how they end, and a store that survives whatever happens.
-
-The module is longer than 500 lines because each kind of suite needs a program or a build of its own.
-"""
+"""Recording C tests: suites of every kind, how they end, and a store that survives whatever happens."""
 
 import os
 import signal

@@ -1,8 +1,4 @@
-"""Coverage data: what coverage.py measured, as evidence, and what is damaged, foreign or hostile.
-
-The module is longer than 500 lines because all its tests start from the same measured projects, which take seconds
-to make.
-"""
+"""Coverage data: what coverage.py measured, as evidence, and what is damaged, foreign or hostile."""
 
 import os
 import shutil

@@ -1,7 +1,4 @@
-"""The dependences of traced programs: exactly the expected ones, and nothing else about the programs changes.
-
-It is longer than 500 lines because each construct has a program of its own.
-"""
+"""The dependences of traced programs: exactly the expected ones, and nothing else about the programs changes."""
 # ruff: noqa: E501 - programs of one line each, as a table
 
 import contextlib

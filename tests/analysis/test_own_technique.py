@@ -12,7 +12,7 @@ from pathlib import Path
 from suspectra.techniques.formulas import FORMULAS
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "write-your-own-technique.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "reference" / "write-your-own-technique.md").read_text("utf-8")
 
 
 def blocks(language: str) -> list[str]:

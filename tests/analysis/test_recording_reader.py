@@ -1,7 +1,4 @@
-"""Reading recordings: what was written comes back, and what is damaged or hostile says so.
-
-The module is longer than 500 lines because all its tests write their logs with one class.
-"""
+"""Reading recordings: what was written comes back, and what is damaged or hostile says so."""
 
 import contextlib
 import json

@@ -1,7 +1,4 @@
-"""What the editor tests share: a recorded project, the command line to compare with, and the editors themselves.
-
-The module is longer than 500 lines because pytest looks for the fixtures of a folder in one file.
-"""
+"""What the editor tests share: a recorded project, the command line to compare with, and the editors themselves."""
 
 from __future__ import annotations
 
@@ -221,8 +218,8 @@ def look_again() -> Callable:
 
 
 def documented(page: str, marker: str) -> str:
-    """The block of code in docs/editors that contains `marker`: what is documented is what is tested."""
-    text = (ROOT / "docs" / "editors" / page).read_text()
+    """The block of code in docs/guide/editors that contains `marker`: what is documented is what is tested."""
+    text = (ROOT / "docs" / "guide" / "editors" / page).read_text()
     blocks = [part.split("\n", 1)[1] for part in text.split("```")[1::2]]
     return next(block for block in blocks if marker in block)
 
@@ -239,7 +236,7 @@ class Neovim:
     nvim: pynvim.Nvim
 
     def start(self, project: Project, file: str) -> None:
-        """Set up as docs/editors/neovim.md says for this version, and open a file."""
+        """Set up as docs/guide/editors/neovim.md says for this version, and open a file."""
         minor = self.lua("return vim.version().minor")
         marker = "vim.lsp.config" if minor >= 11 else "vim.lsp.start(" if minor >= 8 else "start_client"
         self.nvim.command(f"cd {project.folder}")

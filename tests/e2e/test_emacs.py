@@ -1,4 +1,4 @@
-"""A bug is found and fixed in a real Emacs with eglot, set up as docs/editors/emacs.md says."""
+"""A bug is found and fixed in a real Emacs with eglot, set up as docs/guide/editors/emacs.md says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main job in a real Neovim without a screen, set up as docs/editors/neovim.md says."""
+"""The main job in a real Neovim without a screen, set up as docs/guide/editors/neovim.md says."""
 
 from __future__ import annotations
 

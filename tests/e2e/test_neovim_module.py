@@ -1,4 +1,4 @@
-"""The optional module in a real Neovim without a screen, set up as docs/editors/neovim.md says."""
+"""The optional module in a real Neovim without a screen, set up as docs/guide/editors/neovim.md says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One working day on sqlparse, in a real VS Code and in a terminal: what docs/tour.md tells, with its pictures."""
+"""One working day on sqlparse, in a real VS Code and in a terminal: what the tour tells, with its pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TOUR = Path(__file__).parents[2] / "docs" / "tour.md"
+TOUR = Path(__file__).parents[2] / "docs" / "guide" / "tour.md"
 GROUPING = "sqlparse/engine/grouping.py"
 RIGHT, WRONG = "nidx = snidx or nidx", "nidx = snidx"
 COLLEAGUE = {
@@ -162,7 +162,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
 
 
 def told() -> dict[str, list[str]]:
-    """The commands in docs/tour.md, each with the lines that it prints."""
+    """The commands in docs/guide/tour.md, each with the lines that it prints."""
     blocks = re.findall(r"^```console\n\$ (suspectra .*)\n((?:(?!```).*\n)*)```", TOUR.read_text("utf-8"), re.MULTILINE)
     return {command: lines.splitlines() for command, lines in blocks}
 

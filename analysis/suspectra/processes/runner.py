@@ -51,7 +51,7 @@ class Streams(Enum):
     EVENTS = "events"
     """Into :class:`~suspectra.processes.events.Output` events, errors included."""
     KEPT = "kept"
-    """Into the :class:`~suspectra.processes.events.Ended`, up to `MAX_OUTPUT`; beyond, the program is ended."""
+    """Into the :class:`~suspectra.processes.events.ProgramEnded`, up to `MAX_OUTPUT`; beyond, the program is ended."""
 
 
 @dataclass(frozen=True)

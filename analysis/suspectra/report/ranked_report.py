@@ -1,7 +1,4 @@
-"""`RankedReport`: the elements of a spectrum as a technique ranks them.
-
-The module is longer than 500 lines because a report and what it asks of the technique that made it refer to each other.
-"""
+"""`RankedReport`: the elements of a spectrum as a technique ranks them."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 The module has the 33 formulas of paper 004 (Table 1), further popular ones, and the measures of paper 003. A formula
 depends only on the four counts of an element, so it is computed once for each distinct pair (ef, ep).
-
-The module is longer than 500 lines because it is one table: a function for each formula, with its source.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ function M.check()
   check_program()
   local clients = require('suspectra').clients()
   if #clients == 0 then
-    warn('no server runs', { 'Open a Python, C or C++ file; docs/editors/neovim.md says how to set the server up' })
+    warn('no server runs', { 'Open a Python, C or C++ file; docs/guide/editors/neovim.md says how to set the server up' })
   end
   for _, client in ipairs(clients) do
     check_server(client)
