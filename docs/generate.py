@@ -22,7 +22,7 @@ from typescript import protocol_module
 from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
-from suspectra_server import extension
+from suspectra_server import vscode_manifest
 from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, SETTINGS, Setting
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,10 +56,10 @@ def built_pages() -> Iterator[tuple[Path, str]]:
 def manifest() -> str:
     """The extension's manifest, with the settings and commands as they are declared."""
     package = json.loads(MANIFEST.read_text("utf-8"))
-    package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = extension.restricted()
-    package["contributes"]["commands"] = extension.commands()
-    package["contributes"]["configuration"] = extension.configuration()
-    package["contributes"]["languageModelTools"] = extension.language_model_tools()
+    package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = vscode_manifest.restricted()
+    package["contributes"]["commands"] = vscode_manifest.commands()
+    package["contributes"]["configuration"] = vscode_manifest.configuration()
+    package["contributes"]["languageModelTools"] = vscode_manifest.language_model_tools()
     return _json(package)
 
 
@@ -68,7 +68,7 @@ def manifest_texts() -> str:
     texts = json.loads(TEXTS.read_text("utf-8"))
     declared = ("command.", "setting.", "configuration.", "tool.")
     by_hand = {key: text for key, text in texts.items() if not key.startswith(declared)}
-    return _json(by_hand | extension.texts())
+    return _json(by_hand | vscode_manifest.texts())
 
 
 def _json(value: object) -> str:
@@ -137,7 +137,7 @@ The parameters of the [debugging model](../background/markov.md):
 
 ## Only in the VS Code extension
 
-{_settings(extension.EXTENSION_SETTINGS)}
+{_settings(vscode_manifest.EXTENSION_SETTINGS)}
 """
 
 

@@ -15,7 +15,6 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 import suspectra
-from suspectra_server.convert import path_of
 from suspectra_server.features import (
     agent_answers,
     chain_steps,
@@ -32,7 +31,9 @@ from suspectra_server.features import (
 from suspectra_server.features.commands import commands
 from suspectra_server.features.compared_runs import diagnostics_of
 from suspectra_server.messages import Status
+from suspectra_server.positions import path_of
 from suspectra_server.protocol import STATUS
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.configuration import Configuration
 from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.experiments.consent import Consent
@@ -52,7 +53,6 @@ from suspectra_server.session.workers import Workers
 from suspectra_server.settings import SECTION, Settings
 from suspectra_server.state.documents import Document, Documents, Units
 from suspectra_server.state.trail import Trail
-from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import CONFIGURATION_TIMEOUT_S, SAVE_TIMEOUT_S
 from suspectra_server.transport import wire
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import suspectra
-from suspectra_server import extension
+from suspectra_server import vscode_manifest
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import SETTINGS
 
@@ -17,16 +17,16 @@ GENERATED = "run: python docs/generate.py"
 
 
 def test_the_settings_are_those_that_are_declared():
-    declared = extension.configuration()
+    declared = vscode_manifest.configuration()
     assert MANIFEST["contributes"]["configuration"] == declared, GENERATED
     properties = {name: what for section in declared for name, what in section["properties"].items()}
-    settings = {f"suspectra.{setting.name}": setting for setting in (*SETTINGS, *extension.EXTENSION_SETTINGS)}
+    settings = {f"suspectra.{setting.name}": setting for setting in (*SETTINGS, *vscode_manifest.EXTENSION_SETTINGS)}
     assert properties.keys() == settings.keys()
     for name, setting in settings.items():
         assert setting.check(properties[name]["default"]) == setting.option.default
         assert properties[name].get("enum", []) == list(setting.option.values)
     trusted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
-    assert trusted == extension.restricted(), GENERATED
+    assert trusted == vscode_manifest.restricted(), GENERATED
 
 
 def test_a_workspace_can_not_say_when_its_tests_run():
@@ -47,14 +47,14 @@ def test_the_parameters_of_the_debugging_model_stand_under_one_heading():
 
 def test_the_commands_are_those_that_are_declared():
     commands = MANIFEST["contributes"]["commands"]
-    assert commands == extension.commands(), GENERATED
+    assert commands == vscode_manifest.commands(), GENERATED
     titles = {item["command"]: TEXTS[item["title"].strip("%")] for item in commands}
     for command in COMMANDS:
         assert titles[f"suspectra.{command.name}"] == command.title
 
 
 def test_the_texts_are_those_that_are_declared():
-    assert TEXTS == TEXTS | extension.texts(), GENERATED
+    assert TEXTS == TEXTS | vscode_manifest.texts(), GENERATED
 
 
 def test_the_versions_agree():

@@ -12,14 +12,14 @@ from typing import is_typeddict
 import pytest
 
 from suspectra.techniques import technique_infos, technique_names
-from suspectra_server import extension, messages, protocol
+from suspectra_server import messages, protocol, vscode_manifest
 from suspectra_server.agent.tools import TOOL
 from suspectra_server.features.agent_answers import AgentTools
 from suspectra_server.features.commands.commands import command_groups
 from suspectra_server.features.diagnostics import PAGES
+from suspectra_server.safe_text import code, plain
 from suspectra_server.server import make_server
 from suspectra_server.settings import SETTINGS, Settings, read_settings
-from suspectra_server.text import code, plain
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -38,9 +38,9 @@ def test_a_client_may_have_the_plain_ids_for_commands_of_its_own():
     # client libraries register the server's ids in their editor: a second registration fails
     ids = {command.id for command in protocol.COMMANDS}
     assert all(re.fullmatch(r"suspectra\.server\.\w+", one) for one in ids)
-    assert not ids & {command["command"] for command in extension.commands()}
+    assert not ids & {command["command"] for command in vscode_manifest.commands()}
     assert {f"suspectra.{command.name}" for command in protocol.COMMANDS} <= {
-        command["command"] for command in extension.commands()
+        command["command"] for command in vscode_manifest.commands()
     }
 
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.navigation import learned_moves as learned_module
 from suspectra_server.session.ranking.ranker import Ranker

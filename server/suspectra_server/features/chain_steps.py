@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from suspectra_server.features.commands.arguments import Json
 from suspectra_server.features.compared_runs import compared_runs
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.messages import Causes, ComparedRuns, Step
 from suspectra_server.protocol import CAUSES, COMPARISON
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.session import Session
-from suspectra_server.text import MAX_TEXT, plain
 
 
 def register(session: Session) -> None:

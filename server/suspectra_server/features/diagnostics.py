@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import first_line_of, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.failures import failure_diagnostics
-from suspectra_server.features.wording import behaviour, figures, headline
+from suspectra_server.features.suspect_texts import behaviour, figures, headline
 from suspectra_server.messages import DiagnosticData, SuspicionLevel
+from suspectra_server.positions import first_line_of, range_of, whole_line
+from suspectra_server.safe_text import plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.snapshot import Region
-from suspectra_server.text import plain
 
 SOURCE = "suspectra"
 CHANGED = "changed-since-run"
@@ -64,7 +64,8 @@ class Published:
                 self._send(before.uri, [])
                 before = _NOTHING
             if (now.diagnostics, now.marks) != (before.diagnostics, before.marks):
-                self._send(now.uri, now.diagnostics, version_of(folder.texts.document(path)))
+                document = folder.texts.document(path)
+                self._send(now.uri, now.diagnostics, document.version if document else None)
             if now.diagnostics or now.marks:
                 known[path] = now
             else:

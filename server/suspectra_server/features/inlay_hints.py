@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import first_line_of
 from suspectra_server.features.chain_steps import chain_now
-from suspectra_server.features.wording import headline, rank_words, score_words
+from suspectra_server.features.suspect_texts import headline, rank_words, score_words
+from suspectra_server.positions import first_line_of
 from suspectra_server.session.session import Session
 
 _ON_THE_WAY = "The value in the failing run, on the way from the cause to the failure"

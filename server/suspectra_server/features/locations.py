@@ -5,9 +5,9 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra_server.messages import CodeLocation
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.safe_text import plain
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
-from suspectra_server.text import plain
 
 
 def current_location(session: Session, statement: RankedStatement) -> lsp.Location | None:

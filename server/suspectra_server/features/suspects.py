@@ -9,11 +9,10 @@ from suspectra.failure_groups.groups import FailureGroup
 from suspectra.paths.searches.techniques import TECHNIQUES as SEARCHES
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
-from suspectra_server.convert import range_of
 from suspectra_server.features.collection_errors import range_of_error
-from suspectra_server.features.commands.arguments import Json, parse_fields
+from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.failures import failure_of, names_of, range_of_failure
-from suspectra_server.features.wording import figures
+from suspectra_server.features.suspect_texts import figures
 from suspectra_server.messages import (
     CollectionErrorMessage,
     GroupOverview,
@@ -23,13 +22,14 @@ from suspectra_server.messages import (
     Suspects,
     TechniqueMessage,
 )
+from suspectra_server.positions import range_of
 from suspectra_server.protocol import GROUP, PATHS, RANKING, SUSPECTS, TECHNIQUES
+from suspectra_server.safe_text import MAX_NAME, MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.group import Group
 from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import MAX_NAME, MAX_TEXT, is_count, plain
 
 MAX_ERRORS = 100
 

@@ -9,16 +9,17 @@ import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
-from suspectra_server.features.commands.arguments import Json, parse_fields
+from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.locations import to_protocol
+from suspectra_server.features.suspect_texts import json_number
 from suspectra_server.messages import Coverage, DocumentUri, ExplanationMessage, MeasuredFileMessage, Test, TestResults
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
+from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import is_count, number, plain
 
 DEFAULT_TESTS = 100  # failing ones, and passing ones, that an explanation names
 
@@ -90,7 +91,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
     return {
         "location": where,
         "technique": ranking.technique.info.title,
-        "score": number(suspect.score),
+        "score": json_number(suspect.score),
         "ef": suspect.ef,
         "ep": suspect.ep,
         "nf": suspect.nf,

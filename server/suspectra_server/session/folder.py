@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
-from suspectra_server.convert import path_of
 from suspectra_server.messages import FolderState
+from suspectra_server.positions import path_of
 from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.session.navigation.navigation_service import NavigationService
 from suspectra_server.session.navigation.reader_marks import ReaderMarks, Reason

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from suspectra_server.messages import FolderState, InvestigationMessage, Progress, Status
+from suspectra_server.safe_text import plain
 from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.settings import Settings
-from suspectra_server.text import plain
 
 _MOST_URGENT_FIRST = (
     FolderState.RUNNING_TESTS,

@@ -8,7 +8,7 @@ from suspectra.base.location import Location
 from suspectra.mutation.edit import Edit
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.experiments.mutant_results import MutantResult
-from suspectra_server.text import MAX_TEXT, plain
+from suspectra_server.safe_text import MAX_TEXT, plain
 
 ENOUGH = 50
 """Passing tests with which a mutant must have been tried, if so many execute the statement."""

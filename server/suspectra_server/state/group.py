@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suspectra.failure_groups.ranking import RankedGroup
-from suspectra_server.text import MAX_TEXT, plain
+from suspectra_server.safe_text import MAX_TEXT, plain
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
 from suspectra_server.messages import FolderState, SuspicionLevel
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.state.documents import DocumentVersion
 from suspectra_server.state.fix import Fix
 from suspectra_server.state.group import Group
-from suspectra_server.text import MAX_TEXT, plain
 
 RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 

@@ -13,9 +13,9 @@ from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.locations import open_at
 from suspectra_server.messages import Causes, Step
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.session import Session
-from suspectra_server.text import MAX_TEXT, plain
 
 
 class CauseCommands:

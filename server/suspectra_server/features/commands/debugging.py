@@ -15,14 +15,14 @@ from suspectra_server.features.commands.finder import Finder
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.failing_tests import tests_at
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.messages import DebugLaunch
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.session.tests.processes import launch_of
 from suspectra_server.session.tests.project_tests import runs_programs
 from suspectra_server.session.trust import NotTrusted
-from suspectra_server.text import MAX_TEXT, plain
 
 
 class DebugCommands:

@@ -13,7 +13,7 @@ from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.failing_tests import failing_tests
 from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.experiments.value_comparison import ValueComparison
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 
 

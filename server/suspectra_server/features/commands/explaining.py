@@ -11,9 +11,9 @@ from suspectra_server.features.commands.finder import Finder
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.distinctions import DistinctionText, tell_apart, why_not
 from suspectra_server.features.locations import current_location
-from suspectra_server.features.wording import as_markdown, as_text
+from suspectra_server.features.suspect_texts import as_markdown, as_text
 from suspectra_server.messages import Answer, Explained
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 
 

@@ -10,12 +10,12 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.report import Suspect
-from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.commands.arguments import parse_cursor
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.failing_tests import failing_tests, tests_at
+from suspectra_server.positions import range_of, whole_line
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.trail import Stop

@@ -5,13 +5,13 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from suspectra_server.features.commands.arguments import are_names
+from suspectra_server.features.commands.arguments import are_names, is_count
 from suspectra_server.features.commands.finder import Finder
 from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.group import Group
-from suspectra_server.text import is_count, plain
 
 MAX_CHOICES = 8  # that the server asks about: some clients make each a button
 

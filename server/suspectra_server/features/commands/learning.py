@@ -9,7 +9,7 @@ from suspectra.base.cancellation import Token
 from suspectra.markov.learning import JumpHabit
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.messages import Learned
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 from suspectra_server.settings import Settings
 from suspectra_server.state.navigation import NavigationModel

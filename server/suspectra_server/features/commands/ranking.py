@@ -9,8 +9,8 @@ from suspectra.base.errors import UsageError
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.features.commands.arguments import parse_fields
 from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.safe_text import plain
 from suspectra_server.session.session import Session
-from suspectra_server.text import plain
 
 
 class RankCommands:

@@ -12,11 +12,11 @@ from suspectra_server.features.commands.finder import Failing
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.failing_tests import can_be_investigated, failing_tests
 from suspectra_server.messages import FolderState
+from suspectra_server.safe_text import plain
 from suspectra_server.session.experiments.experiment_run import Work
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.session.trust import NotTrusted
-from suspectra_server.text import plain
 
 _WARNING = (
     "Suspectra will run failing tests of {folder} again with something altered in each run. So your code executes with"

@@ -14,12 +14,12 @@ from suspectra_server.features.commands.refusals import CHANGED, RequestFailed
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.failing_tests import failing_tests, tests_at
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.messages import SlicedFile, SliceMessage, Step
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.experiments.tracing import Tracing, is_of_sources
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
-from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
     from suspectra.dependences.shown_links import Direction

@@ -15,14 +15,14 @@ from suspectra_server.features.commands.finder import Finder, Found, stop_at
 from suspectra_server.features.commands.learning import count_move
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.locations import current_location, open_at, to_protocol
-from suspectra_server.features.wording import headline
+from suspectra_server.features.suspect_texts import headline
 from suspectra_server.messages import CodeLocation, Jump
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.safe_text import plain
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 from suspectra_server.state.documents import Reading
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.trail import Stop
-from suspectra_server.text import plain
 from suspectra_server.timing import STEPS_TIMEOUT_S
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from suspectra.base.errors import Problem
+from suspectra_server.safe_text import plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job, Jobs
 from suspectra_server.session.tests.progress_bar import ProgressBar
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import plain
 
 log = logging.getLogger(__name__)
 

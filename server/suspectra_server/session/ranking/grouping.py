@@ -13,6 +13,7 @@ from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
 from suspectra.report import RankedReport
 from suspectra_server.messages import FolderState
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking.postponed_result import Postponed
 from suspectra_server.session.ranking.ranker import Ranked, texts_of
@@ -21,7 +22,6 @@ from suspectra_server.state.decisions_file import DecisionsFile, within_limits
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.group import Group
 from suspectra_server.state.ranking import Ranking
-from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import FIRST_STAGE_S
 
 log = logging.getLogger(__name__)

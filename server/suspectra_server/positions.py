@@ -8,7 +8,7 @@ from pathlib import Path
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
-from suspectra_server.state.documents import Document, Units
+from suspectra_server.state.documents import Units
 from suspectra_server.state.marks import Mark
 
 
@@ -46,8 +46,3 @@ def position(line: int, column: int, lines: Sequence[str], units: Units) -> lsp.
 def whole_line(line: int) -> lsp.Range:
     """The range from the start of a line to the start of the next."""
     return lsp.Range(lsp.Position(line, 0), lsp.Position(line + 1, 0))
-
-
-def version_of(document: Document | None) -> int | None:
-    """The version of an open document."""
-    return document.version if document else None
