@@ -1,4 +1,7 @@
-"""What is known of the cause of a failure, and of compared runs, in messages: the requests for them, and the steps."""
+"""What is known of the cause of a failure, and of compared runs, in messages: the requests for them, and the steps.
+
+Whether the sources are still those of the search is asked each time: after another recording its places would be wrong.
+"""
 
 from __future__ import annotations
 

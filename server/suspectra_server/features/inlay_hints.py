@@ -1,4 +1,8 @@
-"""Inlay hints at the ends of lines: the ranks of suspects (off by default), and the values on the way to a failure."""
+"""Inlay hints at the ends of lines: the ranks of suspects (off by default), and the values on the way to a failure.
+
+Every editor draws hints in its own way and moves them with the text, so no client needs code of its own for values. The
+call hierarchy of LSP has no place for values, and belongs to the server of the language.
+"""
 
 from __future__ import annotations
 

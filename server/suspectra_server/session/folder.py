@@ -1,4 +1,8 @@
-"""A workspace folder: its evidence, its rankings, and the snapshot that the features read."""
+"""A workspace folder: its evidence, its rankings, and the snapshot that the features read.
+
+A folder that is removed is closed for good: jobs that still run have no effect on it, nothing is published, and its
+tests are ended.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""The threads of a server, by what they do, and what the parts of a workspace folder share."""
+"""The threads of a server, by what they do, and what the parts of a workspace folder share.
+
+Every object belongs to one thread, and what is passed to another is never changed afterwards. The loop has the
+connection, the folders and all features; it accesses no file and takes no lock that another thread holds meanwhile. A
+job gets all that it needs when it is submitted (`RankingInput`), and the loop takes over what it returns (`Ranked`,
+`Reading`). Only `Disk` is used by two of these threads, by one at a time. A finished object may compute a value on
+first use, such as a `cached_property` of a ranking: every thread gets the same one.
+"""
 
 from __future__ import annotations
 

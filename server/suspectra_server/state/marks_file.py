@@ -1,4 +1,9 @@
-"""The reader's marks in a file of the workspace, so that they outlive the server."""
+"""The reader's marks in a file of the workspace, so that they outlive the server.
+
+Beside them is a short hash of each line of the text that was run. So marks follow their lines to any later run, even
+where no server saw the texts in between, and no text is stored. The file may come from somebody else, so comparing
+takes n log n steps at most.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The commands that say how to debug a failing test, and where to stop in it; the client starts its own debugger."""
+"""The commands that say how to debug a failing test, and where to stop in it; the client starts its own debugger.
+
+Only the server knows which test executes a line and how tests are run, and only the client has a debugger. What to
+launch comes through the module that asks for trust, as launching it executes code of the workspace.
+"""
 
 from __future__ import annotations
 

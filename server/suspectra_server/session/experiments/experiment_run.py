@@ -1,4 +1,9 @@
-"""Running failing tests again, when the user asks for it: one such work at a time."""
+"""Running failing tests again, when the user asks for it: one such work at a time.
+
+Whatever is found out about failing tests is a `Work`, so there is one progress bar, one way to cancel it, and one place
+for consent and trust. It takes as long as the user allows, so it has a thread for which neither rankings nor groups
+wait.
+"""
 
 from __future__ import annotations
 

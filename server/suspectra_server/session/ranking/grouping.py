@@ -1,4 +1,12 @@
-"""The failure groups of a workspace folder: which of them is ranked, and what the user decided about them."""
+"""The failure groups of a workspace folder: which of them is ranked, and what the user decided about them.
+
+One group is shown at a time: the first line for one fault means nothing for another, and a list that mixes two has
+neither at its top. The current group stays when tests run again, until its tests pass; then the group that has most of
+them comes, or else the largest.
+
+Groups never delay marks. They are found in the thread for long work, as a better ranking that replaces the one over all
+failing tests. Only the group that is shown is ranked, so the order of groups follows from their sizes and numbers.
+"""
 
 from __future__ import annotations
 
