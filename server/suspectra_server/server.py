@@ -273,7 +273,7 @@ class SuspectraServer(LanguageServer):
         """Folders were opened or closed."""
         for removed in event.removed:
             self._remove(removed.uri)
-        async with self._changing:  # one change after another
+        async with self._changing:  # resolving a folder takes a while: a later change must not overtake this one
             for added in event.added:
                 await self._add(added.uri)
         await self.configure()

@@ -60,7 +60,7 @@ class Published:
         for path in dict.fromkeys([*wanted, *marks, *known]):
             before = known.get(path, _NOTHING)
             now = _Sent(folder.uri_of(path), wanted.get(path, []), marks.get(path, ()))
-            if before.uri and before.uri != now.uri:
+            if before.uri and before.uri != now.uri:  # the client has opened the file under another name, as by a link
                 self._send(before.uri, [])
                 before = _NOTHING
             if (now.diagnostics, now.marks) != (before.diagnostics, before.marks):

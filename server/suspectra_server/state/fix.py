@@ -20,8 +20,8 @@ class Fix:
 
     location: Location  # the lines that it changes
     edit: Edit
-    change: str  # the change and what it does, in a few words each
-    effect: str  # the change and what it does, in a few words each
+    change: str  # in a few words
+    effect: str  # what it does, in a few words
 
     @classmethod
     def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:

@@ -19,12 +19,10 @@ class Mark:
 
     suspect: Suspect  # as ranked, in the lines of the run
     first: int  # lines now, counted from 0
-    last: int  # lines now, counted from 0
-    # columns in code points: the first character of the first line that is not blank, the end of the last line
-    start: int
-    # columns in code points: the first character of the first line that is not blank, the end of the last line
-    end: int
-    line_end: int  # the end of the first line
+    last: int
+    start: int  # columns in code points: of the first line's first character that is not blank
+    end: int  # of the end of the last line
+    line_end: int  # of the end of the first line
     examined: bool  # marked as examined or innocent
     innocent: bool = False
 
@@ -55,7 +53,7 @@ class ErrorMark:
     error: CollectionError
     line: int | None = None  # counted from 0; None if the line was edited, or if the text was never read
     start: int = 0  # columns in code points, without white space at the ends of the line
-    end: int = 0  # columns in code points, without white space at the ends of the line
+    end: int = 0
 
     @classmethod
     def for_error(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
@@ -72,8 +70,8 @@ class FailureMark:
     stack: Stack  # by what it failed
     file: str  # the file of the line, relative to the workspace folder
     line: int  # as for ErrorMark; there is no mark where the line was edited
-    start: int  # as for ErrorMark; there is no mark where the line was edited
-    end: int  # as for ErrorMark; there is no mark where the line was edited
+    start: int
+    end: int
 
     @classmethod
     def for_test(cls, test: str, stack: Stack, placement: Placement | None) -> FailureMark | None:

@@ -61,7 +61,7 @@ class FileMarks:
 
     fingerprint: Fingerprint  # of the text that was run
     examined: frozenset[int] = frozenset()  # lines of that text, counted from 1
-    innocent: frozenset[int] = frozenset()  # lines of that text, counted from 1
+    innocent: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.examined or self.innocent)

@@ -23,8 +23,8 @@ class Region:
 
     number: int  # position of the subgraph in the report, counted from 1
     subgraph: Subgraph
-    part: int  # the number of this region in its behaviour, counted from 1, and the number of its regions
-    parts: int  # the number of this region in its behaviour, counted from 1, and the number of its regions
+    part: int  # the number of this region in its behaviour, counted from 1
+    parts: int  # how many regions the behaviour has
     marks: tuple[Mark, ...]  # of its statements, in the order of lines; none is examined
 
     @property

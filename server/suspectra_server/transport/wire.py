@@ -303,7 +303,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
     loop = asyncio.get_running_loop()
     output = _Output(sink)
     protocol.send_to(Outbox(output.send, output.end, protocol.hung_up))
-    may_read = threading.Semaphore(_READ_AHEAD)
+    may_read = threading.Semaphore(_READ_AHEAD)  # else a client that sends faster than the loop handles fills memory
 
     def receive(body: bytes) -> None:
         may_read.release()

@@ -109,6 +109,7 @@ class SliceCommands:
         return wanted.trace
 
     async def _answer_with(self, folder: Folder, evidence: Evidence, found: _Found, place: str) -> SliceMessage:
+        # here and below: what few users need is loaded when they do, as starting the server must be quick
         from suspectra.output.pictures.slice import slice_svg
 
         steps = StepMessages(self._session, folder)

@@ -40,8 +40,8 @@ _RIGHT, _WRONG = "Right", "Wrong"
 class ComparedLines(NamedTuple):
     """What both tests execute."""
 
-    failing: list[ExecutedLine]  # in the order of each run
-    passing: list[ExecutedLine]  # in the order of each run
+    failing: list[ExecutedLine]  # in the order of the run
+    passing: list[ExecutedLine]
     common: int  # how many lines both execute before they go on at different ones
 
 

@@ -149,6 +149,7 @@ class Rankings:
         if not self._closed:
             self._folder.show(self._checked(result))
             self._answer()
+            # git may be slow, so marks do not wait for it
             self._jobs.submit(self._branch_key, lambda token: self._ranker.branch_moved(), self._branch_moved)
 
     def _branch_moved(self, moved: bool | Exception) -> None:
