@@ -19,6 +19,7 @@ from protocol_page import protocol_page
 from tables import code, table
 from typescript import protocol_module
 
+from suspectra import __version__
 from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
@@ -29,6 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "vscode-extension" / "package.json"
 TYPESCRIPT = ROOT / "vscode-extension" / "src" / "protocol.ts"
 TEXTS = ROOT / "vscode-extension" / "package.nls.json"
+LOCK = ROOT / "package-lock.json"
+PROJECT = ROOT / "pyproject.toml"
 DOCS = ROOT / "docs"
 RECORDING = DOCS / "guide" / "recording.md"
 NOTE = "<!-- Written by docs/generate.py from the code. Change it there. -->\n"
@@ -39,6 +42,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield MANIFEST, manifest()
     yield TEXTS, manifest_texts()
     yield TYPESCRIPT, protocol_module()
+    yield LOCK, lock()
+    yield PROJECT, project()
     yield RECORDING, recording_page()
     yield DOCS / "reference" / "settings.md", settings_page()
     yield DOCS / "reference" / "lsp-extensions.md", f"{NOTE}\n{protocol_page()}"
@@ -56,6 +61,7 @@ def built_pages() -> Iterator[tuple[Path, str]]:
 def manifest() -> str:
     """The extension's manifest, with the settings and commands as they are declared."""
     package = json.loads(MANIFEST.read_text("utf-8"))
+    package["version"] = __version__
     package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = vscode_manifest.restricted()
     package["contributes"]["commands"] = vscode_manifest.commands()
     package["contributes"]["configuration"] = vscode_manifest.configuration()
@@ -69,6 +75,18 @@ def manifest_texts() -> str:
     declared = ("command.", "setting.", "configuration.", "tool.")
     by_hand = {key: text for key, text in texts.items() if not key.startswith(declared)}
     return _json(by_hand | vscode_manifest.texts())
+
+
+def lock() -> str:
+    """The exact versions of packages from npm, with the version of the extension."""
+    packages = json.loads(LOCK.read_text("utf-8"))
+    packages["packages"]["vscode-extension"]["version"] = __version__
+    return _json(packages)
+
+
+def project() -> str:
+    """The settings of the Python project, which needs the recorder of its own version."""
+    return re.sub(r"(?<=\"pytest-suspectra==)[^\"]+", __version__, PROJECT.read_text("utf-8"))
 
 
 def _json(value: object) -> str:

@@ -111,6 +111,7 @@ _NAMES = {declared.name for declared in declared_types()}
 
 def _linked(type_: str) -> str:
     """A type as code, which leads to the section of the message in it."""
+    type_ = type_.replace("'", '"')
     name = next((name for name in re.findall(r"\b[A-Z]\w+", type_) if name in _NAMES), None)
     return f"[`{type_}`](#{name.lower()})" if name else f"`{type_}`"
 

@@ -58,4 +58,5 @@ def test_the_texts_are_those_that_are_declared():
 
 
 def test_the_versions_agree():
-    assert MANIFEST["version"] == suspectra.__version__
+    packages = json.loads((EXTENSION.parent / "package-lock.json").read_text())["packages"]
+    assert MANIFEST["version"] == packages["vscode-extension"]["version"] == suspectra.__version__, GENERATED
