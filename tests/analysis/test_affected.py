@@ -465,6 +465,7 @@ def fresh_copy(folder, to):
     return to
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["plain", "xdist"])
 def test_only_what_is_needed_runs(project, workers, capfd):
     edit(project, "tests/test_tax.py", "assert other(2) == 1", "assert other(2) == 0")
@@ -644,6 +645,7 @@ class Program:
         return kind
 
 
+@pytest.mark.slow
 def test_random_edits_end_as_if_all_tests_had_run(tmp_path, seed):
     program = Program(tmp_path / "program", random.Random(seed + 5))
     record(program.folder)

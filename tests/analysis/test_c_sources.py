@@ -12,8 +12,7 @@ from suspectra import Localizer, make_technique
 from suspectra.c.recording.run import record_c
 from suspectra.c.recording.suites import ctest_suite, shell_suite
 from suspectra.evidence.c.profiles import GcovRawSource
-from suspectra.evidence.c.recorded_file import CRecordedFile
-from suspectra.evidence.c.source import CRecordingSource
+from suspectra.evidence.c.source import CRecordedFile, CRecordingSource
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.sources import Sources

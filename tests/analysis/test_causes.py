@@ -22,9 +22,9 @@ from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, Property
 from suspectra.dependences.trace import DependenceTrace, TraceSite
 from suspectra.evidence.sources import Sources
+from suspectra.experiments.alterations.replacing import NotedValues
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.replacing import NotedValues
 from suspectra.output.causes import write_json, write_text
 from suspectra.runs.experiment import ExperimentOutcome
 

@@ -219,6 +219,7 @@ RAISING = {
 }
 
 
+@pytest.mark.slow
 def test_every_failure_has_a_place(tmp_path, capsys):
     """Whatever raises: the failure is where the traceback says, not at another function's definition."""
     bodies = list(RAISING.values())
@@ -288,6 +289,7 @@ def test_one():
 """
 
 
+@pytest.mark.slow
 def test_dictionaries_are_causes(tmp_path, capsys):
     record(tmp_path, {"records.py": RECORDS, "test_records.py": TEST_RECORDS})
     assert run(["causes", "--workspace", str(tmp_path), "*_merged", "--format", "json"]) == 0

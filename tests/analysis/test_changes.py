@@ -238,6 +238,7 @@ def test_tidying_and_merging_keep_last_passes(broken, tmp_path):
     assert broken.changed(source.read()) == expected
 
 
+@pytest.mark.slow
 def test_a_pass_is_dropped_when_no_test_needs_it(project):
     """What came of many runs: a commit in between, partial runs, several workers, moves, and a pass at last."""
     project.run()
@@ -272,6 +273,7 @@ def test_a_pass_is_dropped_when_no_test_needs_it(project):
     assert {path for section in reader.sections for path in section.digests if "test" not in path} == {"store.py"}
 
 
+@pytest.mark.slow
 def test_of_a_test_module_that_was_not_measured_before_nothing_is_known_to_have_changed(project):
     project.run()
     project.edit(("result = 0", "result = 1"))

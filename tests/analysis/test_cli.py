@@ -456,6 +456,7 @@ def on_a_terminal(folder: Path, **environment: str) -> str:
     return b"".join(parts).decode()
 
 
+@pytest.mark.slow
 def test_colours_only_on_terminals_that_want_them(shop):
     coloured = on_a_terminal(shop)
     assert "\x1b[31m" in coloured

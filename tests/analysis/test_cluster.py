@@ -80,6 +80,7 @@ def read(subject):
 '''
 
 
+@pytest.mark.slow
 def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus, monkeypatch, until):
     monkeypatch.syspath_prepend(local_cluster.folder)
     files, _ = read_index(mini_corpus)

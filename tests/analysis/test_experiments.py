@@ -15,9 +15,9 @@ import pytest
 from suspectra.base.errors import EvidenceError
 from suspectra.cli.main import run
 from suspectra.evidence.logs.experiments import read_experiments
+from suspectra.experiments.alterations.switching import SwitchedDecision, switches
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.switching import SwitchedDecision, switches
 from suspectra.mutation.edit import Edit
 from suspectra.runs.experiment import EVERY, ExperimentOutcome
 
@@ -321,6 +321,7 @@ def investigating(folder, *arguments, **how):
     return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_path, hanging, processes_with, number):
     mark = hanging(apart=True)

@@ -124,6 +124,7 @@ def marked_reckoner(build_reckoner, tmp_path_factory):
     return source, run, folders
 
 
+@pytest.mark.slow
 def test_all_counts_are_gcovrs(marked_reckoner):
     """Every test's lines and counts, markers and filters included."""
     workspace, _, folders = marked_reckoner

@@ -27,7 +27,7 @@ def runner(tmp_path):
     for name in ("checkout", "temp"):
         (tmp_path / name).mkdir()
     environment = {
-        "PATH": os.environ["PATH"],
+        **{name: os.environ[name] for name in ("PATH", "PYTEST_ADDOPTS", "PYTHONDONTWRITEBYTECODE")},
         "GITHUB_WORKSPACE": str(tmp_path / "checkout"),
         "RUNNER_TEMP": str(tmp_path / "temp"),
         "GITHUB_OUTPUT": str(tmp_path / "output"),

@@ -150,6 +150,7 @@ def test_too_much_at_import_is_left_out_and_said(tmp_path):
     assert backward(trace).lines(tests=False) == {"big.py": [7]}
 
 
+@pytest.mark.slow
 def test_the_command_says_what_ran_at_import(tmp_path):
     write(
         tmp_path,

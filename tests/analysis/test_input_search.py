@@ -448,6 +448,7 @@ def test_limits_leave_the_search_incomplete(tests):
     assert "The first 1 paths were tried, and there are more: it may be another one." in report.notes
 
 
+@pytest.mark.slow
 def test_the_command_asks_on_the_terminal(workspace):
     command = [sys.executable, "-m", "suspectra"]
     pytest_ = ["--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "test_inc"]

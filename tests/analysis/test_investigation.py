@@ -17,15 +17,15 @@ from suspectra.base.technique_info import Need
 from suspectra.cli.main import run
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiments.answers import AlteredRunAnswer, DecisionSite, Trace
+from suspectra.experiments.alterations.mutants import Mutation
+from suspectra.experiments.alterations.switching import switches
+from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.machine import Machine
-from suspectra.experiments.mutants import Mutation
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, DecisionSite, Trace
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
 from suspectra.experiments.suspicion import Suspicion, called_by, top_suspects
-from suspectra.experiments.switching import switches
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
@@ -298,6 +298,7 @@ def test_nothing():
 """
 
 
+@pytest.mark.slow
 def test_a_mutant_that_repairs_a_test_is_tried_with_the_others_of_its_group_next(tmp_path, capsys):
     (tmp_path / "cart.py").write_text(CART)
     (tmp_path / "test_cart.py").write_text(TEST_CART)

@@ -186,6 +186,7 @@ def write(file, text):
 RECORD = [sys.executable, "-m", "suspectra", "record", "--no-suspects", "--"]
 
 
+@pytest.mark.slow
 def test_tox_with_the_plugin_in_its_environment(work, surroundings):
     write(
         work / "tox.ini",
@@ -217,6 +218,7 @@ commands = pytest {posargs}
 PASSED = "pass_env = PYTHONPATH, PYTEST_*, SUSPECTRA_*\n"
 
 
+@pytest.mark.slow
 def test_tox_passes_the_recorder_only_if_it_is_told_to(work, surroundings):
     write(work / "tox.ini", TOX)
     ended = done([*RECORD, program("tox"), "-q"], work, surroundings)
@@ -229,6 +231,7 @@ def test_tox_passes_the_recorder_only_if_it_is_told_to(work, surroundings):
     assert ended.returncode == 1
 
 
+@pytest.mark.slow
 def test_tox_in_a_terminal_in_which_every_pytest_is_recorded(work, surroundings):
     write(work / "tox.ini", TOX + PASSED)
     ended = done([program("tox"), "-q"], work, terminal(work, **surroundings))
@@ -246,6 +249,7 @@ def tests(session):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["command", "terminal"])
 def test_nox_needs_nothing(work, surroundings, how):
     (work / "noxfile.py").write_text(NOX)

@@ -359,6 +359,7 @@ def test_after_kill_9_the_finished_tests_are_there(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_worker_that_crashes_fails_the_test_it_ran(tmp_path):
     project(
         tmp_path,

@@ -58,10 +58,12 @@ def outcomes(work, command):
     return found
 
 
+@pytest.mark.slow
 def test_without_a_recorder_they_pass(work):
     assert len(outcomes(work, [])) > 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recorder", RECORDERS)
 def test_recorded_they_pass_and_late_modules_are_known(work, recorder):
     command = [sys.executable, "-m", "suspectra", "record", "--recorder", recorder, "--"]
@@ -126,6 +128,7 @@ def test_what_a_test_never_puts_back_does_not_keep_logs_from_being_merged(tmp_pa
     assert len(evidence.tests) == MAX_LOGS + 1
 
 
+@pytest.mark.slow
 def test_the_compiler_warns_again_of_what_is_in_the_cache(tmp_path):
     (tmp_path / "doubtful.py").write_text("x = 1 is 1\n")
     (tmp_path / "test_doubtful.py").write_text(

@@ -221,6 +221,7 @@ def next_commands(shown):
     return [line[2:].partition("  ")[0] for line in lines if line.startswith(("  suspectra", "  (cd"))]
 
 
+@pytest.mark.slow
 def test_the_commands_for_another_folder_work_in_the_current_one(recorded, status, tmp_path):
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()

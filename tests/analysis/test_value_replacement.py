@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.cli.main import run
-from suspectra.experiments.alternates import one_more, pool, published, roots
+from suspectra.experiments.alterations.alternates import one_more, pool, published, roots
+from suspectra.experiments.alterations.replacing import Replacement, ValueReplacing
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.replacing import Replacement, ValueReplacing
 from suspectra.program import Program
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum

@@ -65,7 +65,8 @@ def fuzz_options(*arguments: str) -> list[str]:
 
 
 def test_make_test_repeats_its_examples(examples):
-    assert make("test-python") == []
+    assert make("test-slow") == [("-m", "slow")]
+    assert make("test-python") == [("-m", "not slow")]
     first = examples()
     assert first == examples()
     assert first.endswith("\n0\nwithout chance\n")

@@ -74,6 +74,7 @@ def texts_in(value):
     return [value] if isinstance(value, str) else []
 
 
+@pytest.mark.slow
 def test_both_ways_have_the_same_tools_and_answers(client, project):
     client.start(project)
     answers, tools = by_mcp(project)

@@ -111,6 +111,7 @@ def test_run_tests_takes_the_options_that_are_set(client, build_reckoner, tmp_pa
     assert client.statuses[-1]["failed"] == 2
 
 
+@pytest.mark.slow
 def test_bytes_of_old_encodings_are_shown_as_they_are(client, build_reckoner, tmp_path, find_line):
     folder = build_reckoner(tmp_path / "reckoner")
     source = folder / FAULTY

@@ -2,12 +2,12 @@
 
 import pytest
 
-from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.experiments.suspicion import Suspicion
 from suspectra_server.messages import Causes, SliceMessage, Step
-from suspectra_server.session.tests.processes import traces_of
+from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
@@ -129,11 +129,10 @@ def test_a_trace_in_an_editor_falls_back_to_suspects_and_fits_the_recording(proj
     trust = Trust(True)
     trust.read({})
     (test,) = failing_tests(evidence, ()).values()
-    made = traces_of(trust, project, ["pytest"], test, Settings(experiments_hide_values=True), suspicion)
-    assert made.suspects is suspicion
+    setup = rerun_setup(trust, project, ["pytest"], Settings(experiments_hide_values=True))
     assert ("code_of_shop.py", 2) in suspicion.most_suspicious(test.name)
     assert suspicion.digests.keys() == {"code_of_shop.py"}
-    assert made.values_shown is False
+    assert setup.values_shown is False
 
 
 def of_file(client, uri):

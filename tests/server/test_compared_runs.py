@@ -160,6 +160,7 @@ def test_the_ways_to_compare_are_listed(client, project):
         client.request("suspectra/techniques", {"for": "causes"})
 
 
+@pytest.mark.slow
 def test_the_chain_of_cause_transitions_and_forced_decisions(client, project):
     client.start(project)
     uri = client.open(project / "cart.py")

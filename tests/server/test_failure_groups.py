@@ -192,6 +192,7 @@ def test_what_is_merged_and_split_survives_a_restart_and_can_be_undone(grouped, 
     again.wait(lambda: not (ledger / ".suspectra/groups.json").exists())
 
 
+@pytest.mark.slow
 def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, ledger, record, ledger_faults):
     first, second, third = grouped.suspects()["groups"]
     grouped.command("selectGroup", ledger.as_uri(), third["id"])
@@ -210,6 +211,7 @@ def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, 
     assert not grouped.messages, "it is said quietly"
 
 
+@pytest.mark.slow
 def test_a_number_is_not_given_again_after_all_tests_passed(grouped, ledger, record):
     groups = grouped.suspects()["groups"]
     numbers = {group["id"] for group in groups}

@@ -17,7 +17,7 @@ from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.log import ExperimentLog
 from suspectra.localizer import Localizer
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
-from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.reported_lines import FailureSlice
 from suspectra.techniques import make_technique, technique_infos, technique_names
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, split_json, with_json

@@ -103,6 +103,7 @@ def test_the_group_comes_first_and_its_ranking_is_the_final_one(ledger, record):
     assert last.report is first.report  # it is not made twice
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_for_the_same_reason_is_counted_at_once(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
     add_test(ledger, record)
@@ -162,6 +163,7 @@ def test_only_what_is_quick_comes_first(ledger, record, technique):
     assert workspace.rank()[0] == []
 
 
+@pytest.mark.slow
 def test_groups_of_an_older_state_are_not_shown_after_it(client, ledger, record, monkeypatch):
     client.initialize(ledger, options={"technique": "ochiai"})
     client.wait(lambda: client.statuses and " in 3 groups" in client.statuses[-1]["message"])

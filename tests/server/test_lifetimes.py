@@ -138,6 +138,7 @@ def test_a_choice_made_after_a_new_run_leads_where_it_said(client, shop, find_li
     assert there == wanted[number - 1]
 
 
+@pytest.mark.slow
 def test_the_next_suspect_by_steps_is_a_suspect(client, shop, ask_behind_a_ranking):
     client.configuration = {"order": "steps"}
     client.start(shop)
@@ -215,6 +216,7 @@ def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no
     assert not client.suspects()["failedRuns"]
 
 
+@pytest.mark.slow
 def test_a_folder_removed_and_added_again_is_watched(client, shop, tmp_path, record):
     other = tmp_path / "other"
     shutil.copytree(shop, other)
@@ -285,6 +287,7 @@ def record_text(shop, record, monkeypatch, until):
     return record_text
 
 
+@pytest.mark.slow
 def test_a_suspect_is_found_again_in_what_was_recorded_while_the_user_was_asked(client, shop, find_line, record_text):
     path = shop / "shop/vouchers.py"
     line = find_line(path, FAULT)
@@ -328,6 +331,7 @@ def moves_while_read(shop, record_text, monkeypatch):
     monkeypatch.setattr(StepMessages, "read", read_slowly)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("moves_while_read")
 def test_a_debugger_stops_where_the_suspect_is_by_then(client, shop):
     client.start(shop)
@@ -336,6 +340,7 @@ def test_a_debugger_stops_where_the_suspect_is_by_then(client, shop):
     assert (stop["uri"], stop["range"]["start"]["line"]) == (first["uri"], first["range"]["start"]["line"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("moves_while_read")
 def test_a_slice_of_sources_that_changed_is_not_shown_in_others(client, shop, find_line):
     client.start(shop)
@@ -344,6 +349,7 @@ def test_a_slice_of_sources_that_changed_is_not_shown_in_others(client, shop, fi
         client.command("whatLedHere", path.as_uri(), find_line(path, FAULT))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("moves_while_read")
 @pytest.mark.parametrize("command", ["comparePassing", "compareRuns"])
 def test_runs_of_sources_that_changed_are_not_shown_in_others(client, shop, command):

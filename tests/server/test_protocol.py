@@ -83,6 +83,7 @@ def test_the_server_ends_when_nobody_reads_any_more(process, client_of, shop):
     assert ended(server) == 1
 
 
+@pytest.mark.slow
 def test_running_tests_end_with_the_server(over_stdio, shop, until):
     marker = shop / "pid"
     (shop / "tests/test_slow.py").write_text(
@@ -217,6 +218,7 @@ def test_a_message_of_absurd_length_ends_the_connection(over_stdio):
     assert ended(server) == 1
 
 
+@pytest.mark.slow
 def test_a_message_that_is_cut_short_ends_the_connection(over_stdio):
     server, client = over_stdio()
     client.initialize()

@@ -138,6 +138,7 @@ def test_a_client_that_reads_late_gets_everything_in_its_order(connection):
     assert connection.process.wait(TIMEOUT_S) == 0
 
 
+@pytest.mark.slow
 def test_the_server_goes_on_while_the_client_does_not_read(connection):
     for _ in range(40):
         connection.send({"id": LONG_ID, "method": "no/such/method"})
@@ -145,6 +146,7 @@ def test_the_server_goes_on_while_the_client_does_not_read(connection):
     assert connection.process.wait(TIMEOUT_S) == 1
 
 
+@pytest.mark.slow
 def test_a_log_that_nobody_reads_holds_up_nothing(process, tmp_path):
     connection = Connection(process, "stdio", tmp_path)
     for number in range(5000):

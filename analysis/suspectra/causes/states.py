@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suspectra.dependences.exploration import Constraint
-from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra_recorder.experiments import exchange
 from suspectra_recorder.experiments.exchange import RunRequest
 from suspectra_recorder.experiments.values.literals import to_text

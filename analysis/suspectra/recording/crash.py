@@ -1,4 +1,9 @@
-"""A run whose process ended before it reported: where that happened, as evidence and in words."""
+"""A run whose process ended before it reported: where that happened, as evidence and in words.
+
+A killed process writes nothing more. What it was doing is in a file that it had mapped into memory
+(`suspectra_recorder.activity`). A collection error of the whole run is made of it, so that whatever shows those shows
+crashes, too.
+"""
 
 from __future__ import annotations
 

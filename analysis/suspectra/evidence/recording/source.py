@@ -292,6 +292,7 @@ class RecordingSource:
             gone = [r for r in records if r.result.location is not None and r.result.location.file in lost]
             stays = (r for r in records if r.result.location is None or r.result.location.file not in lost)
             records = Chunks.from_items(stays)
+            # once a run has looked for tests there, to run them again would not help
             unknown = {
                 file for r in gone if r.result.location and not self._looked_for(file := r.result.location.file, r)
             }

@@ -18,8 +18,7 @@ from suspectra.base.technique_info import TechniqueInfo
 from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.failures import failed_in
-from suspectra.failure_groups.ranking import RankedGroup
-from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
+from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words, group_head
 from suspectra.output.rankings.table import rank_text, score_text
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
@@ -54,7 +53,7 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
         "columnKind": "unicodeCodePoints",
         "properties": {
             "without": list(ranking.report.without),
-            "groups": [_group(one) for one in ranking.groups],
+            "groups": [group_head(one) for one in ranking.groups],
         },
         "originalUriBaseIds": {_ROOT: {"uri": workspace.resolve().as_uri().rstrip("/") + "/"}},
         "invocations": [
@@ -86,17 +85,6 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
         out.write(separator + encode(result))
         separator = ",\n "
     out.write("\n]}]}\n")
-
-
-def _group(ranked: RankedGroup) -> dict[str, object]:
-    return {
-        "id": ranked.group.number,
-        "title": ranked.title,
-        "reason": ranked.reason,
-        "sure": ranked.sure,
-        "tests": ranked.group.tests,
-        "uncovered": ranked.group.uncovered,
-    }
 
 
 def _rule(info: TechniqueInfo) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suspectra.dependences.exploration import Constraint, Values
-from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.paths.path import Path
 from suspectra.paths.searches.recorded_paths import Paths
 from suspectra.runs.experiment import ExperimentOutcome

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from suspectra.base.location import Location
-from suspectra.experiments.columns import read_column
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.run_answers import read_column
 from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
 
 LINES: RunRequest = {"kind": "lines"}

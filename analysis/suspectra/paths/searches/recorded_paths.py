@@ -15,9 +15,8 @@ from suspectra.base.cancellation import checked
 from suspectra.base.location import Location
 from suspectra.dependences.control import ControlDependences, NodeCalls
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiments.answers import AlteredRunAnswer, answer_of
-from suspectra.experiments.columns import read_column
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, answer_of, read_column
 from suspectra.paths.path import NO_BRANCH, Path
 from suspectra.paths.report import CALL, ReportedPlace
 from suspectra.program.python.decision_texts import DecisionTexts

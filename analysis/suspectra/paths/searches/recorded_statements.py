@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.base.location import Location
-from suspectra.experiments.answers import AlteredRunAnswer, answer_of
-from suspectra.experiments.columns import read_column
+from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.repeated_test import LEAST_SECONDS, LEAST_STEPS, STEPS_FACTOR, TIME_FACTOR
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, answer_of, read_column
 from suspectra.paths.path import Path
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS
 from suspectra.paths.structure import structural_path

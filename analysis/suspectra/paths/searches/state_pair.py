@@ -11,8 +11,8 @@ import numpy as np
 from suspectra.base.cancellation import check
 from suspectra.base.english import enumeration, first_of
 from suspectra.base.location import Location
-from suspectra.experiments.answers import AlteredRunAnswer
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
 from suspectra.paths.searches.nearest_path import MAX_NAMED

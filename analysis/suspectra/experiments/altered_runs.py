@@ -1,4 +1,9 @@
-"""Runs of tests, unaltered or altered."""
+"""Runs of tests, unaltered or altered.
+
+A kind of run is a class on both sides: an `Alteration` here knows how a machine is asked for it and which `Experiment`
+it is; a `RunKind` of the recorder applies it before the test, and takes it back, since the next run may be in the same
+process.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from suspectra.base.errors import Problem
-from suspectra.experiments.answers import AlteredRunAnswer, Trace, answer_of
+from suspectra.experiments.run_answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.runs.experiment import Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest

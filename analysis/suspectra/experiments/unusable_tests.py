@@ -6,7 +6,7 @@ import builtins
 import re
 
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.failures.tracebacks import SAYING_NOTHING
 

@@ -1,9 +1,9 @@
 """Value replacement: which values make a failing test pass in the place of one that the program assigns.
 
-The test is run once with its values noted. Then each statement is tried: with the alternates of
-:mod:`~suspectra.experiments.alternates` each time that it assigns, and at single times; the most suspicious statement
-first, and of equal ones the one that was executed first. A statement that repairs is left at once, since what counts is
-whether it does.
+The test is run once with its values noted. Then each statement is tried: with its alternates
+(:mod:`~suspectra.experiments.alterations.alternates`) each time that it assigns, and at single times; the most
+suspicious statement first, and of equal ones the one that was executed first. A statement that repairs is left at
+once, since what counts is whether it does.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from suspectra.base.errors import EvidenceError
-from suspectra.experiments.alternates import Alternate, one_more, pool, published, roots
-from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.experiments.alterations.alternates import Alternate, one_more, pool, published, roots
+from suspectra.experiments.altered_runs import Alteration
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
-from suspectra.experiments.runs import Alteration
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import EVERY, Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.evidence.logs.per_test_log import Logged
-from suspectra.experiments.answers import answer_of
-from suspectra.experiments.investigation import InquiryProgress, SuspicionSource
-from suspectra.experiments.mutants import nearest_first
+from suspectra.experiments.alterations.mutants import nearest_first
+from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.safety import Safety
-from suspectra.experiments.unusable import require_recorded_failure
+from suspectra.experiments.run_answers import answer_of
+from suspectra.experiments.unusable_tests import require_recorded_failure
 from suspectra.runs.observation import Observation, PredicateSite
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.exchange import ObservedSites, RunRequest
@@ -31,58 +27,44 @@ _OBSERVE: RunRequest = {"kind": "observe"}
 
 
 @dataclass
-class ValueInquiry:
+class ValueInquiry(Inquiry[Observation]):
     """Runs failing tests, and the passing tests nearest to them, once each with their values observed.
 
     Nothing is altered in these runs. Only statements are kept that some failing test executes.
     """
 
-    workspace: Path  # the folder
-    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    setup: RerunSetup
     tests: Sequence[FailingTest]  # in the order in which they are run
     suspects: SuspicionSource  # the failure groups, and what their tests execute
-    seconds: float  # for all of them
-    notify: Callable[[InquiryProgress], object] = lambda progress: (
-        None
-    )  # called with the progress before each observation
-    safety: Safety = field(default_factory=Safety)  # which tests are not run, and whether in a copy
-    complete: bool = field(default=False, init=False)  # whether all tests were run
-    # what kept tests from being observed, and what is different from a run by pytest itself
-    problems: list[Problem] = field(default_factory=list, init=False)
+    notify: Callable[[InquiryProgress], object] = lambda progress: None  # called before each run
 
-    def observations(self) -> Generator[Observation]:
+    def steps(self) -> Generator[Observation]:
         """Observe the tests. The log has what was observed when this ends, in whatever way.
 
         Raises EvidenceError when the log can't be written.
         """
-        self.workspace = Path(os.path.realpath(self.workspace))
-        began = time.monotonic()
-        names = self._in_turn()
-        logged = {one.test: one for one in OBSERVATIONS.read(self.workspace)[0]}
+        self.begin()
+        workspace, names = self.setup.workspace, self._in_turn()
+        failing = {test.name for test in self.tests}
+        passing = [name for name in names if name not in failing]
+        logged = {one.test: one for one in OBSERVATIONS.read(workspace)[0]}
         with (
-            self.safety.folder(self.workspace) as folder,
-            closing(self._machines(folder, names)) as machines,
+            self.setup.folder() as folder,
+            closing(self.setup.repeated(folder, self.tests, ["observe"], passing)) as tests,
         ):
             try:
                 for number, name in enumerate(names, 1):
-                    share = (time.monotonic() - began) / self.seconds
-                    if share >= 1:
+                    if self.share == 1:
                         break
-                    self.notify(InquiryProgress(name, number, len(names), number - 1, share))
-                    if (one := self._observed(machines, name)) is not None:
+                    self.notify(InquiryProgress(name, number, len(names), number - 1, self.share))
+                    if (one := self._observed(tests, name)) is not None:
                         logged[name] = one
                         yield one.found
                 else:
                     self.complete = not self.problems
             finally:
-                OBSERVATIONS.write(self.workspace, logged.values())
-                self.problems = list(dict.fromkeys([*machines.notices, *self.problems]))
-
-    def _machines(self, folder: Path, names: Iterable[str]) -> RepeatedTests:
-        failing = {test.name for test in self.tests}
-        passing = [name for name in names if name not in failing]
-        excluded, original = self.safety.excluded, self.workspace
-        return RepeatedTests(self.command, folder, self.tests, ["observe"], passing, excluded, original)
+                OBSERVATIONS.write(workspace, logged.values())
+                self.note(tests.notices)
 
     def _in_turn(self) -> list[str]:
         """The first failing test of each group, the passing ones nearest to each, then the other failing tests."""
@@ -99,20 +81,20 @@ class ValueInquiry:
         spectrum = self.suspects.spectrum(group)
         return [spectrum.tests[row] for row in nearest_first(spectrum, spectrum.counts.ef > 0)[:MAX_PASSING]]
 
-    def _observed(self, machines: RepeatedTests, name: str) -> Logged[Observation] | None:
+    def _observed(self, tests: RepeatedTests, name: str) -> Logged[Observation] | None:
         """Run a test; None if it does not end as it did when it was recorded."""
         recorded = {test.name: test.exception for test in self.tests}
         try:
-            answer = machines.machine(name).ask(name, [_OBSERVE], steps=MAX_DECISIONS, seconds=TRACE_S)[0]
+            answer = tests.machine(name).ask(name, [_OBSERVE], steps=MAX_DECISIONS, seconds=TRACE_S)[0]
             require_recorded_failure(name, recorded.get(name, ""), answer_of(answer))
         except EvidenceError as error:
-            self.problems.append(error.problem)
+            self.note([error.problem])
             return None
         failed, ended = name in recorded, answer_of(answer).outcome.value
         expected = "failed" if failed else "passed"
         if ended != expected:
             cause = f"{name} {expected} when it was recorded, and now it ended as: {ended}"
-            self.problems.append(Problem("", "", cause, "record the tests again"))
+            self.note([Problem("", "", cause, "record the tests again")])
             return None
         observation = Observation(name, failed, dict(self._sites(answer.get("observed", ()))))
         return Logged(name, observation, answer.get("sources", {}))

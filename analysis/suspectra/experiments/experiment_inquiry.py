@@ -3,139 +3,57 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.evidence.logs.experiments import read_experiments
+from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.log import ExperimentLog
-from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.schedule import ExperimentSchedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, At, StreamSetting
 from suspectra.experiments.system_use import system_use
 from suspectra.runs.experiment import COMBINATION, KINDS, Experiment
-from suspectra.spectrum import Spectrum
 
 HARMLESS = frozenset({"switch"})
 """The kinds of experiments with which code gets no values but its own."""
-
-MAX_SUSPECTS = 50
-"""Statements whose functions are traced if a run is too long for a whole trace."""
 
 MOMENT_S = 0.5
 """For so long a stream of experiments is continued, before the next one is chosen, so that each has its turn soon."""
 
 
-@dataclass(frozen=True)
-class InquiryProgress:
-    """How far an investigation is."""
-
-    test: str  # which test is being run
-    number: int  # which one of how many that is, from 1
-    total: int  # which one of how many that is, from 1
-    runs: int  # how many altered runs there were
-    share: float  # of the time, how much is gone: from 0 to 1
-
-
-class SuspicionSource(ABC):
-    """Says where experiments are worth most."""
-
-    groups: Sequence[Sequence[str]]  # the names of the failing tests of each failure group
-
-    @abstractmethod
-    def at(self, group: int, file: str, line: int) -> float:
-        """How suspicious a statement is for a group.
-
-        Only the relation to others has a meaning; 0 where no experiment is to be made.
-        """
-
-    @abstractmethod
-    def spectrum(self, group: int) -> Spectrum:
-        """What the tests of a group, and all passing tests, execute."""
-
-    @property
-    @abstractmethod
-    def digests(self) -> Mapping[str, str | None]:
-        """The digests that the sources had that failing tests execute, when these were recorded, by path."""
-
-    def most_suspicious(self, test: str) -> list[tuple[str, int]]:
-        """The statements whose functions are traced if the whole run of a test is too long.
-
-        File and line, the most suspicious first, for the failure group of the test.
-        """
-        group = self.group_of(test)
-        spectrum = self.spectrum(group)
-        elements, executed = spectrum.elements, np.flatnonzero(spectrum.counts.ef > 0)
-        places = [(elements.files[elements.file[one]], int(elements.line[one])) for one in executed.tolist()]
-        at = {place: self.at(group, *place) for place in places}
-        return [place for place in sorted(at, key=lambda place: -at[place])[:MAX_SUSPECTS] if at[place] > 0]
-
-    def group_of(self, test: str) -> int:
-        """The failure group that a failing test is in.
-
-        An index into `groups`; the first one for a test that is in none.
-        """
-        return next((number for number, tests in enumerate(self.groups) if test in tests), 0)
-
-    @abstractmethod
-    def read(self, file: str) -> bytes | None:
-        """The source of a file.
-
-        None if it can't be read.
-        """
-
-    @abstractmethod
-    def update(self, made: Sequence[Experiment]) -> None:
-        """Take results into account."""
-
-
 @dataclass
-class ExperimentInquiry:
+class ExperimentInquiry(Inquiry[Experiment]):
     """Experiments with failing tests of a workspace, within some time; what is found goes into the log at once."""
 
-    workspace: Path  # the folder
-    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    setup: RerunSetup
     tests: Sequence[FailingTest]  # in the order in which they are investigated
     suspects: SuspicionSource  # where experiments are worth most
-    seconds: float  # for all of them
-    notify: Callable[[InquiryProgress], object] = lambda progress: (
-        None
-    )  # called with the progress before each experiment
+    notify: Callable[[InquiryProgress], object] = lambda progress: None  # called before each experiment
     kinds: Sequence[str] = KINDS[COMBINATION]  # the kinds of experiments, in the order in which they begin
     at: Location | None = None  # the statement to alter; any unless given
-    # whether experiments may contain values of the program; otherwise they say only why a value was tried
-    values_logged: bool = True
-    safety: Safety = field(default_factory=Safety)  # what experiments may do
     # whether runs with a switched decision are forks of the unaltered run; they share its open files
     forks: bool = False
-    complete: bool = field(default=False, init=False)  # whether everything was tried with every test
-    # what kept tests from being investigated, and what is different from a run by pytest itself
-    problems: list[Problem] = field(default_factory=list, init=False)
 
-    def experiments(self) -> Generator[Experiment]:
+    def steps(self) -> Generator[Experiment]:
         """Make the experiments that are not in the log yet.
 
         Raises EvidenceError when the log can't be written.
         """
-        self.workspace = Path(os.path.realpath(self.workspace))
-        began = time.monotonic()
-        end = began + self.seconds
-        made = list(read_experiments(self.workspace)[0])
+        workspace, end = self.setup.workspace, self.begin()
+        made = list(read_experiments(workspace)[0])
         number_of = {test.name: number for number, test in enumerate(self.tests, 1)}
         with (
-            ExperimentLog(self.workspace) as log,
-            self.safety.folder(self.workspace) as folder,
+            ExperimentLog(workspace) as log,
+            self.setup.folder() as folder,
             closing(_Underway(self, folder, made, end)) as underway,
         ):
             runs = 0
@@ -144,13 +62,13 @@ class ExperimentInquiry:
                     log.add(experiment, underway.sources(experiment.test))
                     made.append(experiment)
                     runs += 1
-                    share = min((time.monotonic() - began) / self.seconds, 1.0)
-                    self.notify(InquiryProgress(stream.test, number_of[stream.test], len(self.tests), runs, share))
+                    number = number_of[stream.test]
+                    self.notify(InquiryProgress(stream.test, number, len(self.tests), runs, self.share))
                     yield experiment
             self.complete = underway.exhausted and time.monotonic() < end
             if not runs and underway.schedule.next() is not None:
-                self.problems.append(_too_slow(time.monotonic() - began))
-            self.problems = list(dict.fromkeys([*underway.notices, *self.problems]))
+                self.note([_too_slow(self.elapsed)])
+            self.note(underway.notices)
 
 
 def _too_slow(took: float) -> Problem:
@@ -173,15 +91,9 @@ class _Underway:
         for experiment in made:
             self._note(experiment)
         self._suspects.update(made)
-        self._tests = RepeatedTests(
-            investigation.command,
-            folder,
-            investigation.tests,
-            [RUNS.get(kind, kind) for kind in investigation.kinds],
-            self._passing(),
-            investigation.safety.excluded,
-            investigation.workspace,
-            forks=investigation.forks,
+        kinds = [RUNS.get(kind, kind) for kind in investigation.kinds]
+        self._tests = investigation.setup.repeated(
+            folder, investigation.tests, kinds, self._passing(), forks=investigation.forks
         )
         self._uses: dict[str, str] = {}  # by file, what of the system it uses
         self._failed = False
@@ -222,11 +134,12 @@ class _Underway:
             return
         except EvidenceError as error:
             began = time.monotonic()
-            self._investigation.problems.append(error.problem)
+            self._investigation.note([error.problem])
             self._failed = True
             self.schedule.end(stream)
         self._suspects.update(self._made)
         if any(self._repaired[stream.group].values()):
+            # one repaired test proves little, and a mutant that repairs its whole group much
             self.schedule.hasten(stream.group, "mutant")
         at = self._at(stream.group)
         self.schedule.took(stream, time.monotonic() - began, places, lambda place: at(*place))
@@ -293,7 +206,7 @@ class _Underway:
     def _setting(self, stream: Stream) -> StreamSetting:
         group, at = stream.group, self._at(stream.group)
         return StreamSetting(
-            at if self._investigation.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
+            at if self._investigation.setup.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
             self._end,
             self._known,
             self._repaired[group],
@@ -301,7 +214,7 @@ class _Underway:
             self._suspects.spectrum(group),
             self._suspects.read,
             alone=len(self._investigation.kinds) == 1,
-            values_logged=self._investigation.values_logged,
+            values_logged=self._investigation.setup.values_shown,
         )
 
     def _passing(self) -> list[str]:

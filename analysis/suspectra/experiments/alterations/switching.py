@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.experiments.answers import DecisionSite, Trace
-from suspectra.experiments.runs import Alteration
+from suspectra.experiments.altered_runs import Alteration
+from suspectra.experiments.run_answers import DecisionSite, Trace
 from suspectra.runs.experiment import EVERY, Experiment
 from suspectra_recorder.experiments.exchange import RunRequest
 

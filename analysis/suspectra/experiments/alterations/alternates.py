@@ -6,6 +6,8 @@ side. The others come from a pool: what the failing comparison expected (for a n
 for a text also what stands in its place there), the opposite of a truth, further values of the statement, an empty
 one and None. At last a number is moved by one; if that moves a comparison, a line through both distances says which
 number would make its sides equal.
+
+A solver would need proxies for the numbers inside objects, which C code does not accept; a line needs none.
 """
 
 from __future__ import annotations

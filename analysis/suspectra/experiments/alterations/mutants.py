@@ -17,9 +17,9 @@ import numpy as np
 
 from suspectra.base.arrays import Bools
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.experiments.altered_runs import Alteration
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
-from suspectra.experiments.runs import Alteration
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS

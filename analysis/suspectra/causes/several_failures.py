@@ -11,6 +11,7 @@ from suspectra.base.english import first_of
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.report import CauseReport, CauseState, Narrowing
+from suspectra.experiments.inquiry import Inquiry
 from suspectra.experiments.repeated_tests import FailingTest
 
 Ask = Callable[[FailingTest, float, Sequence[CauseState]], CauseInquiry]
@@ -23,7 +24,7 @@ _NOTHING = CauseReport("", (), (), (), (), (), 0, False, 0.0)
 
 
 @dataclass
-class Failures:
+class Failures(Inquiry[Narrowing]):
     """Searches for the causes of several failures (section 4.3 of Li, Li, Huo & Feng 2016).
 
     Where there are several faults, a search may find one of them and leave the others out, since they are on the other
@@ -32,12 +33,10 @@ class Failures:
     """
 
     tests: Sequence[FailingTest]  # in the order in which they are looked at
-    seconds: float  # for all of them
     ask: Ask  # makes the inquiry into one failure
     reports: list[CauseReport] = field(default_factory=list, init=False)  # of the tests that were searched
     # the cause of another failure that explains a test, by its name
     explained: dict[str, CauseState] = field(default_factory=dict, init=False)
-    problems: list[Problem] = field(default_factory=list, init=False)  # what could not be done, and what is missing
     current: str = field(default="", init=False)  # the test that is looked at
 
     def steps(self) -> Generator[Narrowing]:
@@ -45,7 +44,7 @@ class Failures:
 
         Raises EvidenceError when the only test can't be traced or altered; of several tests, that is a problem.
         """
-        end = time.monotonic() + self.seconds
+        end = self.begin()
         for number, test in enumerate(self.tests):
             left = end - time.monotonic()
             if left <= 0:
@@ -63,7 +62,7 @@ class Failures:
             except EvidenceError as error:
                 refusal = error
             finally:  # also when the search is stopped
-                self.problems += [problem for problem in inquiry.problems if problem not in self.problems]
+                self.note(inquiry.problems)
                 if inquiry.explained_by is not None:
                     self.explained[test.name] = inquiry.explained_by
                 elif refusal is None:
@@ -71,11 +70,11 @@ class Failures:
             if refusal is not None:
                 if len(self.tests) == 1:
                     raise refusal
-                self.problems.append(refusal.problem)
+                self.note([refusal.problem])
 
     def _note_those_without_time(self, tests: Sequence[FailingTest]) -> None:
         cause = f"there was no time for {first_of([test.name for test in tests])}"
-        self.problems.append(Problem("", "", cause, "allow more with --seconds"))
+        self.note([Problem("", "", cause, "allow more with --seconds")])
 
     def to_json(self) -> dict[str, object]:
         """What was found, for other tools.

@@ -1,11 +1,13 @@
-"""What the commands that run failing tests altered have in common."""
+"""What the commands that run failing tests again have in common."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -13,7 +15,9 @@ from suspectra.base.errors import EvidenceError, Problem, UsageError
 
 if TYPE_CHECKING:
     from suspectra.evidence.evidence import Evidence
+    from suspectra.experiments.inquiry import RerunSetup
     from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra.experiments.suspicion import Suspicion
 
 COMMAND = "suspectra.command"
 """In `click.Context.meta`: the arguments behind ``--``."""
@@ -31,6 +35,62 @@ class BeforeCommand(click.Command):
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Name the arguments as click does, and what may follow."""
         return [*super().collect_usage_pieces(ctx), "[-- pytest ...]"]
+
+
+class RerunOptions(TypedDict):
+    """The options that all of these commands have."""
+
+    workspace: Path
+    python: str | None
+    exclude_markers: tuple[str, ...]
+    copy: bool
+
+
+class Interruption:
+    """Lets Ctrl-C end what is inside of it: what is known by then is kept, and shown."""
+
+    happened = False
+
+    def __enter__(self) -> Interruption:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        self.happened = isinstance(error, KeyboardInterrupt)
+        return self.happened
+
+
+def rerun_setup(
+    command: Sequence[str], chosen: RerunOptions, *, all_modules: bool = False, values_shown: bool = True
+) -> RerunSetup:
+    """How the command behind ``--`` runs tests again, with the options that are chosen.
+
+    Raises UsageError when it runs no tests of pytest, or its interpreter can't be found.
+    """
+    from suspectra.experiments.inquiry import RerunSetup
+    from suspectra.experiments.safety import Safety
+    from suspectra.recording.pytest_command import pytest_command
+
+    safety = Safety(chosen["exclude_markers"], all_modules, chosen["copy"])
+    root = os.path.realpath(chosen["workspace"])
+    arguments = pytest_command(command, root, python=chosen["python"]).arguments
+    return RerunSetup(Path(root), arguments, safety, values_shown)
+
+
+def suspicious_tests(
+    evidence: Evidence, workspace: Path, wanted: Sequence[str], *, everywhere: bool = True
+) -> tuple[list[FailingTest], Suspicion]:
+    """The failing tests of Python that a command is about, and where they are suspicious.
+
+    Raises EvidenceError when no recorded test fails, none is of Python, or the sources were changed. Raises UsageError
+    when a name fits no failing test.
+    """
+    from suspectra.experiments.suspicion import Suspicion
+
+    require_python(evidence)
+    failing = failing_tests(evidence, wanted)
+    suspicion = Suspicion(evidence, everywhere=everywhere)
+    require_unchanged(evidence, suspicion.files, workspace)
+    return [failing[name] for name in suspicion.in_turn(failing)], suspicion
 
 
 def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: Path) -> None:
