@@ -6,7 +6,7 @@ from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.experiments.suspicion import Suspicion
-from suspectra_server.protocol import CAUSES_RESULT, SLICE_RESULT, STEP
+from suspectra_server.messages import Causes, SliceMessage, Step
 from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
@@ -57,8 +57,8 @@ def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project
     assert ("found = 20", "20") in [(step["source"], step["value"]) for step in found["roots"]]
     assert found["chain"][0] == found["roots"][0]
     assert found["chain"][-1]["source"] == "assert paid == 107"
-    assert found.keys() == {name for field in CAUSES_RESULT for name in field.name.split(", ")}
-    assert found["roots"][0].keys() == {name for field in STEP for name in field.name.split(", ")}
+    assert found.keys() == Causes.__annotations__.keys()
+    assert found["roots"][0].keys() == Step.__annotations__.keys()
     assert any("the search goes on" in line["message"] for line in client.logged)
     assert any((one["investigation"] or {}).get("found") for one in client.statuses)
     assert "The cause is probably code_of_shop.py:" in client.messages[-1]["message"]
@@ -83,7 +83,7 @@ def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
     uri = client.open(project / "code_of_shop.py")
     test_uri = client.open(project / "test_shop.py")
     led = client.command("whatLedHere", test_uri, 5)  # the line of the assert; nobody is asked, as nothing is altered
-    assert led.keys() == {name for field in SLICE_RESULT for name in field.name.split(", ")}
+    assert led.keys() == SliceMessage.__annotations__.keys()
     assert led["heading"] == f"What led to the failure of {FAILING}"
     inside = {one["uri"]: one["lines"] for one in led["files"]}[uri]
     assert {1, SHARE, SHARE + 1, TOTAL} <= set(inside)

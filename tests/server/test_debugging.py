@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suspectra.base.errors import UsageError
-from suspectra_server.protocol import DEBUG_LAUNCH
+from suspectra_server.messages import DebugLaunch
 from suspectra_server.session.tests.debug_launch import Launch
 
 CODE = """\
@@ -41,7 +41,7 @@ def test_a_suspect_is_debugged_in_a_test_that_executes_it(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")
     launch = client.command("debugHere", uri, 1)
-    assert launch.keys() == {name for field in DEBUG_LAUNCH for name in field.name.split(", ")}
+    assert launch.keys() == DebugLaunch.__annotations__.keys()
     assert launch["test"] == launch["arguments"][-1] == FAILING
     assert launch["module"] == "pytest"
     assert Path(launch["root"]) == project

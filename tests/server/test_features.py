@@ -44,8 +44,19 @@ def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line
     assert found["message"].startswith("Suspect 1 of 24: All evidence 1 ")
     assert "All 3 failing and 0 of 7 passing tests execute this line" in found["message"]
     assert found["range"]["start"]["character"] == 8
-    counts = {name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "band")}
-    assert counts == {"ef": 3, "ep": 0, "nf": 0, "np": 7, "score": 1, "rankBest": 1, "rankWorst": 1, "band": "high"}
+    counts = {
+        name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "suspicion")
+    }
+    assert counts == {
+        "ef": 3,
+        "ep": 0,
+        "nf": 0,
+        "np": 7,
+        "score": 1,
+        "rankBest": 1,
+        "rankWorst": 1,
+        "suspicion": "high",
+    }
     assert "tags" not in found
     page = Path(to_fs_path(found["codeDescription"]["href"]))
     assert page.read_text().splitlines()[2] == "# All evidence"
@@ -135,7 +146,7 @@ def test_the_list_is_what_the_library_ranks(client, shop):
         "state": "ready",
     }
     assert answer["suspects"][0]["uri"] == (shop / "shop/vouchers.py").as_uri()
-    assert [s["band"] for s in answer["suspects"]] == ["high"] * 5 + ["medium"] * 5 + ["low"]
+    assert [s["suspicion"] for s in answer["suspects"]] == ["high"] * 5 + ["medium"] * 5 + ["low"]
     assert len(client.suspects(limit=2)["suspects"]) == 2
     assert "failing tests execute only 2 statements of its function" in str(answer["suspects"])
     assert answer["without"] == []

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.navigation import learned_moves as learned_module
 from suspectra_server.session.ranking.ranker import Ranker
@@ -266,13 +266,13 @@ def test_nothing_runs_in_a_folder_that_was_removed_while_the_user_was_asked(clie
 @pytest.fixture
 def record_text(shop, record, monkeypatch, until):
     """A function that records another text of the faulty module, and returns when its ranking is shown."""
-    shown, show = [], Folder._show
+    shown, show = [], Folder.show
 
     def show_and_note(self, result):
         show(self, result)
         shown.append(result)
 
-    monkeypatch.setattr(Folder, "_show", show_and_note)
+    monkeypatch.setattr(Folder, "show", show_and_note)
 
     def record_text(text):
         (shop / "shop/vouchers.py").write_text(text)

@@ -126,7 +126,7 @@ def computing(**how):
         while True:
             job.check()
             np.unique(numbers)
-    for jobs in (server.jobs, server.long_jobs, server.experiment_jobs):
+    for jobs in (server.workers.rankings, server.workers.long, server.workers.experiments):
         jobs.submit("compute", compute, print)
     return server
 

@@ -166,9 +166,9 @@ def gate(monkeypatch):
     """Holds back the answers to suspectra/testResults until it is set."""
     gate, by_file = threading.Event(), results._by_file
 
-    def held_back(evidence):
+    def held_back(*given):
         assert gate.wait(TIMEOUT_S)
-        return by_file(evidence)
+        return by_file(*given)
 
     monkeypatch.setattr(results, "_by_file", held_back)
     monkeypatch.setattr(wire, "MAX_PENDING", 20)

@@ -6,7 +6,7 @@ import { type Heat, HEATS } from './heat';
 import { cursorText } from './messages';
 import type { Model } from './model';
 import { picture } from './pictures';
-import type { Suspect } from './protocol';
+import type { Suspect } from './listed';
 
 export class Decorations implements vscode.Disposable {
   private readonly marks = decorationTypes(mark);

@@ -2,7 +2,7 @@
 
 import { Html, html } from './html';
 import { t } from './l10n';
-import type { Reasons, Test } from './protocol';
+import type { ExplanationMessage, Test } from './protocol';
 import { locationText, suspectName } from './messages';
 
 export const STYLE = `
@@ -33,7 +33,7 @@ const READ = () => ({
 });
 
 /** Why a statement has its rank. */
-export function explanation(reasons: Reasons): Html {
+export function explanation(reasons: ExplanationMessage): Html {
   const { location, failing, passing, ef, ep, nf, np } = reasons;
   const heads = reasons.onlyRead ? READ() : EXECUTED();
   return html`<h1>${reasons.headline}</h1>
@@ -78,7 +78,7 @@ export function serverNotRunning(location: string): Html {
   return html`<h1>${location}</h1><p class="soft">${t('The server is not running.')}</p>`;
 }
 
-function state({ examined, innocent }: Reasons): Html {
+function state({ examined, innocent }: ExplanationMessage): Html {
   const words = innocent ? t('You marked it as innocent.') : t('You marked it as examined.');
   return examined || innocent ? html`<p class="notice">${words}</p>` : html``;
 }
@@ -91,13 +91,13 @@ function share(name: string, kind: string, part: number, whole: number): Html {
 <span>${words}</span>`;
 }
 
-function formula({ technique, formula, substituted }: Reasons): Html {
+function formula({ technique, formula, substituted }: ExplanationMessage): Html {
   return html`<h2>${t('How {0} scores it', technique)}</h2>
 <pre>${formula}
 ${substituted}</pre>`;
 }
 
-function actions({ examined, innocent }: Reasons): Html[] {
+function actions({ examined, innocent }: ExplanationMessage): Html[] {
   const button = (action: Action, words: string) => html`<button data-action="${action}">${words}</button>`;
   return [
     button('next', t('Next Suspect')),

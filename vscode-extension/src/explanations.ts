@@ -18,8 +18,8 @@ import { moved } from './lines';
 import type { Model } from './model';
 import type { Html } from './html';
 import { Panel } from './panel';
-import { open } from './locations';
-import { destination, type Explanation, methods, type Reasons, serverCommands, type Test } from './protocol';
+import { destination, open } from './locations';
+import { type Explained, methods, type ExplanationMessage, serverCommands, type Test } from './protocol';
 import { locationText } from './messages';
 
 export class Explanations implements vscode.Disposable {
@@ -28,7 +28,7 @@ export class Explanations implements vscode.Disposable {
   );
   private readonly disposables: vscode.Disposable;
   private at: { uri: string; line: number } | undefined;
-  private reasons: Reasons | undefined;
+  private reasons: ExplanationMessage | undefined;
   private requests = 0;
 
   /** Shows each answer to `suspectra.server.explain`. While the panel is open, it follows the steps of the reader. */
@@ -41,7 +41,7 @@ export class Explanations implements vscode.Disposable {
       server.onDidExecute((done) => {
         const target = destination(done);
         if (done.command === serverCommands.explain && done.result) {
-          void this.show((done.result as Explanation).location, true);
+          void this.show((done.result as Explained).location, true);
         } else if (target && this.panel.open) {
           void this.show(target, false);
         }
@@ -71,7 +71,7 @@ export class Explanations implements vscode.Disposable {
     const { at } = this;
     const request = ++this.requests;
     const reasons = await this.server
-      .request<Reasons | null>(methods.explanation, { uri: at.uri, line: at.line })
+      .request<ExplanationMessage | null>(methods.explanation, { uri: at.uri, line: at.line })
       .catch(() => undefined); // no server: the status item says so
     if (request !== this.requests) {
       return;

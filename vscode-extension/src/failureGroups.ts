@@ -2,7 +2,7 @@
 
 import { t } from './l10n';
 import { plainMarkdown } from './messages';
-import type { FailureGroup } from './protocol';
+import type { FailureGroup } from './listed';
 
 /** What tells a group from all others, also from those of other folders. */
 export function groupKey({ folder, id }: Pick<FailureGroup, 'folder' | 'id'>): string {

@@ -6,7 +6,8 @@ import type { Server } from './client';
 import { groupLabel } from './failureGroups';
 import { t } from './l10n';
 import type { Model } from './model';
-import { type FailureGroup, serverCommands } from './protocol';
+import type { FailureGroup } from './listed';
+import { serverCommands } from './protocol';
 
 interface Item extends vscode.QuickPickItem {
   group: FailureGroup;

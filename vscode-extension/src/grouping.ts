@@ -1,7 +1,8 @@
 /** The suspects of the view, filtered and in groups. Knows nothing of VS Code. */
 
 import { t } from './l10n';
-import type { Suspect, Suspects } from './protocol';
+import type { Suspect } from './listed';
+import type { Suspects } from './protocol';
 
 /** The default first: a row for each function. */
 export const GROUPINGS = ['function', 'file', 'test', 'none'] as const;

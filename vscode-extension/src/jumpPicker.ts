@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { Server } from './client';
 import { t } from './l10n';
 import type { Cursor } from './locations';
-import { type Jump, type Move, serverCommands } from './protocol';
+import { type Jump, type MoveMessage, serverCommands } from './protocol';
 import { jumpTitle, moveText } from './messages';
 
 const MAX_MOVES = 20;
@@ -27,8 +27,8 @@ export async function jump(server: Server, cursor: Cursor | undefined): Promise<
   return true;
 }
 
-async function choose(offer: Jump): Promise<Move | undefined> {
-  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { move: Move }>();
+async function choose(offer: Jump): Promise<MoveMessage | undefined> {
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { move: MoveMessage }>();
   pick.title = jumpTitle(offer);
   pick.placeholder = t('Most likely first');
   pick.matchOnDescription = true;

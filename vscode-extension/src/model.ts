@@ -6,7 +6,8 @@ import * as vscode from 'vscode';
 import type { Server } from './client';
 import { type Heat, heats } from './heat';
 import { groupKey } from './failureGroups';
-import { type FailureGroup, type GroupSuspects, methods, type Status, type Suspect, type Suspects } from './protocol';
+import type { FailureGroup, Suspect } from './listed';
+import { type GroupSuspects, methods, type Status, type Suspects } from './protocol';
 import type { Condition } from './messages';
 
 export class Model implements vscode.Disposable {

@@ -2,7 +2,7 @@
 
 import { t } from './l10n';
 import { rankText, scoreText, suspectName } from './messages';
-import type { Suspect } from './protocol';
+import type { Suspect } from './listed';
 
 /** Suspects that one row stands for, best first: at least one. */
 export type RowSuspects = readonly [Suspect, ...Suspect[]];
@@ -84,7 +84,7 @@ export function rowLabel(suspects: RowSuspects): string {
     suspect.file,
     /^\d+$/.test(lines) ? t('line {0}', lines) : t('lines {0}', spokenRange(lines)),
     t('score {0}', scoreText(suspect.score)),
-    suspicion[suspect.band],
+    suspicion[suspect.suspicion],
     ...suspect.findings.slice(0, 1).map((sentence) => sentence.replace(/\.$/, '')),
     ...badges(suspects),
     suspect.source,

@@ -6,7 +6,7 @@ import type { Server } from './client';
 import { Html, html } from './html';
 import { t } from './l10n';
 import { Panel } from './panel';
-import { serverCommands, type Slice } from './protocol';
+import { serverCommands, type SliceMessage } from './protocol';
 import { StepsView } from './stepsView';
 
 const STYLE = `
@@ -23,7 +23,7 @@ export class Slices implements vscode.Disposable {
   private readonly panel = new Panel('suspectra.slicePicture', t('What Led Here'), STYLE, () => undefined);
   private readonly dimmed = vscode.window.createTextEditorDecorationType({ opacity: '0.4', isWholeLine: true });
   private readonly disposables: vscode.Disposable;
-  private shown: Slice | undefined;
+  private shown: SliceMessage | undefined;
 
   constructor(server: Server) {
     this.disposables = vscode.Disposable.from(
@@ -32,7 +32,7 @@ export class Slices implements vscode.Disposable {
       this.dimmed,
       server.onDidExecute(({ command, result }) => {
         if ((command === serverCommands.whatLedHere || command === serverCommands.whatThisInfluenced) && result) {
-          this.show(result as Slice);
+          this.show(result as SliceMessage);
         }
       }),
       vscode.window.onDidChangeVisibleTextEditors(() => this.dim()),
@@ -63,7 +63,7 @@ export class Slices implements vscode.Disposable {
     this.disposables.dispose();
   }
 
-  private show(slice: Slice): void {
+  private show(slice: SliceMessage): void {
     this.shown = slice;
     this.view.show(slice.steps, [sizeText(slice), ...slice.leftOut].join(' — '), true);
     this.update();
@@ -101,13 +101,13 @@ export function outside(lines: readonly number[], count: number): vscode.Range[]
 }
 
 /** What a slice is of, and how large it is. */
-export function sizeText({ heading, size }: Slice): string {
+export function sizeText({ heading, size }: SliceMessage): string {
   return size === 1
     ? t('{0}: 1 value or decision', heading)
     : t('{0}: {1} values and decisions', heading, size.toLocaleString('en'));
 }
 
 /** The page with the picture. The server escapes it, and the panel runs no script from it. */
-function page({ heading, svg }: Slice): Html {
+function page({ heading, svg }: SliceMessage): Html {
   return html`<h1>${heading}</h1><div class="picture">${new Html(svg)}</div>`;
 }

@@ -18,7 +18,7 @@ import {
 import { t } from './l10n';
 import { picture } from './pictures';
 import type { Model } from './model';
-import type { FailureGroup, Suspect } from './protocol';
+import type { FailureGroup, Suspect } from './listed';
 import { foundText, reportText, suspectDetails } from './messages';
 import { badges, examined, type Naming, rowDetail, rowLabel, type RowSuspects, rowTitle } from './rowTexts';
 

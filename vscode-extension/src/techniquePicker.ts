@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { Server } from './client';
 import { t } from './l10n';
 import type { Model } from './model';
-import { methods, serverCommands, type Technique } from './protocol';
+import { methods, serverCommands, type TechniqueMessage } from './protocol';
 
 /** A technique. `cloneFailed` is for formulas; without it, that choice stays as it is. */
 interface Choice {
@@ -21,7 +21,7 @@ const PREVIEW_DEBOUNCE_MS = 150;
 
 /** Enter keeps the technique for this session, its pin for the workspace; Escape goes back to the one before. */
 export async function selectTechnique(server: Server, model: Model): Promise<void> {
-  const techniques = await server.request<Technique[]>(methods.techniques, {});
+  const techniques = await server.request<TechniqueMessage[]>(methods.techniques, {});
   const previous: Choice = { name: model.report?.technique ?? '' };
   if (techniques.some(({ name, clones }) => clones && name === previous.name.split('+', 1)[0])) {
     previous.cloneFailed = model.report?.cloneFailed ?? false;
@@ -83,7 +83,7 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
 
 /** The name of the technique by which a run that passes is searched for; undefined for none. */
 export async function chooseComparison(server: Server): Promise<string | undefined> {
-  const techniques = await server.request<Technique[]>(methods.techniques, { for: 'paths' });
+  const techniques = await server.request<TechniqueMessage[]>(methods.techniques, { for: 'paths' });
   const rows = techniques.map(({ name, title, description }) => ({
     label: title,
     description: name,
@@ -93,7 +93,11 @@ export async function chooseComparison(server: Server): Promise<string | undefin
   return (await vscode.window.showQuickPick(rows, { title, matchOnDescription: true }))?.description;
 }
 
-function items(techniques: Technique[], { name: current, cloneFailed }: Choice, pin: vscode.QuickInputButton): Item[] {
+function items(
+  techniques: TechniqueMessage[],
+  { name: current, cloneFailed }: Choice,
+  pin: vscode.QuickInputButton,
+): Item[] {
   const currentFirst = techniques.toSorted((a, b) => Number(b.name === current) - Number(a.name === current));
   return [
     ...currentFirst.map(({ name, title, paper, description, clones }) => ({

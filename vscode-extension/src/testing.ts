@@ -8,7 +8,7 @@ import * as vscode from 'vscode';
 import type { Server } from './client';
 import { t } from './l10n';
 import type { Model } from './model';
-import { type Executed, methods, serverCommands, type Test, type TestResults } from './protocol';
+import { type Coverage, methods, serverCommands, type Test, type TestResults } from './protocol';
 import { type Chosen, chosenTests, type TestNode, treeOf } from './testTree';
 import { runMessage } from './messages';
 
@@ -229,7 +229,7 @@ export class Testing implements vscode.Disposable {
   }
 
   private async details(uri: vscode.Uri, test?: string): Promise<vscode.FileCoverageDetail[]> {
-    const statements = await this.server.request<Executed[]>(methods.coverage, {
+    const statements = await this.server.request<Coverage[]>(methods.coverage, {
       uri: uri.toString(),
       ...(test ? { test } : {}),
     });

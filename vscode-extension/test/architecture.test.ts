@@ -1,11 +1,10 @@
-// The imports among the modules of the extension: no circles, also among types, and no module that is too long.
+// The imports among the modules of the extension: no circles, also among types.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import ts from 'typescript';
 import { expect, it } from 'vitest';
 
-const MAX_LINES = 500;
 const SOURCES = join(import.meta.dirname, '../src');
 
 const texts = new Map(
@@ -57,8 +56,4 @@ it('knows VS Code only where it says so', () => {
   const apart = [...texts].filter(([, text]) => text.includes('Knows nothing of VS Code.'));
   expect(apart.length).toBeGreaterThan(5);
   expect(apart.filter(([, text]) => text.includes("from 'vscode'")).map(([module]) => module)).toEqual([]);
-});
-
-it('has no module that is too long', () => {
-  expect([...texts].filter(([, text]) => text.split('\n').length > MAX_LINES).map(([module]) => module)).toEqual([]);
 });

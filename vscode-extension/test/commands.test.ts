@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 
 import { registerCommands } from '../src/commands';
 import { Model } from '../src/model';
-import { type Jump, methods, type Move, serverCommands } from '../src/protocol';
+import { type Jump, methods, type MoveMessage, serverCommands } from '../src/protocol';
 import type { Slices } from '../src/slices';
 import { StatusItem } from '../src/status';
 import { Testing } from '../src/testing';
@@ -268,7 +268,7 @@ describe('a run of the tests', () => {
 });
 
 describe('a jump', () => {
-  const move: Move = {
+  const move: MoveMessage = {
     ...{ uri: suspect.uri, range: suspect.range, file: 'shop/cart.py', line: 12, function: 'Cart.total', source: 'x' },
     ...{ rankBest: 2, rankWorst: 4, steps: 3, probability: 0.5, reasons: ['same function'] },
   };

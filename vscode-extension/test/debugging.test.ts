@@ -16,6 +16,7 @@ const launch: DebugLaunch = {
   python: '/venv/bin/python',
   module: 'pytest',
   arguments: ['-q', 'test_cart.py::test_sum'],
+  commandLine: 'python -m debugpy --listen 5678 -m pytest -q test_cart.py::test_sum',
   stops: [at(7)],
 };
 const kept = new Map<string, unknown>();

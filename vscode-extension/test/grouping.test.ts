@@ -25,6 +25,7 @@ describe('an empty list', () => {
     elements: 9,
     problems: [],
     collectionErrors: [],
+    tiedBeyond: 0,
     failedRuns: [],
     groups: [],
   };

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
 import { Model } from '../src/model';
-import { type FailureGroup, type GroupSuspects, methods, type Suspects } from '../src/protocol';
+import type { FailureGroup } from '../src/listed';
+import { type GroupSuspects, methods, type Suspects } from '../src/protocol';
 import { isFunction, suspectOf, SuspectsView } from '../src/suspectsView';
 import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';

@@ -32,11 +32,12 @@ _MAX_RELATED = 20
 def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     """Write a log of one run: the technique is the rule, suspects are results, failing tests are related locations.
 
-    The level shows the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
-    for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are under the run's
-    `properties`; those of a result name the group in which it ranks best. A result's `stacks` are those of the tests
-    that failed in it, 20 at most, the innermost call first. A result's `rank` goes from 100 (first) down towards 0. The
-    counts and all failing tests are under `properties`; related locations are 20 at most.
+    The level says how far up it is: ``error`` for the suspects that share the first rank, ``warning`` up to rank
+    10, ``note`` for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are
+    under the run's `properties`; those of a result name the group in which it ranks best. A result's `stacks` are
+    those of the tests that failed in it, 20 at most, the innermost call first. A result's `rank` goes from 100
+    (first) down towards 0. The counts and all failing tests are under `properties`; related locations are 20 at
+    most.
     """
     tests = {test.name: test for test in ranking.evidence.tests}
     statements = max(len(ranking.report), 1)

@@ -13,6 +13,7 @@ from suspectra.base.errors import SuspectraError
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.experiments.tracing import is_of_sources
@@ -20,7 +21,6 @@ from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
     from suspectra.causes.report import CauseReport

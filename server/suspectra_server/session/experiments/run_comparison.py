@@ -21,6 +21,7 @@ from suspectra.paths.report import PathReport
 from suspectra.paths.searches.techniques import ASKING, DEFAULT
 from suspectra.processes.runner import LOOK_S
 from suspectra.techniques import make_technique
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.experiments.tracing import is_of_sources
@@ -28,7 +29,6 @@ from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
     from suspectra.paths.searches.executed_lines import ExecutedLine
@@ -40,8 +40,8 @@ _RIGHT, _WRONG = "Right", "Wrong"
 class ComparedLines(NamedTuple):
     """What both tests execute."""
 
-    failing: list[ExecutedLine]  # in the order of each run
-    passing: list[ExecutedLine]  # in the order of each run
+    failing: list[ExecutedLine]  # in the order of the run
+    passing: list[ExecutedLine]
     common: int  # how many lines both execute before they go on at different ones
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
-from suspectra.base.errors import Problem
-from suspectra_server.state.documents import Document, Units
+from suspectra_server.state.documents import Units
 from suspectra_server.state.marks import Mark
-from suspectra_server.text import plain
 
 
 def path_of(uri: str) -> Path | None:
@@ -48,13 +46,3 @@ def position(line: int, column: int, lines: Sequence[str], units: Units) -> lsp.
 def whole_line(line: int) -> lsp.Range:
     """The range from the start of a line to the start of the next."""
     return lsp.Range(lsp.Position(line, 0), lsp.Position(line + 1, 0))
-
-
-def version_of(document: Document | None) -> int | None:
-    """The version of an open document."""
-    return document.version if document else None
-
-
-def problem_dict(problem: Problem) -> dict[str, str]:
-    """A problem's four fields, safe to show."""
-    return {name: plain(value) for name, value in problem.as_dict().items()}

@@ -9,10 +9,10 @@ from lsprotocol import types as lsp
 
 from suspectra.base.location import Location
 from suspectra_server.messages import Step
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.documents import Placement
-from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
     from suspectra.causes.report import CauseState

@@ -1,19 +1,39 @@
-"""Finding suspects and statements: by line, by rank, or where the reader is."""
+"""Finding what a command is about: suspects, statements, folders and failing tests, by name or where the reader is."""
 
 from __future__ import annotations
 
-from lsprotocol import types as lsp
+from typing import NamedTuple
 
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+
+from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.report import Suspect
-from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.commands.arguments import parse_cursor
+from suspectra_server.features.commands.refusals import RequestFailed
+from suspectra_server.features.failing_tests import failing_tests, tests_at
+from suspectra_server.positions import range_of, whole_line
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.trail import Stop
 
 Found = tuple[Folder, Mark]  # of the present ranking, so not to be kept across an `await`
+
+
+class Failing(NamedTuple):
+    """Failing tests, as they are in the present ranking."""
+
+    folder: Folder
+    evidence: Evidence
+    tests: tuple[FailingTest, ...]  # at least one
+
+    @property
+    def first(self) -> tuple[Folder, Evidence, FailingTest]:
+        """For what is done with one test."""
+        return self.folder, self.evidence, self.tests[0]
 
 
 class Finder:
@@ -96,6 +116,46 @@ class Finder:
             after, before = everything[at + 1 :], everything[: at + 1]
             order = after + before if direction > 0 else before[-2::-1] + everything[at:][::-1]
         return next((found for found in order if not found[1].examined), None)
+
+    def folder(self, uri: object) -> Folder | None:
+        """The folder of a URI; without one the first with several groups, else the first with failing tests."""
+        if uri is not None and not isinstance(uri, str):
+            raise JsonRpcInvalidParams("the first argument is the URI of a workspace folder")
+        if uri is not None:
+            return self._session.folders.get(uri)
+        folders = list(self._session.folders)
+        grouped = (folder for folder in folders if folder.snapshot.ranking.groups)
+        return next(grouped, None) or next((folder for folder in folders if folder.snapshot.ranking.failing), None)
+
+    def folder_and_tests(
+        self, uri: object, tests: list[str] | None, cursor: object
+    ) -> tuple[Folder | None, list[str] | None]:
+        """The folder and the failing tests that are named, or else those at the cursor; None for the usual ones."""
+        if tests is not None or not cursor:
+            return self.folder(uri), tests
+        document, line = parse_cursor(cursor)
+        found = self._session.folders.containing(document)
+        return (found[0], tests_at(*found, line) or None) if found else (self.folder(None), None)
+
+    def failing(self, uri: object, tests: list[str] | None, cursor: object, so: str) -> Failing:
+        """The failing tests that a command is about, which is refused where there are none: so there is …"""
+        return self._failing(uri, tests, cursor, so, "None of these tests failed in the last recorded run.")
+
+    def failing_test(self, uri: object, test: str | None, cursor: object, so: str) -> Failing:
+        """The same for a command that is about one of them."""
+        tests = None if test is None else [test]
+        found = self._failing(uri, tests, cursor, so, "This test did not fail in the last recorded run.")
+        return found._replace(tests=found.tests[:1])
+
+    def _failing(self, uri: object, tests: list[str] | None, cursor: object, so: str, none_failed: str) -> Failing:
+        folder, tests = self.folder_and_tests(uri, tests, cursor)
+        evidence = folder.snapshot.ranking.evidence if folder else None
+        if folder is None or evidence is None or not folder.snapshot.ranking.failing:
+            raise RequestFailed(f"No recorded test fails here, so there is {so}.")
+        chosen = failing_tests(folder, tests)
+        if not chosen:
+            raise RequestFailed(none_failed)
+        return Failing(folder, evidence, chosen)
 
     def location(self, folder: Folder, mark: Mark) -> lsp.Location:
         """Where a mark is now."""

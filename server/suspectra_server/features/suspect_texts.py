@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 
 from suspectra.report import SubgraphReport, Suspect
 from suspectra_server.features.fixes import diffs_at
 from suspectra_server.messages import Figures
+from suspectra_server.safe_text import MAX_TEXT, code, markdown, plain
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Region, Snapshot
-from suspectra_server.text import MAX_TEXT, code, markdown, number, plain
 
 MAX_TESTS = 10
 
@@ -27,11 +29,16 @@ def rank_words(suspect: Suspect) -> str:
     return f"{suspect.rank_best}–{suspect.rank_worst}"
 
 
+def json_number(value: float) -> float:
+    """A score as JSON can represent it: an infinite one becomes the largest double."""
+    return math.copysign(sys.float_info.max, value) if math.isinf(value) else value
+
+
 def figures(mark: Mark) -> Figures:
     """The numbers of a suspect under their names in the protocol."""
     suspect = mark.suspect
     return {
-        "score": number(suspect.score),
+        "score": json_number(suspect.score),
         "rankBest": suspect.rank_best,
         "rankAverage": suspect.rank_average,
         "rankWorst": suspect.rank_worst,
@@ -43,7 +50,7 @@ def figures(mark: Mark) -> Figures:
         "changedByGit": suspect.changed_by_git,
         "line": mark.first + 1,
         "endLine": mark.last + 1,
-        "band": mark.band.value,
+        "suspicion": mark.suspicion,
     }
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-import sys
-from typing import TypeGuard
 
 # control characters, and those that reorder or hide text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
@@ -37,13 +34,3 @@ def code(text: str) -> str:
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     fence = "`" * (longest + 1)
     return f"{fence}{pad}{text or ' '}{pad}{fence}"
-
-
-def number(value: float) -> float:
-    """A score as JSON can represent it: an infinite one becomes the largest double."""
-    return math.copysign(sys.float_info.max, value) if math.isinf(value) else value
-
-
-def is_count(value: object) -> TypeGuard[int]:
-    """Whether a value of a message is a non-negative integer."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
