@@ -1,6 +1,6 @@
 /** Texts that users read, about statuses and suspects. Knows nothing of VS Code. */
 
-import { bar, type Heat } from './heat';
+import { bar, type Heat } from './suspects/heat';
 import { t } from './l10n';
 import type { Suspect } from './listed';
 import type {

@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
-import { type Heat, heats } from './heat';
-import { groupKey } from './failureGroups';
+import { type Heat, heats } from './suspects/heat';
+import { groupKey } from './suspects/failureGroups';
 import type { FailureGroup, Suspect } from './listed';
 import { type GroupSuspects, methods, type Status, type Suspects } from './protocol';
 import type { Condition } from './messages';

@@ -1,6 +1,6 @@
 // The imports among the modules of the extension: no circles, also among types.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, normalize } from 'node:path';
 
 import ts from 'typescript';
 import { expect, it } from 'vitest';
@@ -8,12 +8,14 @@ import { expect, it } from 'vitest';
 const SOURCES = join(import.meta.dirname, '../src');
 
 const texts = new Map(
-  readdirSync(SOURCES).map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(SOURCES, file), 'utf8')]),
+  readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => [file.replace(/\.ts$/, ''), readFileSync(join(SOURCES, file), 'utf8')]),
 );
 const imports = new Map(
   [...texts].map(([module, text]) => {
     const names = ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
-    return [module, names.filter((name) => name.startsWith('./')).map((name) => name.slice(2))];
+    return [module, names.filter((name) => name.startsWith('.')).map((name) => normalize(join(module, '..', name)))];
   }),
 );
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as vscode from 'vscode';
 
-import { Debugging, DEBUGGER } from '../src/debugging';
+import { Debugging, DEBUGGER } from '../src/runs/debugging';
 import { type DebugLaunch, serverCommands } from '../src/protocol';
 import { SourceBreakpoint } from './standins/debug';
 import { ScriptedServer } from './standins/server';

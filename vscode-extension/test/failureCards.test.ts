@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { cards } from '../src/failureCards';
+import { cards } from '../src/suspects/failureCards';
 import type { CollectionErrorMessage, Suspects } from '../src/protocol';
 
 const error: CollectionErrorMessage = {

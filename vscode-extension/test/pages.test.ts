@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { answer } from '../src/answerPage';
-import { explanation, noLongerSuspect, nothingFails } from '../src/explanationPage';
-import { html, page } from '../src/html';
+import { answer } from '../src/panels/answerPage';
+import { explanation, noLongerSuspect, nothingFails } from '../src/panels/explanationPage';
+import { html, page } from '../src/panels/html';
 import { format, setTranslator, t } from '../src/l10n';
 import type { CodeLocation, ExplanationMessage, Test } from '../src/protocol';
 

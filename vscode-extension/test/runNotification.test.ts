@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { inWords } from '../src/runNotification';
+import { inWords } from '../src/testing/runNotification';
 
 const SESSION = join(__dirname, '../../server/suspectra_server/session');
 

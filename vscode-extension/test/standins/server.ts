@@ -1,5 +1,5 @@
 import type { Server } from '../../src/client';
-import type { Interpreter } from '../../src/python';
+import type { Interpreter } from '../../src/environment/python';
 import type { Status } from '../../src/protocol';
 import type { Condition } from '../../src/messages';
 import { Emitter, workbench } from './workbench';
