@@ -375,6 +375,7 @@ def wait_until(condition):
     raise AssertionError("it took too long")
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
     tool("gdb", "gdb")
     case = CCase("t1", (str(runs.folder / "program"), "half", "3"), str(runs.folder))
@@ -459,6 +460,7 @@ def test_the_command_compares_tests_of_ctest(reckoner):
     assert (last["file"], last["line"]) in [(one["file"], one["line"]) for one in ranked["suspects"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -70,6 +70,7 @@ def test_what_makes_a_test_fail_later_is_a_hint(shapes, capsys, test):
     assert "take it as a hint" in said.err
 
 
+@pytest.mark.slow
 def test_what_makes_a_test_pass_is_none(shapes, capsys):
     assert run(["causes", "--workspace", str(shapes), "*_one_label", "--format", "json"]) == 0
     said = capsys.readouterr()

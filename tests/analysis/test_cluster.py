@@ -123,6 +123,7 @@ def test_rank_says_that_no_scheduler_is_there(shop, capsys, monkeypatch):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr("suspectra.spectrum.cluster._CONNECT_TIMEOUT_S", 1)
     with pytest.raises(UsageError, match="no scheduler can be reached"):

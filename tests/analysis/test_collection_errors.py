@@ -260,6 +260,7 @@ def test_an_exit_after_the_tests_is_no_failure_of_the_run(work, code):
     assert len(RecordingSource(work).read().tests) == 2
 
 
+@pytest.mark.slow
 def test_other_endings_are_reported_in_words(work):
     for arguments in (["-k", "nothing_of_this_name"], ["-k", "nothing_of_this_name", "-n", "1"]):
         status, reported = record(work, *arguments)
@@ -276,6 +277,7 @@ def test_other_endings_are_reported_in_words(work):
     ]
 
 
+@pytest.mark.slow
 def test_tracebacks_look_as_without_the_recorder(work, capfd):
     (work / "broken.py").write_text("x = (\n")
     (work / "test_broken.py").write_text("x = (\n")
@@ -307,6 +309,7 @@ def with_an_error(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["test_broken.py", "test_broken.py::test_b", ""])
 def test_an_error_goes_when_its_file_is_collected_again(with_an_error, work, part):
     shutil.copytree(with_an_error, work, dirs_exist_ok=True)
@@ -317,6 +320,7 @@ def test_an_error_goes_when_its_file_is_collected_again(with_an_error, work, par
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_an_error_of_a_class_stays_when_the_rest_of_its_file_is_collected(work):
     (work / "test_broken.py").write_text(
         "class TestOdd:\n    def test_gen(self):\n        yield 1\n\ndef test_b():\n    pass\n"
@@ -329,6 +333,7 @@ def test_an_error_of_a_class_stays_when_the_rest_of_its_file_is_collected(work):
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_an_error_goes_with_its_file_and_a_newer_one_takes_its_place(work):
     path = work / "test_broken.py"
     path.write_text("import no_such_module\n")
@@ -341,6 +346,7 @@ def test_an_error_goes_with_its_file_and_a_newer_one_takes_its_place(work):
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_last_failed_tries_only_what_failed(work):
     command = ("pytest", "-q")
     (work / "test_broken.py").write_text("import no_such_module\n")
@@ -352,6 +358,7 @@ def test_last_failed_tries_only_what_failed(work):
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_under_xdist_it_is_there_once(work):
     (work / "test_broken.py").write_text("import no_such_module\n")
     _, reported = record(work, "-n", "2")
@@ -359,6 +366,7 @@ def test_under_xdist_it_is_there_once(work):
     assert len(RecordingSource(work).read().collection_errors) == 1
 
 
+@pytest.mark.slow
 def test_an_error_survives_a_merge_of_logs_and_then_goes(work):
     (work / "test_broken.py").write_text("import no_such_module\n")
     record(work)
@@ -375,6 +383,7 @@ def test_an_error_survives_a_merge_of_logs_and_then_goes(work):
     assert b"no_such_module" not in log.read_bytes()
 
 
+@pytest.mark.slow
 def test_merged_recordings_keep_what_no_later_one_collected(work, tmp_path_factory, monkeypatch):
     other = tmp_path_factory.mktemp("other")
     for name in ("good.py", "test_good.py"):

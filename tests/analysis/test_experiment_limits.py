@@ -171,6 +171,7 @@ def test_a_passing_test_that_makes_too_many_decisions_was_not_chosen_by_the_user
     assert "test_often makes more than 1,000,000 decisions. Fix: run all tests before you keep a repair" in warnings
 
 
+@pytest.mark.slow
 def test_passing_tests_that_can_not_be_repeated_are_counted_in_one_sentence_for_each_reason(tmp_path, capsys):
     (tmp_path / "cart.py").write_text(
         "import os\n\ndef total(net, vat):\n    return net - vat if vat else net\n\n"

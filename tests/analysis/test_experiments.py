@@ -388,6 +388,7 @@ def investigated(folder, capsys, *arguments):
     return status, json.loads(said.out), said.err
 
 
+@pytest.mark.slow
 def test_switching_finds_statement_6_of_mid(mid, capsys):
     switching = "--technique", "switching"
     status, found, said = investigated(mid, capsys, *switching, "test_mid.py::test_mid*")
@@ -440,6 +441,7 @@ def test_sources_that_changed_since_the_recording_are_refused(mid, capsys):
     assert "mid.py: it was changed after the tests ran, so experiments would not fit" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_muse_finds_the_wrong_bound_and_says_what_corrects_it(tmp_path, capsys):
     (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "test_shop.py").write_text(TEST_SHOP)

@@ -75,6 +75,7 @@ def test_code_is_kept_outside_the_workspace_for_the_user_alone(work, caches):
         assert not path.stat().st_mode & 0o077, path
 
 
+@pytest.mark.slow
 def test_a_forged_file_in_the_workspace_runs_nothing(work, caches, tmp_path):
     assert record(work).returncode == 1
     text = f"open({str(tmp_path / 'ran')!r}, 'w')\ndef half(n):\n    return 3\n"
@@ -91,6 +92,7 @@ def test_a_forged_file_in_the_workspace_runs_nothing(work, caches, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_the_forged_file_would_have_run(work, caches, tmp_path):
     """What the test above forges is what the recorder reads, or it would show nothing."""
     assert record(work).returncode == 1

@@ -413,6 +413,7 @@ def test_single_decisions_become_evidence(tests, workspace):
     ]
 
 
+@pytest.mark.slow
 def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(workspace, processes_with, until):
     spectrum = Spectrum.from_matrix([[1]], failed=[True], tests=["test_shop.py::test_wait"])
     setup = RerunSetup(workspace, COMMAND)

@@ -11,6 +11,7 @@ from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 
 
+@pytest.mark.slow
 def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
     from suspectra.cli.main import run
 

@@ -249,6 +249,7 @@ def deeper(block):
     return "\n".join(f"    {line}" for line in block.split("\n"))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.recursive(SIMPLE_STATEMENTS, compound, max_leaves=8), min_size=1, max_size=5), st.integers(0, 2))
 def test_no_variable_is_read_that_may_be_unbound(statements, argument):

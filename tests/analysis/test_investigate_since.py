@@ -29,6 +29,7 @@ def changed_in_git(folder):
     suspectra(folder, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
+@pytest.mark.slow
 def test_an_investigation_knows_what_changed_according_to_git(tmp_path):
     changed_in_git(tmp_path)
     investigated = json.loads(suspectra(tmp_path, "investigate", "--seconds", "20", "--format", "json"))

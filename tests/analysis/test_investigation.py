@@ -235,6 +235,7 @@ def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
 # what is printed
 
 
+@pytest.mark.slow
 def test_a_test_that_does_not_come_there_so_often_is_not_left_to_try(tmp_path, monkeypatch, capsys):
     (tmp_path / "words.py").write_text(
         "def vowels(text):\n    found = 0\n    for letter in text:\n"
@@ -326,6 +327,7 @@ class Price:
 """
 
 
+@pytest.mark.slow
 def test_a_module_that_only_tests_import_is_loaded_with_mutants(tmp_path, capsys):
     (tmp_path / "shop.py").write_text(IMPORTED_LATE)
     for name, net in (("one", 3), ("two", 4)):
@@ -442,6 +444,7 @@ def test_a_test_is_run_in_the_module_that_has_it_not_where_it_is_defined(name, l
     assert FailingTest.from_result(result) == (name, file, "")
 
 
+@pytest.mark.slow
 def test_a_parameter_that_nothing_reads_is_found_as_the_correction(tmp_path, capsys):
     source = "def price(discount, net, rate, weight):\n    total = net * rate * weight\n    return total - weight\n"
     (tmp_path / "shop.py").write_text(source)

@@ -53,6 +53,7 @@ def verdicts(folder):
     return {test.name: test.verdict.value for test in RecordingSource(folder).read().tests}
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_fails_no_test_and_loses_none_that_was_written(work):
     much = "".join(chr(97 + n * n % 26) for n in range(300))
     done = record(work, 40, much, largest_file=6000)

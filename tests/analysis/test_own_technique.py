@@ -28,6 +28,7 @@ def test_the_examples_run():
         FORMULAS.pop("recall-first", None)
 
 
+@pytest.mark.slow
 def test_the_technique_ranks_a_recording(tmp_path):
     project = tmp_path / "ledger"
     shutil.copytree(ROOT / "examples" / "ledger", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))

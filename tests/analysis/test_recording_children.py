@@ -63,6 +63,7 @@ def recorded(request, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_children_are_recorded_for_the_test_that_started_them(recorded):
     found = functions(recorded)
     expected = dict(EXPECTED.findall((recorded / "test_children.py").read_text()))

@@ -143,6 +143,7 @@ def test_it_is_recorded(work, monkeypatch, shapes, recorder):
     assert_recorded(evidence, names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
 def test_it_is_recorded_in_workers(work, monkeypatch, shapes):
     names = shaped(work, monkeypatch, shapes)
@@ -197,6 +198,7 @@ def record_by_plugin(work, *options):
     return RecordingSource(work).read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
 def test_the_plugin_alone_begins_before_other_plugins(work, monkeypatch, workers):
     names = shaped(work, monkeypatch, [an_installed_plugin, a_plugin_of_the_environment])
@@ -223,6 +225,7 @@ def test_a_run_that_never_begins_leaves_no_hook_behind(work):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_plugin_alone_names_the_command_that_helps(work, monkeypatch):
     a_sitecustomize(work, monkeypatch)
     problems = record_by_plugin(work, "--suspectra").problems

@@ -58,6 +58,7 @@ def verdicts(workspace):
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -83,6 +84,7 @@ def test_a_terminal_in_which_every_pytest_is_recorded(work, command):
     assert "   1  app.py:2  double" in ended.stdout
 
 
+@pytest.mark.slow
 def test_only_runs_in_the_workspace_are_recorded(work, tmp_path):
     below = work / "below"
     below.mkdir()
@@ -133,6 +135,7 @@ def test_a_command_that_records_works_in_such_a_terminal(work):
     assert verdicts(work) == EXPECTED
 
 
+@pytest.mark.slow
 def test_altered_runs_are_not_recorded_in_such_a_terminal(work):
     assert done(PYTEST, work, terminal(work)).returncode == 1
     logs = os.listdir(recording_folder(str(work)))

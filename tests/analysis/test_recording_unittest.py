@@ -328,6 +328,7 @@ def test_a_name_that_could_not_be_found_is_no_error_once_it_can(tmp_path, bare, 
     assert RecordingSource(tmp_path).read().collection_errors == ()
 
 
+@pytest.mark.slow
 def test_what_setups_and_loaders_of_modules_raise_is_recorded(shop, bare):
     tests = shop / "tests"
     (tests / "test_load.py").write_text("def load_tests(loader, tests, pattern):\n    raise ValueError('no list')\n")
@@ -361,6 +362,7 @@ def test_what_setups_and_loaders_of_modules_raise_is_recorded(shop, bare):
     assert "tests/test_teardownmodule.py::tearDownModule" not in verdicts(shop)
 
 
+@pytest.mark.slow
 def test_a_class_that_is_named_is_no_module_that_fails(shop, bare):
     _, reported = record(
         shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock", "tests.test_shop.TestNone"

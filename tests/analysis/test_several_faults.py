@@ -125,6 +125,7 @@ def test_a_test_that_can_not_be_searched_does_not_keep_the_others_from_it(two_fa
     tests.write_text(TWO_FAULTS["test_fees.py"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["causes"], ["slice", "--failure", "--test"], ["paths"], ["investigate"]])
 def test_where_a_test_failed_for_what_another_left_behind_that_is_said(tmp_path, capsys, command):
     (tmp_path / "fees.py").write_text("limits = [6]\n\n\ndef fee(age):\n    return 0 if age < limits[-1] else 20\n")

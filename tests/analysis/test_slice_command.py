@@ -67,6 +67,7 @@ def run(folder, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_what_led_to_a_failure_is_shown_and_kept_for_the_ranking(folder, run):
     code, out, _ = run("slice", "--failure", *PYTEST)
     assert code == 0

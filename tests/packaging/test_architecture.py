@@ -64,6 +64,7 @@ def sources(folder):
     return sorted(folder.rglob("*.py"))
 
 
+@pytest.mark.slow
 def test_the_library_knows_nothing_of_the_protocol():
     assert not [path for path in sources(ANALYSIS) if roots(path) & {"pygls", "lsprotocol"}]
     knowing = [path for path in sources(ANALYSIS) if roots(path) & {"suspectra_server", "suspectra_mcp"}]

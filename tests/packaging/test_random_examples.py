@@ -72,6 +72,7 @@ def test_make_test_repeats_its_examples(examples):
     assert first.endswith("\n0\nwithout chance\n")
 
 
+@pytest.mark.slow
 def test_make_fuzz_tries_others_each_time_and_its_seed_brings_them_back(examples):
     first, second = fuzz_options(), fuzz_options()
     assert first != second

@@ -44,6 +44,7 @@ UNUSED = TOTAL - 1
 SHARE = TOTAL - 3
 
 
+@pytest.mark.slow
 def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")
@@ -102,6 +103,7 @@ def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
         client.command("whatLedHere", uri, 3)
 
 
+@pytest.mark.slow
 def test_a_slice_is_evidence_at_once_and_values_can_be_hidden(client, project):
     """As with `suspectra slice`: the technique ranks by it, and its log has no values."""
     client.start(project, options={"experimentsHideValues": True, "technique": "slice"})

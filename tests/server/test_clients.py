@@ -91,6 +91,7 @@ async def marks(editor, uri):
     return editor.diagnostics[uri]
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
 async def test_an_editor_is_served_as_it_asks_and_can(editor: LanguageClient, shop, markers):
     """One session an editor, as starting the server takes longer than all that is asked of it."""

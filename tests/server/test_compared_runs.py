@@ -68,6 +68,7 @@ def nearest(client, uri):
     return [one for one in client.diagnostics.get(uri, ()) if one["code"] == "nearest-path"]
 
 
+@pytest.mark.slow
 def test_a_failing_test_is_compared_with_the_nearest_passing_one(client, project):
     client.start(project)
     uri, tests_uri = client.open(project / "cart.py"), client.open(project / "test_cart.py")

@@ -37,6 +37,7 @@ FILES = {"code_of_shop.py": CODE, "test_shop.py": TESTS}
 FAILING = "test_shop.py::test_food"
 
 
+@pytest.mark.slow
 def test_a_suspect_is_debugged_in_a_test_that_executes_it(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")
@@ -70,6 +71,7 @@ def test_a_failing_test_stops_on_its_first_suspect(client, project):
         client.command("debugTest", project.as_uri(), "test_shop.py::test_book")
 
 
+@pytest.mark.slow
 def test_a_chain_of_causes_has_a_stop_at_each_line(client, project):
     client.start(project)
     client.agree()

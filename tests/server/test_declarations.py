@@ -142,6 +142,7 @@ def test_no_formula_is_cut_where_it_is_shown():
         assert info.formula in code(info.formula), info.name
 
 
+@pytest.mark.slow
 def test_starting_the_server_loads_nothing_it_does_not_need_at_once():
     # scipy takes as long to load as everything else of the server; the debugging model brings it when it is asked
     program = "import sys, suspectra_server.main; print(*sys.modules)"

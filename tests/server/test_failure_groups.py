@@ -49,6 +49,7 @@ def test_a_test_without_coverage_does_not_speak_for_the_others(client, tmp_path,
     assert (group["names"], group["failure"]) == ("test_double and 1 more", "AssertionError: expected 4, actual 6")
 
 
+@pytest.mark.slow
 def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, ledger, capsys):
     from suspectra.cli.main import run
 

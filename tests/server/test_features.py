@@ -342,6 +342,7 @@ def test_a_client_without_action_literals_gets_commands(client, shop, find_line)
     assert "relatedInformation" not in client.diagnostics[path.as_uri()][0]
 
 
+@pytest.mark.slow
 def test_all_techniques_are_listed_and_each_can_rank(client, shop):
     client.start(shop)
     listed = client.request("suspectra/techniques")

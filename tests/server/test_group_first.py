@@ -118,6 +118,7 @@ def test_a_test_that_fails_for_the_same_reason_is_counted_at_once(ledger, record
     assert last.report is first.report
 
 
+@pytest.mark.slow
 def test_a_test_that_passes_again_leaves_the_group_at_once(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
     monkeypatch.setenv("OFF", "10")
@@ -131,6 +132,7 @@ def test_a_test_that_passes_again_leaves_the_group_at_once(ledger, record, monke
     assert first.suspects == last.suspects != before.suspects
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_for_another_reason_is_not_counted(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
     (ledger / "src/ledger/years.py").write_text("def is_leap(year):\n    return year % 4 == 0\n", "utf-8")
@@ -145,6 +147,7 @@ def test_a_test_that_fails_for_another_reason_is_not_counted(ledger, record, mon
     assert [suspect.ef for suspect in first.suspects] == [suspect.ef for suspect in before.suspects]
 
 
+@pytest.mark.slow
 def test_nothing_comes_first_if_the_group_may_be_another_one(ledger, record):
     workspace = Workspace(ledger)
     source = ledger / "src/ledger/discounts.py"

@@ -146,6 +146,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     assert not other.suspects()["problems"]
 
 
+@pytest.mark.slow
 def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_action(client, project, capable):
     source = project / "code_of_shop.py"
     capable["workspace"]["workspaceEdit"] = {"documentChanges": True, "changeAnnotationSupport": {}}
@@ -183,6 +184,7 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
     client.ask_until(lambda: fixes() == {})
 
 
+@pytest.mark.slow
 def test_one_suspect_can_be_tested_alone(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")
@@ -243,6 +245,7 @@ def test_settings_say_what_experiments_may_do(project):
     assert (usual.setup.values_shown, usual.seconds) == (True, 20)
 
 
+@pytest.mark.slow
 def test_a_failing_test_has_the_command_as_a_code_action(client, project):
     client.start(project)
     uri = client.open(project / "test_shop.py")

@@ -185,6 +185,7 @@ def test_a_folder_that_is_removed_while_it_is_ranked_is_heard_of_no_more(client,
     assert client.diagnostics[(other / "shop/vouchers.py").as_uri()] == []
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no_more(client, shop, tmp_path, until):
     other = tmp_path / "other"
     shutil.copytree(shop, other)

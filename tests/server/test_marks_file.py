@@ -74,6 +74,7 @@ def start_process(process, client_of, session):
     return start
 
 
+@pytest.mark.slow
 def test_marks_outlive_the_server(session, start_process):
     client = start_process()
     session.mark(client)

@@ -121,6 +121,7 @@ def talk(root, conversation, *options, answer=None, mode="auto", command=("--", 
 NO_QUESTIONS = {}
 
 
+@pytest.mark.slow
 def test_what_is_recorded_is_told_without_a_question(checkout):
     async def conversation(session):
         ranking = await session.call("rank", top=2)
@@ -170,6 +171,7 @@ def test_an_answer_keeps_to_its_budget(checkout):
     assert answers[0]["groups"][0]["suspects"]
 
 
+@pytest.mark.slow
 def test_pytest_is_started_as_it_was_recorded_unless_a_command_is_given(tmp_path):
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "__init__.py").write_text("def total(prices):\n    return sum(prices) - 1\n")
@@ -347,6 +349,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow
 def test_a_question_that_has_no_answer_says_why(checkout):
     async def conversation(session):
         return [await session.call(name, **arguments) for name, arguments, _ in REFUSED]
@@ -355,6 +358,7 @@ def test_a_question_that_has_no_answer_says_why(checkout):
     assert [cause in text for text, (_, _, cause) in zip(texts, REFUSED, strict=True)] == [True] * len(REFUSED)
 
 
+@pytest.mark.slow
 def test_tests_of_c_are_not_run_as_tests_of_python(tmp_path):
     program = "int main(int argc, char **argv) {\n    return argc > 1 && argv[1][0] == 'b';\n}\n"
     (tmp_path / "check.c").write_text(program)

@@ -85,6 +85,7 @@ def verdicts(client):
     return {test["name"]: test["verdict"] for folder in folders for test in folder["tests"]}
 
 
+@pytest.mark.slow
 def test_a_save_runs_what_it_can_affect_and_what_failed(client, project):
     assert start(client, project) == [DOUBLE, HALF, LOWER]
     for text, expected, failed in (
@@ -170,6 +171,7 @@ def nothing_runs(client, project, seen):
     return ran(project) == [] and not any(status["progress"] for status in client.statuses[seen:])
 
 
+@pytest.mark.slow
 def test_a_newer_save_cancels_the_run(client, project):
     start(client, project)
     (project / "tests" / "test_gate.py").write_text(GATE)

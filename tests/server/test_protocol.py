@@ -145,6 +145,7 @@ def test_the_server_ends_in_order_while_jobs_compute():
     assert (process.returncode, errors) == (1, b""), "1, since nobody asked for shutdown"
 
 
+@pytest.mark.slow
 def test_printing_does_not_break_the_stream(shop, process, client_of, tmp_path):
     # whatever a library prints while the server runs goes to standard error
     (tmp_path / "sitecustomize.py").write_text(
@@ -315,6 +316,7 @@ def test_a_client_that_answers_with_errors_is_served(client, shop):
     assert not client.progress
 
 
+@pytest.mark.slow
 def test_the_command_line_is_the_same_server(shop, client_of):
     pipe = subprocess.PIPE
     server = subprocess.Popen([sys.executable, "-m", "suspectra", "server"], stdin=pipe, stdout=pipe, stderr=pipe)

@@ -113,6 +113,7 @@ def connection(request, process, tmp_path):
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_is_hung_up_on(connection):
     highest = 0
     with suppress(OSError):

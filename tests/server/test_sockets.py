@@ -499,6 +499,7 @@ def test_bad_usage(arguments, capsys):
     assert "error: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said(process):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         server = process("--tcp", f"127.0.0.1:{taken.getsockname()[1]}")

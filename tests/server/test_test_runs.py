@@ -134,6 +134,7 @@ def test_output_comes_while_the_tests_run(client, project):
     assert client.command("cancelTests") is True
 
 
+@pytest.mark.slow
 def test_that_nothing_can_be_ranked_yet_is_no_notification_while_tests_run(client, project):
     """Which would come again and again, as its numbers change."""
     (project / "test_aaa.py").write_text(
@@ -192,6 +193,7 @@ def test_the_command_line_for_a_terminal_works_when_copied(client, project):
     assert ran(project) == ALL[-1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_the_recorder_says_how_a_run_gets_on(project, options):
     events = project / "events"
