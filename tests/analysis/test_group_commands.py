@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.sources import Sources

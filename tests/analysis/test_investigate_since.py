@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 GIT = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
 FEES = "RATES = {'child': 5, 'adult': 20}\n\n\ndef fee(kind):\n    rate = RATES[kind]\n    return rate\n"
 TESTS = "from fees import fee\n\n\ndef test_child():\n    assert fee('child') == 5\n\n\ndef test_adult():\n"

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from suspectra.techniques.formulas import FORMULAS
 
 ROOT = Path(__file__).parents[2]
