@@ -1,4 +1,4 @@
-# make demo · make test · make e2e · make bench · make lint    Each sets up what it needs.
+# make demo · make test · make test-all · make e2e · make bench · make lint    Each sets up what it needs.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,16 +9,17 @@ EXTRAS ?= dev
 # one more than processors: tests also wait, for what they start and for files
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test test-python test-extension test-314 e2e lint lint-python lint-extension format docs package bench bench-peers fuzz clean
+.PHONY: help setup demo test test-all test-python test-slow test-extension test-314 e2e lint lint-python lint-extension format docs package check-packages changelog bench bench-peers fuzz clean
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
-	@echo "make test     all tests that need Python 3.10+, Node 20.19+ and a C compiler"
+	@echo "make test     the tests that need Python 3.10+, Node 20.19+ and a C compiler, but for slow ones"
+	@echo "make test-all those and the slow ones"
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
-	@echo "make package  the wheels and the VS Code extension"
+	@echo "make package  the wheels and the VS Code extension;  make check-packages   what goes to PyPI, built and tried"
 	@echo "make lint · make format · make docs · make clean"
 
 $(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
@@ -44,8 +45,13 @@ demo: $(VENV)/.ready
 
 test: test-python test-extension
 
+test-all: test test-slow
+
 test-python: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+test-slow: $(VENV)/.ready
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow"
 
 test-extension: node_modules/.ready $(VENV)/.ready
 	npm test
@@ -76,6 +82,7 @@ lint-python: $(VENV)/.ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python docs/check_docstrings.py
+	$(BIN)/zizmor --quiet --offline .github github-actions
 	$(BIN)/python -m pytest -q tests/lint
 
 lint-extension: setup
@@ -92,6 +99,23 @@ docs: $(VENV)/.ready
 package: setup
 	npm run package
 	@mkdir -p dist && cp vscode-extension/bundled/*.whl dist/
+
+# what PyPI gets: each wheel is built from its sdist, and the two work without this repository
+check-packages: packages := dist/pypi
+check-packages: $(VENV)/.ready
+	rm -rf $(packages) && mkdir -p $(packages)
+	$(BIN)/python -m build --outdir $(packages) analysis
+	$(BIN)/python -m build --outdir $(packages) .
+	$(BIN)/twine check --strict $(packages)/*
+	$(BIN)/check-wheel-contents $(packages)
+	$(PYTHON) -m venv $(packages)/venv
+	tests/pythons/install $(packages)/venv/bin/python pytest $(packages)/*.whl
+	cp -r $(DEMO) $(packages)/demo
+	cd $(packages)/demo && ../venv/bin/suspectra record -- pytest -q --tb=no -p no:cacheprovider; test $$? -eq 1
+	cd $(packages)/demo && ../venv/bin/suspectra rank --top 3
+
+changelog: $(VENV)/.ready
+	$(BIN)/towncrier build --draft --version unreleased
 
 clean:
 	rm -rf $(VENV) node_modules dist artifacts .e2e .pythons vscode-extension/dist vscode-extension/bundled vscode-extension/node_modules

@@ -6,7 +6,7 @@ import sys
 
 from suspectra.base.cancellation import Token
 from suspectra.evidence.discovery import usual_places
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.ranking import ranker as module
 from suspectra_server.session.ranking.ranker import Ranker, RankingInput
 from suspectra_server.session.ranking.watching import state_of

@@ -55,3 +55,10 @@ def some(names: Iterable[str], glue: str = ", ") -> str:
 def visible(text: str) -> str:
     """Escape unprintable characters, which a terminal could take for commands."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def listed(items: Sequence[object], noun: str) -> str:
+    """Say how many items there are, and name the first ones."""
+    names = ", ".join(str(item) for item in items[:_NAMED])
+    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''} ({names}{more})"

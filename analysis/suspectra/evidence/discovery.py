@@ -94,6 +94,7 @@ def find_source(
     recorded, recorded_c = _recorded_at(boundary.real(RECORDING)), _modified(boundary.real(RECORDING_C / C_LOG))
     measured = _measured(workspace, boundary)
     covered = max(map(_modified, measured.data_files()), default=0) if measured else 0
+    # a newer recording without tests must not hide older evidence that has some
     useful = recorded if not (covered or recorded_c) or _has_tests(boundary.real(RECORDING)) else 0
     # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
     if (

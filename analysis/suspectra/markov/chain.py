@@ -88,9 +88,7 @@ class Chain:
     def row(self, state: int) -> tuple[Ints, Floats]:
         """Return the transitions of the paper's chain from a state.
 
-        Of shape (k,). States, ascending.
-
-        Of shape (k,).
+        The states that they lead to, ascending, and their probabilities; both of shape (k,).
 
         Raises IndexError when there is no such state, or it is a hub.
         """

@@ -49,6 +49,7 @@ class JumpHabit:
         tail = (1 - confidence) / 2
         from scipy import special  # slow to load, and few ask
 
+        # as scipy.stats.beta.ppf does, which takes long to load
         return float(special.betaincinv(a, b, tail)), float(special.betaincinv(a, b, 1 - tail))
 
     def _beta(self, prior: float) -> tuple[float, float]:

@@ -72,6 +72,7 @@ def sample_hitting_times(
     chain.require_ergodic()
     walkers = _Walkers(chain, np.random.default_rng(seed), walks)
     tally = _Tally(chain.first_hub)
+    # scipy.stats takes longer to load than all else that a command needs
     quantile = float(special.ndtri((1 + confidence) / 2))
     known = slice(chain.first_location, chain.first_hub)
     taken = 0

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.exchange import MemoryChange, MemoryGraph, MemoryNode
+from suspectra_recorder.experiments.messages import MemoryChange, MemoryGraph, MemoryNode
 from suspectra_recorder.experiments.values.literals import from_text, shown
 
 MISSING = "missing"

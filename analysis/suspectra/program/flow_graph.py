@@ -1,4 +1,8 @@
-"""The control flow of one function: basic blocks, the edges between them, and their elements."""
+"""The control flow of one function: basic blocks, the edges between them, and their elements.
+
+The graphs of a file are in one table, and blocks are found for all functions of a file at once: a million statements
+have a hundred thousand functions, and to make an object for each takes longer than to parse the source.
+"""
 
 from __future__ import annotations
 

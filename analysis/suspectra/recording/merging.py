@@ -2,6 +2,9 @@
 
 Recordings name files relative to their workspace, so it does not matter on which machine they were made. All runs
 are kept side by side in one log, with those of their tests that no newer run has replaced.
+
+The runs share sources, but the log still says which version each of them loaded: otherwise questions about what runs at
+import would find old versions for ever.
 """
 
 from __future__ import annotations

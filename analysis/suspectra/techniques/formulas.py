@@ -2,6 +2,8 @@
 
 The module has the 33 formulas of paper 004 (Table 1), further popular ones, and the measures of paper 003. A formula
 depends only on the four counts of an element, so it is computed once for each distinct pair (ef, ep).
+
+Cloning is applied at the same point: with c = P / F, two counts are multiplied before the formula.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Who may connect to a server that listens on a socket.
 
-Every process of every user of the machine can connect to a port, and so can every page in a browser. A client must know
-a token that is new for each start, and browsers are refused by the headers that they always send.
+Every process of every user of the machine can connect to a port, and so can every page in a browser. So a client must
+know a token that is new for each start, and browsers are refused by the headers that they always send. The token is in
+`initializationOptions`, which every LSP client can set; a WebSocket client gives it in the address, so that nothing
+else is read before.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from suspectra.base.errors import Problem, UsageError
+from suspectra.base.operating_system import FILE_OWNERS, require
 from suspectra_recorder.complete_file import complete_file
 
 _ENTROPY = 32  # bytes
@@ -79,8 +82,9 @@ def token_file(path: Path, token: str) -> Iterator[None]:
 
     An existing file is replaced; of a link, the link itself.
 
-    Raises UsageError when the file can't be written.
+    Raises UsageError when the file can't be written, or could be read by others.
     """
+    require(FILE_OWNERS, "--token-file", "leave it out: the token is printed then")
     try:
         with complete_file(path, 0o600) as stream:
             stream.write(f"{token}\n".encode("ascii"))

@@ -133,6 +133,7 @@ def _compare(expected: Path, stdout: bytes) -> tuple[Verdict, str]:
     line, other = got[at] if at < len(got) else b"", want[at] if at < len(want) else b""
     if all(one.endswith(b"\n") for one in (line, other) if one):
         line, other = line.removesuffix(b"\n"), other.removesuffix(b"\n")
+    # the beginnings of long lines are often the same
     same = _first_difference(line, other)
     begin = same - SHOWN_BEFORE if same > SHOWN_BEFORE + MAX_SHOWN // 2 else 0
     shown, expectation = (

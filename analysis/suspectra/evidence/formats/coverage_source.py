@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.base.arrays import Ints
+from suspectra.base.english import listed
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.evidence import places
@@ -33,7 +34,6 @@ from suspectra.evidence.formats.junit import Case
 from suspectra.evidence.formats.junit_matching import Matching, address, is_node_id, node_id_of
 from suspectra.evidence.formats.junit_reports import Reports
 from suspectra.evidence.formats.measured_paths import MeasuredPaths
-from suspectra.evidence.listed import listed
 from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature
 from suspectra.evidence.test_code import TestCode
 from suspectra.program.python.source import PythonSource

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from suspectra.base.english import listed
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.formats.junit import Case, Report, read_junit
 from suspectra.evidence.formats.junit_matching import Matching, match
-from suspectra.evidence.listed import listed
 from suspectra.evidence.sources import Signature, signature
 
 
