@@ -48,8 +48,9 @@ class CoverageSource:
 
     def __init__(self, workspace: Path, coverage: Path, junit: Path):
         self.workspace = Path(workspace)  # the folder. Files outside it are not suspects, and are never opened
-        self.coverage = self.workspace / coverage  # the two files. Relative paths start at the workspace
-        self.junit = self.workspace / junit  # the two files. Relative paths start at the workspace
+        # the two files. Relative paths start at the workspace
+        self.coverage = self.workspace / coverage
+        self.junit = self.workspace / junit
         self.name = shown(self.workspace, self.coverage)
         self._watched = (os.path.realpath(self.coverage), os.path.realpath(self.junit))
         self._sources = Sources(self.workspace)
