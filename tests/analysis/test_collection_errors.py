@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra import cli
+from suspectra.cli import main as cli
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.endings import in_words
 from suspectra.recording.launch import run

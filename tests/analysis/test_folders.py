@@ -338,7 +338,7 @@ COMMANDS = [
 # each command with streams of its own, of the kind that the process was given
 EACH = """
 import json, sys
-from suspectra.cli import run
+from suspectra.cli.main import run
 given = sys.stdout, sys.stderr
 for command in json.load(sys.stdin):
     files = zip((command["out"], command["err"]), given)

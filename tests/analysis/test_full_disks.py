@@ -21,8 +21,8 @@ APP = "def f(a):\n    if a % 2:\n        return a\n    return -a\n"
 TESTS = "import app, pytest\n\n@pytest.mark.parametrize('n', range(9))\ndef test_f(n):\n    assert app.f(n) == n\n"
 COMPACT = "from suspectra_recorder.log.compaction import compact; compact('.suspectra/recording', max_logs=0)"
 LEARN = (
-    "import pathlib; from suspectra_server.session.navigation.learned_moves import Learned; "
-    "Learned(pathlib.Path('state/n.json')).add(True)"
+    "import pathlib; from suspectra_server.session.navigation.learned_moves import LearnedMoves; "
+    "LearnedMoves(pathlib.Path('state/n.json')).add(True)"
 )
 
 

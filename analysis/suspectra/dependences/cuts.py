@@ -36,8 +36,9 @@ def minimum_cut(
     source: Ints,
     target: Ints,
     capacity: Ints,
-    begins: Iterable[int],  # where paths start and end. These nodes themselves are never part of a cut
-    ends: Iterable[int],  # where paths start and end. These nodes themselves are never part of a cut
+    # where paths start and end. These nodes themselves are never part of a cut
+    begins: Iterable[int],
+    ends: Iterable[int],
     nearest: Nearest = Nearest.BEGIN,
 ) -> Ints | None:
     """Find the cheapest nodes without which no path is left (paper 002, Definition 3.2).

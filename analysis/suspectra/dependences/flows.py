@@ -27,8 +27,9 @@ class Names:
     """What the sites of a run read and bind by name."""
 
     frame: Ints  # the function, or module, in whose calls each site is executed; shape (sites,)
-    uses: Sequence[Sequence[int]]  # the variables of each site
-    defines: Sequence[Sequence[int]]  # the variables of each site
+    # the variables of each site
+    uses: Sequence[Sequence[int]]
+    defines: Sequence[Sequence[int]]
     scope: Ints  # the function or module that each variable belongs to; shape (variables,)
     is_global: Ints  # whether it belongs to a module; shape (variables,)
 

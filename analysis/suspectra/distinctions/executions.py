@@ -24,8 +24,9 @@ _MAX_LOOKED_AT = 4_000_000  # entries of rows that one question about similar te
 class Pair:
     """A failing and a passing test."""
 
-    failing: int  # row numbers
-    passing: int  # row numbers
+    # row numbers
+    failing: int
+    passing: int
     similarity: float  # statements that both execute, divided by those that either executes (Jaccard): from 0 to 1
 
 

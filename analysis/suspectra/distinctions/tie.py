@@ -31,8 +31,9 @@ class Tie:
 
     report: RankedReport  # the ranking
     members: Ints  # their elements, ascending; a failing test executes each, or reads what it defines; shape (k,)
-    rank_best: int  # the ranks that they take
-    rank_worst: int  # the ranks that they take
+    # the ranks that they take
+    rank_best: int
+    rank_worst: int
 
     @cached_property
     def executed(self) -> Ints:

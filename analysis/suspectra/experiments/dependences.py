@@ -225,8 +225,9 @@ class _Tables:
 
     sites: tuple[TraceSite, ...]
     names: Names
-    is_test: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
-    decides: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
+    # which are in test code; and which are decisions, or where functions begin; shape (sites,)
+    is_test: Bools
+    decides: Bools
 
     @classmethod
     def from_sources(cls, sources: Sequence[SourceTable]) -> _Tables:

@@ -72,8 +72,9 @@ class InquiryProgress:
     """How far an inquiry about several tests is."""
 
     test: str  # which test is being run
-    number: int  # which one of how many that is, from 1
-    total: int  # which one of how many that is, from 1
+    # which one of how many that is, from 1
+    number: int
+    total: int
     runs: int  # how many runs there were
     share: float  # of the time, how much is gone: from 0 to 1
 

@@ -21,9 +21,10 @@ class DecisionSite(NamedTuple):
     file: str  # relative to the workspace
     number: int  # which decision of the file, from 0
     kind: str  # `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
-    line: int  # lines from 1, both included; the column in bytes from 0
-    column: int  # lines from 1, both included; the column in bytes from 0
-    end_line: int  # lines from 1, both included; the column in bytes from 0
+    # lines from 1, both included; the column in bytes from 0
+    line: int
+    column: int
+    end_line: int
     # with which outcomes an arm of its `if` ends, or can end, by raising: 1 for false, 2 for true, 3 for both
     guard: int
     end_column: int = 0  # where it ends in its last line, in bytes from 0; not included

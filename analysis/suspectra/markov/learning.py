@@ -21,8 +21,9 @@ class JumpHabit:
     Raises UsageError for a negative count.
     """
 
-    jumps: int = 0  # numbers of observed moves, not negative
-    returns: int = 0  # numbers of observed moves, not negative
+    # numbers of observed moves, not negative
+    jumps: int = 0
+    returns: int = 0
 
     def __post_init__(self) -> None:
         if self.jumps < 0 or self.returns < 0:

@@ -33,11 +33,13 @@ class SampledHittingTimes:
 
     # the estimate; inf for a location that no walk met, and for one that is not in the report; shape (locations,)
     steps: Floats
-    low: Floats  # confidence interval
-    high: Floats  # confidence interval
+    # confidence interval
+    low: Floats
+    high: Floats
     confidence: float  # confidence level of the interval, 0 to 1
-    cycles: int  # total numbers of returns to the start, and of steps
-    walked: int  # total numbers of returns to the start, and of steps
+    # total numbers of returns to the start, and of steps
+    cycles: int
+    walked: int
 
     @property
     def rank(self) -> Floats:

@@ -24,10 +24,12 @@ _GAP = "  "
 class ExpectedSteps:
     """Expected steps from the top of the ranking, exact or estimated; infinite for elements not in the chain."""
 
-    steps: Floats  # expected steps, and HT_Rank; shape (elements,)
-    rank: Floats  # expected steps, and HT_Rank; shape (elements,)
-    low: Floats | None = None  # the confidence interval of an estimate; shape (elements,)
-    high: Floats | None = None  # the confidence interval of an estimate; shape (elements,)
+    # expected steps, and HT_Rank; shape (elements,)
+    steps: Floats
+    rank: Floats
+    # the confidence interval of an estimate; shape (elements,)
+    low: Floats | None = None
+    high: Floats | None = None
 
     @classmethod
     def exact(cls, model: DebuggingModel) -> ExpectedSteps:

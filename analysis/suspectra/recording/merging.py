@@ -34,8 +34,9 @@ class Merged:
     """What a merge did."""
 
     folder: Path  # of the merged recording
-    tests: int  # tests of the merged recording, and records that a newer run of the same test replaced
-    replaced: int  # tests of the merged recording, and records that a newer run of the same test replaced
+    # tests of the merged recording, and records that a newer run of the same test replaced
+    tests: int
+    replaced: int
     runs: int  # sections of the inputs that were kept: one for each process that ran tests
     problems: tuple[Problem, ...]  # what could not be read
 

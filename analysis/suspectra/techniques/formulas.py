@@ -30,12 +30,15 @@ class Four:
     Cloning makes them fractions (paper 004, Notations 2.2 to 2.5).
     """
 
-    ef: Floats  # failing and passing tests that execute each column; shape (n,)
-    ep: Floats  # failing and passing tests that execute each column; shape (n,)
-    nf: Floats  # failing and passing tests that do not; shape (n,)
-    np: Floats  # failing and passing tests that do not; shape (n,)
-    F: float  # the numbers of all failing and all passing tests
-    P: float  # the numbers of all failing and all passing tests
+    # failing and passing tests that execute each column; shape (n,)
+    ef: Floats
+    ep: Floats
+    # failing and passing tests that do not; shape (n,)
+    nf: Floats
+    np: Floats
+    # the numbers of all failing and all passing tests
+    F: float
+    P: float
 
     @classmethod
     def from_counts(cls, counts: Counts, clone_failed: bool = False) -> Four:

@@ -45,9 +45,10 @@ class ValuePlace(NamedTuple):
     number: int  # which assignment of the file, from 0
     kind: str  # `assignment`, `augmented`, `return`, `yield` or `argument`
     name: str  # what gets the value
-    line: int  # lines from 1, both included; the column in bytes from 0
-    column: int  # lines from 1, both included; the column in bytes from 0
-    end_line: int  # lines from 1, both included; the column in bytes from 0
+    # lines from 1, both included; the column in bytes from 0
+    line: int
+    column: int
+    end_line: int
 
 
 @dataclass(frozen=True)

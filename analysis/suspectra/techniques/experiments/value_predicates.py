@@ -44,10 +44,12 @@ class Predicate:
 
     site: PredicateSite  # what was asked
     outcomes: frozenset[str]  # it is true where the site has one of these
-    failing: int  # tests in which it was true
-    passing: int  # tests in which it was true
-    of_failing: int  # observed tests that execute the statement
-    of_passing: int  # observed tests that execute the statement
+    # tests in which it was true
+    failing: int
+    passing: int
+    # observed tests that execute the statement
+    of_failing: int
+    of_passing: int
     # the share of groups of as many passing tests as `failing` that have such a predicate: true in all of the group,
     # and in no more than `passing` other passing tests
     chance: float
