@@ -241,11 +241,11 @@ def test_output_goes_to_a_file_as_a_whole(suspectra, shop):
 
 
 def test_problems_are_warnings_on_stderr(suspectra, shop):
-    (shop / ".coverage.vm.1.abc").write_bytes(b"")
+    (shop / ".coverage.elsewhere.1.abc").write_bytes(b"")
     status, out, err = suspectra("rank", "--format", "json")
     assert status == 0
     assert len(strict_json(out)["problems"]) == 1
-    assert err.startswith("suspectra: warning: .coverage: 1 file (.coverage.vm.1.abc)")
+    assert err.startswith("suspectra: warning: .coverage.elsewhere.1.abc: it is empty")
 
 
 def test_explain(suspectra):

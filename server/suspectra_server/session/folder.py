@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
+from suspectra.evidence.discovery import chosen_places, usual_places
 from suspectra_server.messages import FolderState
 from suspectra_server.positions import path_of
 from suspectra_server.session.navigation.learned_moves import LearnedMoves
@@ -28,7 +28,7 @@ from suspectra_server.session.ranking.watching import Debouncer
 from suspectra_server.session.tests.project_tests import pytest_command, python_command, test_arguments
 from suspectra_server.session.trust import Trust
 from suspectra_server.session.workers import FolderContext, Workers
-from suspectra_server.settings import Settings
+from suspectra_server.settings import EVIDENCE, Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Document, DocumentVersion, Placement, Texts
 from suspectra_server.state.marks import ErrorMark, FailureMark
@@ -109,7 +109,7 @@ class Folder:
         previous, self.settings = self.settings, settings
         if (previous.technique, previous.clone_failed) != (settings.technique, settings.clone_failed):
             self.chosen = None
-        affecting = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
+        affecting = ("technique", "clone_failed", "top", "include_tests", *EVIDENCE)
         if any(getattr(previous, name) != getattr(settings, name) for name in affecting):
             self.rankings.cancel()
             self.rankings.rank()
@@ -263,9 +263,10 @@ class Folder:
         """Show a ranking in place of the last one."""
         ranking = result.ranking
         last = self.snapshot.ranking
-        # other tools remove their data when the next run begins; a recording is only removed on purpose
-        deleted = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None and self._recorded
-        over = deleted or ranking.state is FolderState.NO_FAILING_TESTS
+        gone = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None
+        # a recording goes on; what another tool wrote replaces all that it wrote before, even if nothing can be ranked
+        replaced = not self._recorded and ranking.evidence is not last.evidence
+        over = gone or replaced or ranking.state is FolderState.NO_FAILING_TESTS
         stays = last.report is not None and not over and last.holds_after(ranking)
         if ranking.report is None and stays:
             ranking = self._last_good().with_state_of(ranking)
@@ -376,8 +377,8 @@ class Folder:
 
     def _candidates(self) -> frozenset[str]:
         """The paths at which evidence may appear."""
-        given = [path for path in (self.settings.coverage, self.settings.junit) if path]
-        return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
+        chosen = self.settings.evidence()
+        return frozenset(chosen_places(self.root, chosen) if chosen else usual_places(self.root))
 
 
 @lru_cache(maxsize=10_000)
