@@ -59,7 +59,7 @@ def kinds(request, tmp_path_factory):
 
 
 def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
-    mode, folder, evidence = kinds
+    _, folder, evidence = kinds
     text = (folder / "tests" / "test_kinds.py").read_text()
     expected = {name: rest for name, *rest in EXPECTED.findall(text)}
     seen = set()
@@ -71,8 +71,7 @@ def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
         verdict, runs, flaky = expected[short]
         assert (test.verdict.value, test.flaky) == (verdict, bool(flaky)), name
         ran = {f.rpartition(".")[2] for f in functions_run(evidence, row)}
-        if not (mode == "xdist" and "shared" in short):  # who is first depends on the workers
-            assert runs in ran if runs != "none" else not ran, name
+        assert runs in ran if runs != "none" else not ran, name
     assert seen == expected.keys()
     assert evidence.problems == ()
 
@@ -309,7 +308,6 @@ FAILING_RECORDER = """
 import pytest
 from suspectra_recorder.pytest.fixture_dependencies import SharedSetup
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.progress import Progress
 
 def fail(*arguments):
     raise RuntimeError("a fault of the recorder")

@@ -70,13 +70,20 @@ class ChildProcessMerge:
         """Begin a test, to which processes that are started from now on belong."""
         self._numbers = [self.children.next_number()]
 
-    def setup_done(self) -> None:
-        """Separate processes of the setup from later ones, in case the test is run again."""
-        self._numbers.append(self.children.next_number())
+    def begin_apart(self) -> int:
+        """Begin what several tests use, and return the number of what is interrupted."""
+        before = self.children.number
+        self.children.next_number()
+        return before
+
+    def end_apart(self, before: int) -> None:
+        """Add what its finished children ran to the cells, and go on with what was interrupted."""
+        self._take({self.children.number})
+        self.children.use_number(before)
 
     def restart_attempt(self) -> None:
-        """Drop the children of the attempt, but not those of the first setup."""
-        self._numbers = [*self._numbers[:-1][:1], self.children.next_number()]
+        """Drop the children of the attempt."""
+        self._numbers = [self.children.next_number()]
 
     def discard(self) -> None:
         """Drop the children of a test that did not end."""

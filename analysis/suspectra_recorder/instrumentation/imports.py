@@ -137,17 +137,6 @@ class ImportHook:
         self.files.append(file)
         return next(n for n in reversed(range(len(self.files))) if self.files[n] is file)
 
-    def passed(self) -> dict[int, int]:
-        """Return which cells were passed since the last harvest, without resetting them.
-
-        The cells of each file as bits, by the index of the file.
-        """
-        found: dict[int, int] = {}
-        for number, file in enumerate(self.files):
-            if any(file.cells):
-                found[number] = bits(file.cells)
-        return found
-
     def harvest(self) -> tuple[list[int], bytes]:
         """Return which cells were passed since the last harvest, and reset them.
 
