@@ -152,8 +152,8 @@ class Recorder:
 
         What ran before, and the number of its children, for the call that ends it.
         """
-        before = self.hook.harvest()
-        return before, self._child_merge.begin_apart() if self._child_merge is not None else 0
+        number = self._child_merge.begin_apart() if self._child_merge is not None else 0
+        return self.hook.harvest(), number
 
     def end_setup(self, began: Apart, *, always: bool = False) -> str:
         """End a setup and record what it ran, for the tests that use it.

@@ -64,6 +64,7 @@ class Monitor:
         self._gone: list[KeyedRef[int, CodeType]] = []  # references to deleted code
         self._passed: dict[int, None] = {}  # an ordered set of keys of the above
         self._stand_in: Callable[[Any], MutableSequence[int]] | None = None
+        self.once = True  # whether a probe is reported only once until `rearm`
         _monitoring.use_tool_id(_TOOL, "suspectra")
         _monitoring.register_callback(_TOOL, _monitoring.events.JUMP, self._callback())
 
@@ -81,6 +82,8 @@ class Monitor:
                         return None  # keep reporting: other threads have other cells
                     file.cells[cells[offset]] = 1
                     passed[key] = None
+                    if not self.once:
+                        return None
             return disable
 
         return jumped
