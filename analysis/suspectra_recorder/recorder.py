@@ -117,6 +117,8 @@ class Recorder:
         self.outside(at_the_end=True)
         for file, why in imported_from_elsewhere(self.scope):
             self.problem(file, "", *why)
+        for path, functions in self.hook.readers.left_alone.items():
+            self._report_left_alone(path, functions)
         if self._child_merge is not None:
             if failure := self._child_merge.children.failure:
                 cause = f"a process that a test started could not record itself: {failure}"
@@ -313,6 +315,14 @@ class Recorder:
                 cause = f"{tool} compiles functions of it in another form, of which nothing is recorded"
                 counts = "record without counts, or " if self.hook.counting else ""
                 self.problem(name, "", cause, f"{counts}switch {tool} off while the tests are recorded")
+
+    def _report_left_alone(self, path: str, functions: Mapping[str, str]) -> None:
+        tools = " and ".join(sorted(set(functions.values())))
+        names = ", ".join(sorted(functions))
+        cause = (
+            f"{tools} reads the bytecode of {names}; there nothing is recorded, and statements count as not executed"
+        )
+        self.problem(self.scope.name(path) or path, "", cause, f"switch {tools} off while the tests are recorded")
 
     def _loaded(self, file: LoadedFile) -> None:
         path = os.path.join(self.scope.root, *file.path.split("/"))

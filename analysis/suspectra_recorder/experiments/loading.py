@@ -52,6 +52,7 @@ class ExperimentHook:
         self._tests = any(instrument.tests for instrument in instruments)
         self._compiling = CompileHook(self.scope, self.code, self.guard, self._refuse)
         self._loading = LoaderHook(self.scope, self.code, self.guard, self._compiling)
+        self.readers = self._loading.readers
         self._undo_rewritten: Callable[[], None] = lambda: None
 
     def scope(self, path: str) -> str | None:
@@ -126,6 +127,7 @@ class ExperimentHook:
             return None  # Python's own loader reports it best
         if rewrite is not None:
             rewrite(tree)
+        self.readers.instrumented(path, digest, flags)
         code: CodeType = compile(tree, path, "exec", flags, dont_inherit=True)
         for add in inserted:
             add()

@@ -56,6 +56,7 @@ class ImportHook:
         self.trees = ChangedTrees(self._placed, counting=counting)  # instruments what other tools compile
         self._compiling = CompileHook(scope, self.code, self.guard, self.trees.code)
         self._loading = LoaderHook(scope, self.code, self.guard, self._compiling)
+        self.readers = self._loading.readers
 
     def install(self) -> None:
         """Start instrumenting."""
@@ -114,6 +115,7 @@ class ImportHook:
         except SyntaxError:
             return None  # let Python's own loader report it
         file = self._register(name, digest, item.cells, item.map)
+        self.readers.instrumented(path, digest, flags)
         place_cells = with_cells if self.monitor is None else self.monitor.watch
         code = place_cells(item.code, cells_name, file)
         if self.kept is not None:

@@ -12,6 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.bytecode_readers import BytecodeReaders
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 
 __builtins__ = library_references.builtins
@@ -22,6 +23,8 @@ class _Hook(Protocol):
     """What instruments modules of the workspace."""
 
     guard: Guard
+
+    readers: BytecodeReaders
 
     @property
     def scope(self) -> Callable[[str], str | None]:
@@ -71,6 +74,7 @@ def instrument_rewritten(
         if code is None:
             original(self, module)
         else:
+            hook.readers.loaded(module.__name__, code)
             self._rewritten_names[module.__name__] = Path(path)
             vars(module).setdefault("__builtins__", vars(builtins))  # otherwise exec would set those of the recorder
             exec(code, vars(module))
