@@ -316,6 +316,13 @@ class Recorder:
                 counts = "record without counts, or " if self.hook.counting else ""
                 self.problem(name, "", cause, f"{counts}switch {tool} off while the tests are recorded")
 
+    @property
+    def has_suspects(self) -> bool:
+        """Whether statements were recorded that are not test code."""
+        root, is_test = self.scope.root, self.scope.is_test_code
+        traced = (file.path for file in self.hook.files if file.traced)
+        return any(self.scope.include_tests or not is_test(os.path.join(root, path)) for path in traced)
+
     def _report_left_alone(self, path: str, functions: Mapping[str, str]) -> None:
         tools = " and ".join(sorted(set(functions.values())))
         names = ", ".join(sorted(functions))

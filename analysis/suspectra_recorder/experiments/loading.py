@@ -9,11 +9,11 @@ from types import CodeType
 from typing import Protocol
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.block_control import left_alone
+from suspectra_recorder.instrumentation.block_control import left_alone, tests_in
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.guard import Guard
-from suspectra_recorder.instrumentation.library_references import hashlib
+from suspectra_recorder.instrumentation.library_references import hashlib, os
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.source import parse, without_collecting
@@ -114,7 +114,10 @@ class ExperimentHook:
         try:
             with without_collecting():
                 tree = parse(source, path)
-                alone = {node: node.body for node in left_alone(tree, compares=b"co_code" in source)}
+                found = left_alone(tree, compares=b"co_code" in source)
+                if not self._tests and self._scope.is_mixed(os.path.realpath(path)):
+                    found |= tests_in(tree)
+                alone = {node: node.body for node in found}
                 for node, body in alone.items():
                     node.body = [ast.copy_location(ast.Pass(), body[0])]
                 inserted = [

@@ -13,7 +13,7 @@ from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.guard import Guard
-from suspectra_recorder.instrumentation.library_references import hashlib, sys
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.other_tools import ChangedTrees
@@ -250,6 +250,9 @@ class ImportHook:
         variant: str,
         flags: int,
     ) -> Instrumented:
+        # a scope may also know which files have tests beside the program
+        mixed = bool(getattr(self.scope, "is_mixed", lambda path: False)(os.path.realpath(path)))
+        variant = f"{variant}\0mixed" if mixed else variant
         variant = f"{variant}\0counts" if self.counting else variant
         variant = f"{variant}\0flags {flags}" if flags else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
@@ -262,7 +265,9 @@ class ImportHook:
                 from suspectra_recorder.instrumentation.source import CompilerWarnings
             with CompilerWarnings(path, __name__) as warnings:
                 with StandardLibrary():
-                    tree, probes = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
+                    tree, probes = instrument(
+                        source, path, cells_name, counting=self.counting, asserts=rewrite is None, mixed=mixed
+                    )
                 if rewrite is not None:
                     rewrite(tree)
                 code = compile(tree, path, "exec", flags, dont_inherit=True)

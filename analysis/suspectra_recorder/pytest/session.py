@@ -70,6 +70,7 @@ def start(config: pytest.Config) -> None:
         patterns=test_patterns(config.getini("python_files"), files, folder),
     )
     take_tests(scope, files, folder)
+    scope.mixed.update(os.path.realpath(os.path.join(folder, file.partition("::")[0])) for file in files)
     try:
         recorder = Recorder(
             scope,
@@ -392,6 +393,7 @@ class _Session:
             self.reported = True
             status = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
             status["deselected"] = self.deselected
+            status["suspects"] = self.recorder.has_suspects
             status["errors"] = [error.as_dict() for error in self.recorder.errors]
             report_status(
                 self.settings, {**status, "monitoring": self.choice.monitoring, "objection": self.choice.objection}

@@ -462,6 +462,7 @@ class _Session:
             "runner": "unittest",
             "monitoring": self.monitoring,
         }
+        status["suspects"] = self.recorder.has_suspects
         errors = [error.as_dict() for error in self.recorder.errors]
         if self.deselected is not None:
             status["deselected"] = self.deselected
