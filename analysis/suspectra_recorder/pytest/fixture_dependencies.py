@@ -24,7 +24,7 @@ from suspectra_recorder.unrecorded_modules import imported_files
 if TYPE_CHECKING:
     import pytest
 
-Fixture: TypeAlias = "pytest.FixtureDef[Any]"
+Fixture: TypeAlias = "pytest.FixtureDef[object]"
 __builtins__ = library_references.builtins
 
 _CONFTEST = "conftest.py"
@@ -114,7 +114,7 @@ class TestFiles:
 class SharedSetup:
     """What fixtures that several tests use execute to be set up and torn down, fixture by fixture."""
 
-    def __init__(self, recorder: Recorder, attempt: Callable[..., Any]):
+    def __init__(self, recorder: Recorder, attempt: Callable[..., object]):
         self.recorder = recorder  # the recorder to which it is written
         self._attempt = attempt
         self._names: dict[int, str] = {}  # of what shared fixtures executed, by the id of the fixture that is set up
@@ -126,7 +126,7 @@ class SharedSetup:
         """Begin a test."""
         self._torn_down.clear()
 
-    def set_up(self, fixture: Fixture, request: Any) -> Generator[None, Any, None]:
+    def set_up(self, fixture: Fixture, request: pytest.FixtureRequest) -> Generator[None, object, None]:
         """Record the setup of a fixture, which runs meanwhile."""
         used = self._uses[id(fixture)] = [defs for name in fixture.argnames if (defs := _active(request, name))]
         if fixture.scope == "function":
