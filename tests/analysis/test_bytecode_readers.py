@@ -137,6 +137,23 @@ def test_they_are_left_out_and_the_others_are_recorded(project, how):
     assert problem.cause.startswith(expected)
 
 
+def test_a_test_that_reads_bytecode_sees_what_there_is_without_a_recorder(tmp_path):
+    (tmp_path / "app.py").write_text("def plain(n):\n    return n - 1\n\ndef other(n):\n    return n\n")
+    (tmp_path / "test_app.py").write_text(
+        "import app\nfrom dis import get_instructions\n\n"
+        "def test_it():\n"
+        "    found = [one.argval for one in get_instructions(app.plain)]\n"
+        "    assert found == [one.argval for one in get_instructions(lambda n: n - 1)]\n"
+        "    assert {type(const) for const in app.plain.__code__.co_consts} <= {int, type(None)}\n"
+        "    assert app.other(1) == 1\n"
+    )
+    done = run(tmp_path, "pytest", "-q", "-p", "suspectra")
+    assert "1 passed" in done.stdout, done.stdout
+    evidence = RecordingSource(tmp_path).read()
+    assert [problem.cause.partition(";")[0] for problem in evidence.problems] == ["dis reads the bytecode of plain"]
+    assert evidence.elements.line[evidence.rows[0]].tolist() == [5]
+
+
 def test_experiments_and_traces_leave_them_as_they_are(project):
     run(project, "pytest", "-q", "-p", "suspectra")
     done = run(project, "suspectra", "investigate")

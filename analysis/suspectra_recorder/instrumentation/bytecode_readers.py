@@ -8,7 +8,7 @@ installed only when such a package is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -44,8 +44,8 @@ class BytecodeReaders:
         """Start watching the packages that are loaded already."""
         _active.append(self)
         for name, module in list(sys.modules.items()):
-            if any(table in getattr(module, "__dict__", ()) for table in _TABLES):
-                self._add(name)
+            if name.partition(".")[0] not in sys.stdlib_module_names:
+                self.guard.attempt(_ABOUT, self.executed, name, getattr(module, "__dict__", {}))
 
     def uninstall(self) -> None:
         """Stop."""
@@ -59,6 +59,13 @@ class BytecodeReaders:
     def loaded(self, name: str, code: CodeType | None) -> None:
         """Note that a module is about to run."""
         if code is not None and any(table in code.co_names for table in _TABLES):
+            self._add(name)
+
+    def executed(self, name: str, names: Mapping[str, object]) -> None:
+        """Note what a module imported that was loaded in another way."""
+        if any(table in names for table in _TABLES) or any(
+            value.__module__ in _TABLES for value in list(names.values()) if type(value) in (FunctionType, type)
+        ):
             self._add(name)
 
     def _add(self, module: str) -> None:

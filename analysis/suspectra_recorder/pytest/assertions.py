@@ -73,6 +73,7 @@ def instrument_rewritten(
         code = hook.guard.attempt(path, instrumented, self, path)
         if code is None:
             original(self, module)
+            hook.guard.attempt(path, hook.readers.executed, module.__name__, vars(module))
         else:
             hook.readers.loaded(module.__name__, code)
             self._rewritten_names[module.__name__] = Path(path)
