@@ -1,6 +1,8 @@
 """The settings: declared once, checked one by one, read from whatever a client sends.
 
-The reference and the texts in VS Code's settings editor are generated from the declarations (docs/generate.py).
+A setting is an option of the command line or of the recorder, with more for editors: its scope, its heading, and
+whether it names files or programs. The reference and the texts in VS Code's settings editor are generated from the
+declarations (docs/generate.py).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.test_code import TestCode
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 REPORT = '<?xml version="1.0"?><testsuites><testsuite/></testsuites>'
 

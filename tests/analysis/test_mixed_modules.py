@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 MIXED = """\
 import unittest
@@ -99,9 +99,19 @@ def test_which_files_are_mixed(tmp_path):
     assert some.is_mixed(files["app/a.py"])
 
 
-def test_it_is_said_at_once_where_nothing_can_be_a_suspect(tmp_path):
+WORKERS = ("--", "pytest", "-n", "2", "-p", "xdist.plugin")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_said"),
+    [
+        (("--", "pytest"), True),
+        pytest.param(WORKERS, True, marks=pytest.mark.slow),
+        (("--include-tests", "--", "pytest"), False),
+    ],
+    ids=["", "workers", "include-tests"],
+)
+def test_it_is_said_at_once_where_nothing_can_be_a_suspect(tmp_path, arguments, is_said):
     (tmp_path / "test_it.py").write_text("def test_it():\n    assert 1 == 2\n")
     said = "nothing of it may be a suspect: what the tests executed is test code"
-    assert said in record(tmp_path, "--", "pytest").stderr
-    assert said in record(tmp_path, "--", "pytest", "-n", "2", "-p", "xdist.plugin").stderr
-    assert said not in record(tmp_path, "--include-tests", "--", "pytest").stderr
+    assert (said in record(tmp_path, *arguments).stderr) == is_said

@@ -239,7 +239,9 @@ SETUPS = {
 }
 
 
-@pytest.mark.parametrize("counts", [[], ["--suspectra-counts"]], ids=["", "counts"])
+@pytest.mark.parametrize(
+    "counts", [[], pytest.param(["--suspectra-counts"], marks=pytest.mark.slow)], ids=["", "counts"]
+)
 def test_the_order_and_the_subset_do_not_matter(project, counts):
     whole = record(project, *counts)
     short = {name.rpartition("::")[2]: found[1] for name, found in whole.items() if name.startswith("test_it")}
@@ -256,6 +258,7 @@ def test_the_order_and_the_subset_do_not_matter(project, counts):
     assert executed(project) == whole
 
 
+@pytest.mark.slow
 def test_in_workers(project):
     whole = record(project)
     shutil.rmtree(project / ".suspectra")
@@ -281,6 +284,7 @@ def test_a_teardown_counts_for_the_test_that_fails_at_it_alone(project):
     assert not [name for name, (_, lines, *_) in whole.items() if closed in lines]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_a_shared_setup_is_found_by_mutants(project):
     (project / "test_cases.py").unlink()
     (project / "app.py").write_text(APP.replace("value = 3", "value = 30"))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from suspectra.base.cancellation import Token
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.ranking import ranker as module
 from suspectra_server.session.ranking.ranker import Ranker, RankingInput
 from suspectra_server.session.ranking.watching import state_of

@@ -1,4 +1,8 @@
-"""Options that the command line and the settings of editors share."""
+"""Options that the command line and the settings of editors share.
+
+Each is declared here once, as an `Option`: name, default, range, text. Options of commands, settings of editors and
+their tables in docs/ are made from it. Options that only one command has are written where that command is.
+"""
 
 from __future__ import annotations
 

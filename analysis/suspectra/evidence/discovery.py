@@ -90,6 +90,7 @@ def find_source(
         return _coverage_source(workspace, coverage, junit)
     recorded, coverage = _recorded_at(boundary.real(RECORDING)), boundary.real(COVERAGE)
     covered, recorded_c = _modified(coverage), _modified(boundary.real(RECORDING_C / C_LOG))
+    # a newer recording without tests must not hide older evidence that has some
     useful = recorded if not (covered or recorded_c) or _has_tests(boundary.real(RECORDING)) else 0
     if covered > max(useful, recorded_c):
         found = find_junit(workspace)

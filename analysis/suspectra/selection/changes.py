@@ -14,7 +14,7 @@ from suspectra.selection.recorded_tests import RecordedVersion
 from suspectra.selection.revision import Revision, project_files
 from suspectra_recorder.instrumentation.outline import EVERYTHING, Difference, Outline, difference, mentions
 from suspectra_recorder.instrumentation.source import parse
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 _MAX_SIZE = 1 << 26
 _NOTHING = Difference()

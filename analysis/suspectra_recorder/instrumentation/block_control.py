@@ -45,6 +45,7 @@ def constant_test(test: ast.expr) -> bool | None:
     match test:
         case ast.Constant(value=value):
             return bool(value)
+        # the compiler leaves out what depends on it, so this has no arm to record
         case ast.Name(id="__debug__"):
             return __debug__
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -100,6 +101,7 @@ def outside_of(
     """Leave out the statements in the bodies of some functions."""
     every = (inner for node in functions for outer in node.body for inner in ast.walk(outer))
     bodies = {first(inner.lineno) for inner in every if isinstance(inner, _WITH_LINES)}
+    # unless it is all on one line, which is a statement of the code around it
     bodies.difference_update(first(node.lineno) for node in functions)
     return [line for line in lines if line not in bodies] if bodies else lines
 

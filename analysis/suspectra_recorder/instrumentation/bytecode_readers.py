@@ -13,7 +13,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.instrumentation.library_references import _thread, hashlib, sys
 
 __builtins__ = library_references.builtins

@@ -105,6 +105,7 @@ class TestFiles:
                 outline = Outline.from_tree(parse(source), tests=True)
             except (SyntaxError, ValueError, RecursionError):
                 outline = None  # then any change affects all of its tests
+            # the cache takes only code
             item = Instrumented(compile("", path, "exec"), 0, ModuleMap(outline=outline).to_bytes())
             if cache:
                 cache.store(place, key, item)
@@ -129,6 +130,7 @@ class SharedSetup:
     def set_up(self, fixture: Fixture, request: pytest.FixtureRequest) -> Generator[None, object, None]:
         """Record the setup of a fixture, which runs meanwhile."""
         used = self._uses[id(fixture)] = [defs for name in fixture.argnames if (defs := _active(request, name))]
+        # a fixture of this scope belongs to one test, whose rows have its setup
         if fixture.scope == "function":
             yield
             return

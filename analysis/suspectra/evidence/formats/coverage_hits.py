@@ -22,11 +22,13 @@ from suspectra.spectrum import Edges
 class FileHits:
     """Executed lines and arcs of one file, as in coverage.py's data."""
 
-    line_row: Ints  # pairs of a test's row and a line that it executed, without repetition; shape (k,)
-    line: Ints  # pairs of a test's row and a line that it executed, without repetition; shape (k,)
-    arc_row: Ints  # rows of tests, with the arcs that they executed; shape (m,)
-    source: Ints  # rows of tests, with the arcs that they executed; shape (m,)
-    target: Ints  # rows of tests, with the arcs that they executed; shape (m,)
+    # pairs of a test's row and a line that it executed, without repetition; shape (k,)
+    line_row: Ints
+    line: Ints
+    # rows of tests, with the arcs that they executed; shape (m,)
+    arc_row: Ints
+    source: Ints
+    target: Ints
 
     @classmethod
     def from_data(cls, data: CoverageData, identifiers: Sequence[int], row_of: Callable[[Ints], Ints]) -> FileHits:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.base.arrays import Ints
+from suspectra.base.english import listed
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.evidence.boundary import inside, shown
@@ -26,7 +27,6 @@ from suspectra.evidence.formats.coverage_hits import FileHits, Hits
 from suspectra.evidence.formats.junit import Case, read_junit
 from suspectra.evidence.formats.junit_matching import Matching, address, is_node_id, match, node_id_of
 from suspectra.evidence.formats.measured_paths import MeasuredPaths
-from suspectra.evidence.listed import listed
 from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature
 from suspectra.evidence.test_code import TestCode
 from suspectra.program.python.source import PythonSource
@@ -48,8 +48,9 @@ class CoverageSource:
 
     def __init__(self, workspace: Path, coverage: Path, junit: Path):
         self.workspace = Path(workspace)  # the folder. Files outside it are not suspects, and are never opened
-        self.coverage = self.workspace / coverage  # the two files. Relative paths start at the workspace
-        self.junit = self.workspace / junit  # the two files. Relative paths start at the workspace
+        # the two files. Relative paths start at the workspace
+        self.coverage = self.workspace / coverage
+        self.junit = self.workspace / junit
         self.name = shown(self.workspace, self.coverage)
         self._watched = (os.path.realpath(self.coverage), os.path.realpath(self.junit))
         self._sources = Sources(self.workspace)

@@ -82,7 +82,7 @@ class RecordingSource:
     Examples
     --------
     >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
+    >>> from suspectra_recorder.recorded_outcome import TestRecord
     >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
     >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "failed", message="assert 3 == 4").head(2)))
     >>> (folder / "logs").mkdir()
@@ -292,6 +292,7 @@ class RecordingSource:
             gone = [r for r in records if r.result.location is not None and r.result.location.file in lost]
             stays = (r for r in records if r.result.location is None or r.result.location.file not in lost)
             records = Chunks.from_items(stays)
+            # once a run has looked for tests there, to run them again would not help
             unknown = {
                 file for r in gone if r.result.location and not self._looked_for(file := r.result.location.file, r)
             }

@@ -29,7 +29,7 @@ from suspectra.selection.since_revision import ChangesOfBranch
 from suspectra.spectrum import PerChunk
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking.shown_group import rank_again
 from suspectra_server.session.ranking.watching import state_of
@@ -132,6 +132,7 @@ class Ranker:
                 again = rank_again(shown, evidence, self._localizer.count(evidence), settings.top)
                 if again is not None:
                     reading = self._disk.read(texts_of(again, given.texts), again.files, job)
+                    # as if more of it were to come: what follows a ranking waits for the one over all tests
                     job.publish(Ranked(again, watched, states, reading=reading, growing=True))
                     time.sleep(PUBLISHING_S)
             ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, given)
