@@ -60,7 +60,7 @@ def kinds(request, tmp_path_factory):
 
 @pytest.mark.slow
 def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
-    mode, folder, evidence = kinds
+    _, folder, evidence = kinds
     text = (folder / "tests" / "test_kinds.py").read_text()
     expected = {name: rest for name, *rest in EXPECTED.findall(text)}
     seen = set()
@@ -72,8 +72,7 @@ def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
         verdict, runs, flaky = expected[short]
         assert (test.verdict.value, test.flaky) == (verdict, bool(flaky)), name
         ran = {f.rpartition(".")[2] for f in functions_run(evidence, row)}
-        if not (mode == "xdist" and "shared" in short):  # who is first depends on the workers
-            assert runs in ran if runs != "none" else not ran, name
+        assert runs in ran if runs != "none" else not ran, name
     assert seen == expected.keys()
     assert evidence.problems == ()
 

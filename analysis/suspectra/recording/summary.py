@@ -15,6 +15,10 @@ _HOW_TO_START = (
     "let the command be pytest, `python -m unittest`, or a script or module that itself runs pytest or names unittest"
     " or Django, without -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
 )
+_NO_SUSPECTS = (
+    "nothing of it may be a suspect: what the tests executed is test code, or outside of the workspace. Fix: name the"
+    " program by --source, or let test code be suspected by --include-tests"
+)
 _ELSEWHERE = (
     "unittest ran no test in this process, and what it runs in others is not recorded. Fix: leave out an option such as"
     " --parallel, or let the command be the one that the script starts"
@@ -45,6 +49,8 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
             lines.append(_ELSEWHERE)
         elif not any(deselected) and code == 0:
             code = NO_TESTS  # as from Python 3.12 on
+    if tests and not any(line.get("suspects", True) for line in status if line.get("tests")):
+        lines.append(_NO_SUSPECTS)
     if errors := _errors(status):
         lines.append(f"error: {summary(errors)}")
     elif code not in (0, TESTS_FAILED):
