@@ -542,6 +542,7 @@ def test_shards(project, tmp_path):
     assert not select(str(project)).affected
 
 
+@pytest.mark.slow
 def test_merged_logs_choose_the_same(project):
     edit(project, "app/rates.py", "RATE = 3", "RATE = 4 - 1")
     record(project, failed_and_affected=True)

@@ -180,6 +180,7 @@ def test_a_child_of_a_test_that_is_run_again_counts_only_in_the_last_attempt(tmp
     assert functions(tmp_path) == {"test_it": {"second", "setup"}}
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_leaves_is_swept_by_the_next(tmp_path):
     (tmp_path / "work.py").write_text("def work():\n    return 1\n")
     (tmp_path / "test_it.py").write_text(
