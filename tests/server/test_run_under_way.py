@@ -3,6 +3,8 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from suspectra.base.cancellation import Token
 from suspectra_recorder.log.frames import FrameKind, frame
 from suspectra_recorder.log.locks import lock
