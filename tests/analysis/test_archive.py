@@ -6,6 +6,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -192,3 +193,14 @@ def test_a_refusal_names_no_temporary_file(tmp_path):
     with pytest.raises(EvidenceError) as refused:
         unpack(file, into)
     assert str(into) not in str(refused.value)
+
+
+@pytest.mark.parametrize("log", ["1.log", "tests.log"])
+def test_folders_in_each_other_are_refused_and_leave_nothing_behind(suspectra, tmp_path, monkeypatch, log):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    file = zipped(tmp_path / "deep.zip", {log: b"", "a/" * 1_900 + "file": b""})
+    status, _, err = suspectra("rank", "--recording", file)
+    assert status == 2
+    assert "more than 8 of its folders are in each other" in err
+    assert list((tmp_path / "temporary").iterdir()) == []

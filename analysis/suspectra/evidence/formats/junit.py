@@ -17,6 +17,7 @@ from defusedxml.ElementTree import ParseError, XMLParser
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, Failure, python_failure
+from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.sources import reason
 
 MAX_REPORT = 2**30
@@ -114,9 +115,7 @@ def read_junit(path: Path, name: str) -> Report:
 
 
 def _feed(parser: XMLParser, path: Path) -> None:
-    if path.exists() and not path.is_file():
-        raise ValueError("it is not a file")
-    with open(path, "rb") as file:
+    with open_evidence(path, limit=MAX_REPORT) as file:
         left = MAX_REPORT
         while data := file.read(_CHUNK):
             left -= len(data)
