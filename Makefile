@@ -9,7 +9,7 @@ EXTRAS ?= dev
 # one more than processors: tests also wait, for what they start and for files
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test test-python test-extension test-314 e2e lint lint-python lint-extension format docs package bench bench-peers fuzz clean
+.PHONY: help setup demo test test-python test-extension test-314 e2e lint lint-python lint-extension format docs package check-packages changelog bench bench-peers fuzz clean
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
@@ -18,7 +18,7 @@ help:
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
-	@echo "make package  the wheels and the VS Code extension"
+	@echo "make package  the wheels and the VS Code extension;  make check-packages   what goes to PyPI, built and tried"
 	@echo "make lint · make format · make docs · make clean"
 
 $(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
@@ -76,6 +76,7 @@ lint-python: $(VENV)/.ready
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python docs/check_docstrings.py
+	$(BIN)/zizmor --quiet --offline .github github-actions
 	$(BIN)/python -m pytest -q tests/lint
 
 lint-extension: setup
@@ -92,6 +93,23 @@ docs: $(VENV)/.ready
 package: setup
 	npm run package
 	@mkdir -p dist && cp vscode-extension/bundled/*.whl dist/
+
+# what PyPI gets: each wheel is built from its sdist, and the two work without this repository
+check-packages: packages := dist/pypi
+check-packages: $(VENV)/.ready
+	rm -rf $(packages) && mkdir -p $(packages)
+	$(BIN)/python -m build --outdir $(packages) analysis
+	$(BIN)/python -m build --outdir $(packages) .
+	$(BIN)/twine check --strict $(packages)/*
+	$(BIN)/check-wheel-contents $(packages)
+	$(PYTHON) -m venv $(packages)/venv
+	tests/pythons/install $(packages)/venv/bin/python pytest $(packages)/*.whl
+	cp -r $(DEMO) $(packages)/demo
+	cd $(packages)/demo && ../venv/bin/suspectra record -- pytest -q --tb=no -p no:cacheprovider; test $$? -eq 1
+	cd $(packages)/demo && ../venv/bin/suspectra rank --top 3
+
+changelog: $(VENV)/.ready
+	$(BIN)/towncrier build --draft --version unreleased
 
 clean:
 	rm -rf $(VENV) node_modules dist artifacts .e2e .pythons vscode-extension/dist vscode-extension/bundled vscode-extension/node_modules

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from api_page import api_page
 
+from suspectra import __version__
 from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
@@ -26,6 +27,8 @@ from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, S
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "vscode-extension" / "package.json"
 TEXTS = ROOT / "vscode-extension" / "package.nls.json"
+LOCK = ROOT / "package-lock.json"
+PROJECT = ROOT / "pyproject.toml"
 DOCS = ROOT / "docs"
 RECORDING = DOCS / "guide" / "recording.md"
 NOTE = "<!-- Written by docs/generate.py from the code. Change it there. -->\n"
@@ -35,6 +38,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every generated page that is committed: its path, and its text."""
     yield MANIFEST, manifest()
     yield TEXTS, manifest_texts()
+    yield LOCK, lock()
+    yield PROJECT, project()
     yield RECORDING, recording_page()
     yield DOCS / "reference" / "settings.md", settings_page()
     yield DOCS / "reference" / "lsp-extensions.md", protocol_page()
@@ -52,6 +57,7 @@ def built_pages() -> Iterator[tuple[Path, str]]:
 def manifest() -> str:
     """The extension's manifest, with the settings and commands as they are declared."""
     package = json.loads(MANIFEST.read_text("utf-8"))
+    package["version"] = __version__
     package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = extension.restricted()
     package["contributes"]["commands"] = extension.commands()
     package["contributes"]["configuration"] = extension.configuration()
@@ -65,6 +71,18 @@ def manifest_texts() -> str:
     declared = ("command.", "setting.", "configuration.", "tool.")
     by_hand = {key: text for key, text in texts.items() if not key.startswith(declared)}
     return _json(by_hand | extension.texts())
+
+
+def lock() -> str:
+    """The exact versions of packages from npm, with the version of the extension."""
+    packages = json.loads(LOCK.read_text("utf-8"))
+    packages["packages"]["vscode-extension"]["version"] = __version__
+    return _json(packages)
+
+
+def project() -> str:
+    """The settings of the Python project, which needs the recorder of its own version."""
+    return re.sub(r"(?<=\"pytest-suspectra==)[^\"]+", __version__, PROJECT.read_text("utf-8"))
 
 
 def _json(value: object) -> str:

@@ -11,6 +11,8 @@ Examples
 True
 """
 
+from suspectra_recorder import __version__ as __version__
+
 TYPE_CHECKING = False  # typing may be a file of the program here
 if TYPE_CHECKING:
     from suspectra.base.errors import Problem as Problem
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from suspectra.spectrum.spectrum import Spectrum as Spectrum
     from suspectra.techniques import make_technique as make_technique
     from suspectra.techniques import technique_names as technique_names
-
-__version__ = "0.1.0"
 
 _PUBLIC = {
     "Elements": "suspectra.spectrum.elements",

@@ -5,4 +5,4 @@ else. It may be imported before pytest, which would then warn that it is too lat
 (PYTEST_DONT_REWRITE).
 """
 
-__version__ = "0.1.0"
+__version__ = "0.1.0"  # the one place where it is written by hand; `make docs` copies it

@@ -268,7 +268,8 @@ def test_a_sitecustomize_that_fails_does_as_it_would(work):
 LOADERS = """\
 import sys
 
-NEEDED = {"suspectra_recorder", "suspectra_recorder.pytest.plugin", "suspectra_recorder.options"}
+NEEDED = {"suspectra_recorder", "suspectra_recorder.options"}
+NEEDED |= {"suspectra_recorder.pytest", "suspectra_recorder.pytest.plugin"}
 NEEDED |= {"suspectra_recorder.instrumentation", "suspectra_recorder.instrumentation.standard_library"}
 
 def test_loaders():

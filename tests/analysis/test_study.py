@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
-from suspectra.cli.main import main
+from suspectra.cli import main
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.config import StudyConfig, read_any
 from suspectra.evaluation.corpus import read_index, read_subject

@@ -75,4 +75,5 @@ def test_a_suspect_has_the_servers_fields():
 
 
 def test_the_versions_agree():
-    assert MANIFEST["version"] == suspectra.__version__
+    packages = json.loads((EXTENSION.parent / "package-lock.json").read_text())["packages"]
+    assert MANIFEST["version"] == packages["vscode-extension"]["version"] == suspectra.__version__, GENERATED

@@ -59,6 +59,13 @@ def test_the_recorder_needs_nothing_and_the_rest_needs_its_version(wheels):
     assert recorder["Version"] == rest["Version"]
 
 
+def test_each_wheel_has_the_licence(wheels):
+    licence = (ROOT / "LICENSE").read_text()
+    for wheel in wheels.values():
+        (name,) = (name for name in names(wheel) if name.endswith(".dist-info/licenses/LICENSE"))
+        assert zipfile.ZipFile(wheel).read(name).decode() == licence
+
+
 def test_the_plugin_alone_records_what_the_ini_file_asks_for(wheels, tmp_path):
     """An environment with the plugin and pytest; what it recorded is read by this one."""
     packages = tmp_path / "packages"

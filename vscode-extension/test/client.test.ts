@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
+import { version } from '../package.json';
 import { Server } from '../src/client';
 import type { Condition } from '../src/messages';
 import { methods, serverCommands, type Suspects } from '../src/protocol';
@@ -43,7 +44,7 @@ function alive(process_: number): boolean {
 }
 
 function make(): Server {
-  const home = { folder, storage: join(folder, 'storage'), version: '0.1.0' };
+  const home = { folder, storage: join(folder, 'storage'), version };
   const made = new Server(home, workbench.output as unknown as vscode.LogOutputChannel);
   conditions = [];
   made.onDidChange((condition) => conditions.push(condition));

@@ -15,6 +15,7 @@ from pathlib import Path
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError, Problem, SuspectraError
+from suspectra.base.operating_system import ELSEWHERE, FORK, require
 from suspectra.experiments.answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.experiments.not_collected import ended_early, not_collected
 from suspectra.experiments.runs import Alteration, Runs
@@ -38,7 +39,8 @@ _ANSWER_S = 5.0
 class Machine(Runs):
     """A process that has collected some tests of a module, and waits.
 
-    Raises EvidenceError when the tests can't be collected. Raises TimeIsUp when they are not collected in time.
+    Raises EvidenceError when the tests can't be collected. Raises TimeIsUp when they are not collected in time,
+    UsageError where processes can't fork.
     """
 
     together = True
@@ -56,6 +58,7 @@ class Machine(Runs):
         end: float = math.inf,
         meanwhile: Callable[[], object] = lambda: None,
     ):
+        require(FORK, "following a test step by step", f"{ELSEWHERE}; `suspectra investigate` works here, too")
         self._command, self._file, self.workspace = tuple(command), file, workspace
         self._scratch = ScratchFolder()
 

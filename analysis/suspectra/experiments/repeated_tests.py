@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +10,10 @@ from typing import NamedTuple, TypeVar
 
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.operating_system import FORK
 from suspectra.evidence.evidence import TestResult
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-
-CAN_FORK = hasattr(os, "fork")
-"""Whether runs are children of a process that waits."""
 
 _TOO_LONG = "Failed: Timeout"
 """How messages of pytest-timeout begin. It is not a failure of its own: the test may fail otherwise with more time."""
@@ -157,7 +154,7 @@ class RepeatedTests:
         return known[name]
 
     def _machine(self, file: str, end: float) -> Machine | FreshRuns:
-        if CAN_FORK:
+        if FORK.exists:
             tests = [name for name, module in self._file_of.items() if module == file]
             machine: Machine | FreshRuns = Machine(
                 self._command,

@@ -19,9 +19,6 @@ from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import RecordingSettings, inject_env
 from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
-CAN_WAIT = os.name != "nt"
-"""Whether programs inherit sockets here, by which they can be asked."""
-
 COLLECT_S = 120.0
 """For collecting the tests: large projects import for a minute."""
 

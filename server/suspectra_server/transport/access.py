@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from suspectra.base.errors import Problem, UsageError
+from suspectra.base.operating_system import FILE_OWNERS, require
 from suspectra_recorder.complete_file import complete_file
 
 _ENTROPY = 32  # bytes
@@ -79,8 +80,9 @@ def token_file(path: Path, token: str) -> Iterator[None]:
 
     An existing file is replaced; of a link, the link itself.
 
-    Raises UsageError when the file can't be written.
+    Raises UsageError when the file can't be written, or could be read by others.
     """
+    require(FILE_OWNERS, "--token-file", "leave it out: the token is printed then")
     try:
         with complete_file(path, 0o600) as stream:
             stream.write(f"{token}\n".encode("ascii"))

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from suspectra.base.errors import Problem, UsageError
+from suspectra.base.operating_system import UNIX_SOCKETS, require
 from suspectra_server.timing import CLOSE_TIMEOUT_S, TOKEN_TIMEOUT_S
 from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
 from suspectra_server.transport.outbox import Outbox
@@ -209,8 +210,7 @@ def _option(message: Mapping[str, object], name: str) -> object:
 @contextmanager
 def _unix_socket(path: Path) -> Iterator[socket.socket]:
     """A socket that only its owner can connect to; one without a listener is replaced."""
-    if not hasattr(socket, "AF_UNIX"):
-        raise UsageError(Problem(str(path), "", "this system has no Unix sockets", "use --tcp or --ws"))
+    require(UNIX_SOCKETS, "--unix", "use --tcp or --ws")
     require_private(path.absolute().parent)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as own:
         if os.path.lexists(path):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.operating_system import ELSEWHERE, LIMITS, require
 from suspectra.c.paths.searching import CPathSearcher, CPathSetting
 from suspectra.c.paths.traced_build import TracedBuild
 from suspectra.c.paths.traced_program import TracedProgram
@@ -48,9 +49,10 @@ class CPathInquiry(RunningSearch):
     def reports(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
 
-        Raises EvidenceError when nothing can be found out about the test. Raises Cancelled when the token was
-        cancelled.
+        Raises EvidenceError when nothing can be found out about the test, UsageError on Windows, and Cancelled when the
+        token was cancelled.
         """
+        require(LIMITS, "recording paths of compiled programs", ELSEWHERE)
         if self.technique not in SEARCHERS:
             cause = f"{self.technique} works on tests of Python only"
             cure = f"choose {' or '.join(SEARCHERS)} for tests of C and C++"

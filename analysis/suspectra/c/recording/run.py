@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.location import Location
+from suspectra.base.operating_system import ELSEWHERE, FILE_LOCKS, require
 from suspectra.c.recording.case import CCase, judge, signal_name
 from suspectra.c.recording.crash_calls import CALLS_FILE, CrashCalls
 from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler
@@ -83,9 +84,11 @@ def record_c(
 
     The result, also if the run was cancelled.
 
-    Raises UsageError when a selected test does not exist, or another recording is running. Raises EvidenceError when
-    `junit` can't be read.
+    Raises UsageError when a selected test does not exist, another recording is running, or on Windows. Raises
+    EvidenceError when `junit` can't be read.
     """
+    cure = f"{ELSEWHERE}; profiles that are there already can be ranked: see `suspectra rank --gcov`"
+    require(FILE_LOCKS, "recording tests of C and C++", cure)
     begun = time.monotonic()
     workspace = os.path.abspath(workspace)  # tests run in folders of their own
     cases = _selected(suite.cases, select)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from suspectra.evidence.c.store import FOLDER, FRAME, HEAD, MAGIC, CRecording, L
 from suspectra.evidence.source_changes import SourceLines
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import make_recording_folder, refuse_links
+from suspectra_recorder.log.locks import lock
 
 
 class CRecorder:
@@ -33,14 +33,12 @@ class CRecorder:
             make_recording_folder(str(workspace), FOLDER.name, name)
         for name in ("lock", "tests.log"):
             refuse_links(str(self.folder / name))
-        lock = os.open(self.folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        self._lock = os.fdopen(lock, "w")  # open, and so locked, as long as the recorder exists
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        file = os.open(self.folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        self._lock = os.fdopen(file, "w")  # open, and so locked, as long as the recorder exists
+        if not lock(self._lock.fileno(), wait=False):
             self._lock.close()
             problem = Problem(str(self.folder), "", "another recording is under way", "wait until it has ended")
-            raise UsageError(problem) from None
+            raise UsageError(problem)
         self.recording = CRecording(self.folder, self.workspace)
         self._open()
         self._numbers = {(o.path, o.digest): n for n, o in self.recording.objects.items()}

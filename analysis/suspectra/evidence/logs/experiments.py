@@ -26,7 +26,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "int": int,
     "float": (int, float),
     "bool": bool,
-    "Outcome": str,
+    "ExperimentOutcome": str,
 }
 
 

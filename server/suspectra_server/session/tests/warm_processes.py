@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from suspectra.base.english import some
 from suspectra.base.errors import EvidenceError, UsageError
-from suspectra.recording.warm import CAN_WAIT, NotCollected, WarmTests
+from suspectra.base.operating_system import FORK
+from suspectra.recording.warm import NotCollected, WarmTests
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.tests.processes import warm_tests_of
 from suspectra_server.session.trust import NotTrusted, Trust
@@ -40,7 +41,7 @@ class WarmProcesses:
         """Let a process wait for the next save, unless one does."""
         self._follow_settings(folder)
         known = any(folder in folders for folders in (self._waiting, self._starting, self._off, self._broken))
-        if CAN_WAIT and self._trust.granted and not known:
+        if FORK.exists and self._trust.granted and not known:
             self._starting[folder] = begun = _Start()
             self._keep_running(asyncio.ensure_future(self._start(folder, begun)))
 
