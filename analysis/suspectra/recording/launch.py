@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.base.visible import safe
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.runner import run as run_program
@@ -102,7 +103,7 @@ def run(
     environment = dict(os.environ)
     chosen = resolve(command, root, python=python, environ=environment)
     if chosen.python:
-        print(f"suspectra: running the tests with {chosen.python} ({chosen.reason})", file=report, flush=True)
+        print(safe(f"suspectra: running the tests with {chosen.python} ({chosen.reason})"), file=report, flush=True)
     if (since is not None or live) and not failed_and_affected:
         given = "--live" if live else "--since"
         raise UsageError(Problem(given, "", "it goes with --failed-and-affected", "give both"))
@@ -136,7 +137,7 @@ def run(
         if selection:
             os.unlink(selection)
     for line in lines:
-        print(f"suspectra: {line}", file=report)
+        print(safe(f"suspectra: {line}"), file=report)
     code = ended.status
     if code == 0 and (crash is not None or any("problem" in line for line in reported)):
         code = NOT_RECORDED
@@ -171,9 +172,9 @@ def _selection(root: str, since: str | None, report: TextIO, *, live: bool) -> s
     from suspectra.selection.selection import select
 
     selection = select(root, since)
-    print(f"suspectra: {selection.summary()}", file=report, flush=True)
+    print(safe(f"suspectra: {selection.summary()}"), file=report, flush=True)
     if notice := selection.notice():
-        print(f"suspectra: {notice}", file=report, flush=True)
+        print(safe(f"suspectra: {notice}"), file=report, flush=True)
     return _written(selection.fields(live=live))
 
 
