@@ -47,6 +47,7 @@ class Recorder:
         activity: str = "",  # a file in which the process notes what it is doing, unless an early start does so
     ):
         self.scope = scope  # the files to record
+        self.lost_tests = 0  # for which there was no room
         self.tests = 0
         self.errors: list[CollectionError] = []
         self._began = time.process_time()
@@ -171,8 +172,10 @@ class Recorder:
         rows = self._harvested([*files, *self._write_imports()])
         if self._child_merge is not None:
             self._child_merge.written(self.log.size)
-        self.log.write(FrameKind.TEST, with_json(head, rows))
-        self.tests += 1
+        if self.log.write(FrameKind.TEST, with_json(head, rows)):
+            self.tests += 1
+        elif self.log.stopped:
+            self.lost_tests += 1
 
     def lost(self, record: TestRecord) -> None:
         """Record a test without rows, because its process died."""

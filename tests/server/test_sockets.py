@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import socket
 import stat
 from contextlib import suppress
@@ -496,3 +497,16 @@ def test_a_port_that_is_taken_is_said(process):
         errors = server.stderr.read().decode()
         assert "can't listen" in errors
         assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("way", [("--tcp", "127.0.0.1:0", "--token-file", "token"), ("--unix", "socket")])
+def test_who_is_asked_to_end_leaves_neither_token_nor_socket(process, tmp_path, monkeypatch, way, number):
+    monkeypatch.chdir(tmp_path)
+    server = process(*way)
+    while "listening" not in server.stderr.readline().decode():
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == [way[-1]]
+    server.send_signal(number)
+    assert ended(server) == 128 + number
+    assert list(tmp_path.iterdir()) == []

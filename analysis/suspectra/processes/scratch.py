@@ -35,6 +35,12 @@ class ScratchFolder:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=above))  # absolute, without links
         self._mark = _mark(self.path)
 
+    def file(self, name: str) -> str:
+        """Make an empty file in it; return its path."""
+        path = os.path.join(self.path, name)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return path
+
     def remove(self) -> None:
         """Remove it; nothing happens the second time."""
         remove_tree(self.path)

@@ -38,6 +38,9 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
     count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
     how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
+    if lost := sum(int(line.get("lost", 0)) for line in status):
+        why = next(str(line["stopped"]) for line in status if line.get("stopped"))
+        lines.append(f"{many(lost, 'test')} ran, but could not be recorded: {why}")
     lines += {str(line["objection"]) for line in status if line.get("objection")}
     deselected = [int(line["deselected"]) for line in status if "deselected" in line]
     if not tests and code in (0, TESTS_FAILED) and _by_unittest(status):

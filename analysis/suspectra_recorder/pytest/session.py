@@ -395,6 +395,7 @@ class _Session:
             self.reported = True
             status = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
             status["deselected"] = self.deselected
+            status["lost"], status["stopped"] = self.recorder.lost_tests, self.recorder.log.stopped
             status["errors"] = [error.as_dict() for error in self.recorder.errors]
             report_status(
                 self.settings, {**status, "monitoring": self.choice.monitoring, "objection": self.choice.objection}
