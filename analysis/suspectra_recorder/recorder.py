@@ -47,6 +47,7 @@ class Recorder:
         activity: str = "",  # a file in which the process notes what it is doing, unless an early start does so
     ):
         self.scope = scope  # the files to record
+        self.plan = 0  # how many tests were about to run
         self.lost_tests = 0  # for which there was no room
         self.tests = 0
         self.errors: list[CollectionError] = []
@@ -192,6 +193,15 @@ class Recorder:
 
     def _write_collected(self, names: dict[str, frozenset[str]], tried: frozenset[str]) -> None:
         self.log.write(FrameKind.SCOPE, WholeFiles(self.log.now(), names, tried).payload())
+
+    def planned(self, tests: int) -> None:
+        """Record how many tests are about to run, so that it is known if they do not."""
+        self.plan = tests
+        self.log.write(FrameKind.PLAN, tests.to_bytes(8, "little"))
+
+    def ended(self) -> None:
+        """Record that the run ended by itself, and was not cut off."""
+        self.log.write(FrameKind.END, b"")
 
     def not_collected(self, error: CollectionError) -> None:
         """Record a collection error."""

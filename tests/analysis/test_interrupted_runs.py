@@ -1,6 +1,7 @@
 """Runs that are cut off: what is said of them, and what they leave behind."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -52,8 +53,10 @@ def begun(work, tests=3):
 def test_a_run_that_is_asked_to_end_leaves_no_temporary_file(work, number):
     process = begun(work)
     process.send_signal(number)
-    process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130
+    left = int(re.search(r"the run was cut off \(it was interrupted\): (\d+) tests were not run", err)[1])
+    assert left == 40 - len(RecordingSource(work).read().tests)
     assert [path.name for path in (work.parent / "tmp").iterdir() if path.name.startswith("suspectra")] == []
 
 
@@ -61,6 +64,14 @@ def test_what_a_killed_run_leaves_is_swept_by_the_next(work):
     process = begun(work)
     process.kill()
     process.communicate(timeout=60)
+    until = time.monotonic() + 30
+    while RecordingSource(work).growing():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    ran = len(RecordingSource(work).read().tests)
+    assert 3 <= ran < 40
+    for command in (["status"], ["rank"], ["investigate"], ["paths", "test_x.py::test_f[0]"], ["slice", "--failure"]):
+        assert f"the run was cut off: {40 - ran} tests were not run" in said(work, *command)[1]
     left = {path.name for path in (work.parent / "tmp").glob("suspectra-*")}
     assert left
     assert said(work, "record", "--", "pytest", "-q", "-k", "f0")[0] == 5  # there is no such test
@@ -107,9 +118,8 @@ def test_descriptors_that_a_test_closes_are_opened_again(work):
     evidence = RecordingSource(work).read()
     assert evidence.problems == ()
     (file,) = evidence.files
-    executed = {
-        test.name.partition("::")[2]: file.line[row].tolist() for test, row in zip(evidence.tests, evidence.rows)
-    }
+    pairs = zip(evidence.tests, evidence.rows, strict=True)
+    executed = {test.name.partition("::")[2]: file.line[row].tolist() for test, row in pairs}
     assert executed == {
         "test_before": [2, 3],
         "test_all_are_closed": [],
@@ -131,3 +141,52 @@ def test_only_what_was_written_is_counted(work, blocks):
     assert 0 < recorded < 300
     assert f"recorded {recorded} tests" in done.stderr
     assert f"{300 - recorded} tests ran, but could not be recorded: File too large" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (["pytest", "-q"], "the run was cut off in test_x.py::test_b (it was killed by SIGKILL): 2 tests were not run"),
+        (
+            ["pytest", "-qx"],
+            "the run was cut off in test_x.py::test_b (it was killed by SIGKILL): 2 tests were not run",
+        ),
+        (["python", "-m", "unittest", "-q"], "(it was killed by SIGKILL): 2 tests were not run"),
+    ],
+)
+def test_a_crash_says_what_did_not_run(work, command, how):
+    (work / "test_x.py").write_text(
+        "import os, signal, unittest\n\nclass T(unittest.TestCase):\n    def test_a(self): pass\n"
+        "    def test_b(self): os.kill(os.getpid(), signal.SIGKILL)\n    def test_c(self): pass\n"
+    )
+    how = "the run was cut off in test_x.py::T::test_b (it was killed by SIGKILL): 2 tests were not run"
+    assert how in said(work, "record", "--", *command)[1]
+    assert how in said(work, "status")[1]
+
+
+def test_a_run_that_ends_at_its_first_failure_is_not_cut_off(work):
+    (work / "test_x.py").write_text("def test_a(): assert 0\n\ndef test_b(): pass\n")
+    for command in (["pytest", "-qx"], ["pytest", "-q", "--maxfail=1"], ["pytest", "-q", "--stepwise"]):
+        assert "cut off" not in said(work, "record", "--", *command)[1]
+        assert "cut off" not in said(work, "status")[1]
+
+
+def test_a_run_that_is_interrupted_before_it_begins_says_so(work):
+    (work / "conftest.py").write_text(
+        "import os, signal\n\nos.kill(os.getppid(), signal.SIGTERM)\nimport time\ntime.sleep(9)\n"
+    )
+    status, shown = said(work, "record", "--", "pytest", "-q")
+    assert status == 130
+    assert "Fix: let the command be" not in shown
+    assert "interrupted" in shown
+
+
+def test_the_next_run_makes_up_for_one_that_was_cut_off(work):
+    process = begun(work)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert "cut off" in said(work, "status")[1]
+    shown = said(work, "record", "--failed-and-affected", "--", "pytest", "-q")[1]
+    assert "cut off" not in shown
+    assert "cut off" not in said(work, "status")[1]
+    assert len(RecordingSource(work).read().tests) == 40

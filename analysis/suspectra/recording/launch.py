@@ -17,7 +17,7 @@ from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.runner import run as run_program
 from suspectra.processes.signals import ASKING, stopped_by
-from suspectra.recording.crash import Crash
+from suspectra.recording.crash import Crash, not_run
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra.recording.summary import summary_of
 from suspectra.recording.traces import RunFiles
@@ -135,7 +135,7 @@ def run(
         with stopped_by(asked, *ASKING):
             ended = _run(program, asked)
         reported, crash = _outcome(traces, settings, chosen, ended, environment)
-        lines = summary_of(reported, crash, root, ended.status)
+        lines = summary_of(reported, crash, root, ended)
     for line in lines:
         print(safe(f"suspectra: {line}"), file=report)
     code = ended.status
@@ -159,7 +159,7 @@ def _outcome(
     if reported:
         return reported, None
     if doing or logs:
-        crash = Crash(ended.status, tuple(doing))
+        crash = Crash(ended.status, tuple(doing), not_run(logs))
         if not ended.interrupted:
             crash.record(settings.workspace, settings.run, logs)
         return [], crash

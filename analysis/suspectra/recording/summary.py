@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
+from suspectra.processes.events import ProgramEnded
 from suspectra.recording.crash import Crash
 from suspectra.recording.endings import NO_TESTS, TESTS_FAILED, in_words
-from suspectra_recorder.log.collection import CollectionError, summary
+from suspectra_recorder.log.collection import CollectionError, cut_off, summary
 from suspectra_recorder.settings import recording_folder
 
 _HOW_TO_START = (
     "let the command be pytest, `python -m unittest`, or a script or module that itself runs pytest or names unittest"
     " or Django, without -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
 )
+_INTERRUPTED = {128 + int(number) for name in ("INT", "TERM", "HUP") if (number := getattr(signal, f"SIG{name}", 0))}
 _ELSEWHERE = (
     "unittest ran no test in this process, and what it runs in others is not recorded. Fix: leave out an option such as"
     " --parallel, or let the command be the one that the script starts"
 )
 
 
-def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str, code: int) -> list[str]:
+def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str, ended: ProgramEnded) -> list[str]:
     """Summarize a recording in lines; if the tests did not complete, the last line says why."""
+    code = ended.status
+    interrupted = ended.interrupted or ended.stopped is not None or code in _INTERRUPTED
     problems = [line["problem"] for line in status if "problem" in line]
     if problems:
         return [str(Problem(**problems[0]))]
     if crash is not None:
         return [crash.sentence(workspace)]
+    if not status and interrupted:
+        return ["the run was interrupted before a test began; nothing was recorded"]
     if not status:
         # what a program other than pytest means by its status is not known
         ended = in_words(code) if code > 128 else f"it ended with status {code}"
@@ -38,7 +45,8 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
     count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
     how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
-    if lost := sum(int(line.get("lost", 0)) for line in status):
+    lost = sum(int(line.get("lost", 0)) for line in status)
+    if lost:
         why = next(str(line["stopped"]) for line in status if line.get("stopped"))
         lines.append(f"{many(lost, 'test')} ran, but could not be recorded: {why}")
     lines += {str(line["objection"]) for line in status if line.get("objection")}
@@ -48,7 +56,10 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
             lines.append(_ELSEWHERE)
         elif not any(deselected) and code == 0:
             code = NO_TESTS  # as from Python 3.12 on
-    if errors := _errors(status):
+    left = max(int(line.get("planned", 0)) for line in status) - tests - lost
+    if any(line.get("interrupted") for line in status):
+        lines.append(cut_off(max(0, left), how="it was interrupted").message)
+    elif errors := _errors(status):
         lines.append(f"error: {summary(errors)}")
     elif code not in (0, TESTS_FAILED):
         lines.append(in_words(code, unittest=_by_unittest(status), deselected=max(deselected, default=0)))

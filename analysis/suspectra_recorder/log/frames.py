@@ -19,6 +19,8 @@ PROBLEM JSON: file, place, cause, cure
 SHARED  u32 length, JSON: name, time; rows of what a test ran for later tests too, or of what explained its failed
         assertions; without a name, of what the first import of a module ran, with the path of the module
 ERROR   JSON: what could not be collected, see :class:`suspectra_recorder.log.collection.CollectionError`
+PLAN    u64: how many tests are about to run; then the run is cut off unless
+END     (empty) says that it ended by itself
 SAME    u32: stands for the FILE frame with this index in the log; only in merged logs
 ====== ======================================================================================
 
@@ -58,6 +60,8 @@ class FrameKind(IntEnum):
     SHARED = 7
     SAME = 8
     ERROR = 9
+    PLAN = 10
+    END = 11
 
 
 class Frame(NamedTuple):

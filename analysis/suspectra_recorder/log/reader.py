@@ -183,6 +183,8 @@ class LogReader:
             FrameKind.SCOPE: self._collection,
             FrameKind.PROBLEM: self._problem,
             FrameKind.ERROR: self._collection_error,
+            FrameKind.PLAN: self._plan,
+            FrameKind.END: lambda _: self.on_end(),
         }
         try:
             for kind, payload, end in watch(frames(data, header=not start)):
@@ -237,6 +239,11 @@ class LogReader:
     def _collection_error(self, payload: bytes) -> None:
         self.on_collection_error(CollectionError.from_dict(read_json(payload)))
 
+    def _plan(self, payload: bytes) -> None:
+        if len(payload) != 8:
+            raise ValueError("no number of tests")
+        self.on_plan(int.from_bytes(payload, "little"))
+
     # methods for subclasses to override; by default records are ignored
 
     def on_run(self, run: LoggedRun) -> None:
@@ -265,6 +272,12 @@ class LogReader:
 
     def on_collection_error(self, error: CollectionError) -> None:
         """Handle a collection error."""
+
+    def on_plan(self, tests: int) -> None:
+        """Handle how many tests the process is about to run."""
+
+    def on_end(self) -> None:
+        """Handle that the run ended by itself."""
 
     def on_unknown(self, kind: int) -> None:
         """Handle a record of an unknown kind."""

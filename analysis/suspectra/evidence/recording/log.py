@@ -111,6 +111,7 @@ class Log(LogReader):
         """Add its record, with packed rows."""
         outcome = test.outcome()
         result = _test_result(test.name, outcome)
+        self.sections[-1].tests.add(test.name)
         self.records.append(Record(result, test.time, self.sections[-1], test.rows, outcome.stack))
 
     def on_outside(self, rows: bytes) -> None:
@@ -133,6 +134,14 @@ class Log(LogReader):
     def on_collection_error(self, error: CollectionError) -> None:
         """Add it."""
         self.sections[-1].errors.append(error)
+
+    def on_plan(self, tests: int) -> None:
+        """Note it."""
+        self.sections[-1].plan = tests
+
+    def on_end(self) -> None:
+        """Note it."""
+        self.sections[-1].ended = True
 
     def on_damage(self, end: int, error: Exception) -> None:
         """Report it."""

@@ -37,7 +37,8 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.program.flow_readers import FlowReading
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum.chunks import Chunks
-from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.instrumentation.library_references import fcntl
+from suspectra_recorder.log.collection import CollectionError, cut_off
 from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.log.history import newest_errors
 from suspectra_recorder.log.locks import is_locked
@@ -204,11 +205,22 @@ class RecordingSource:
         """What could not be collected, without what is gone from the disk since."""
         logs = self._logs.values()
         errors = [(section.run, error) for log in logs for section in log.sections for error in section.errors]
+        cut_off = self._cut_off()
         if not errors:
-            return ()
+            return cut_off
         live = newest_errors(errors, [collection for log in logs for collection in log.collections])
         there = self._boundary.existing(error.home for error in live if error.home)
-        return tuple(error for error in live if not error.home or error.home in there)
+        return (*(error for error in live if not error.home or error.home in there), *cut_off)
+
+    def _cut_off(self) -> tuple[CollectionError, ...]:
+        """That the newest run did not end by itself, unless it is still running or somebody has recorded that."""
+        sections = self._sections()
+        newest = [section for section in sections if section.run == sections[-1].run]
+        left = max(section.plan for section in newest) - len(set[str]().union(*(s.tests for s in newest)))
+        known = any(section.ended or section.errors for section in newest)
+        if left <= 0 or known or fcntl is None or self.growing():  # without locks it may be running
+            return ()
+        return (cut_off(left, time=newest[-1].started),)
 
     def _edges(self, decoded: Sequence[Rows]) -> EdgeEvidence:
         rows = tuple(d.edges for d in decoded)
