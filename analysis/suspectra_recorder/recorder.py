@@ -197,11 +197,11 @@ class Recorder:
     def planned(self, tests: int) -> None:
         """Record how many tests are about to run, so that it is known if they do not."""
         self.plan = tests
-        self.log.write(FrameKind.PLAN, tests.to_bytes(8, "little"))
+        self.log.write(FrameKind.PLAN, json.dumps({"tests": tests}).encode())
 
     def ended(self) -> None:
         """Record that the run ended by itself, and was not cut off."""
-        self.log.write(FrameKind.END, b"")
+        self.log.write(FrameKind.END, json.dumps({"ended": True}).encode())
 
     def not_collected(self, error: CollectionError) -> None:
         """Record a collection error."""

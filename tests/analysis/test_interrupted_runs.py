@@ -143,18 +143,8 @@ def test_only_what_was_written_is_counted(work, blocks):
     assert f"{300 - recorded} tests ran, but could not be recorded: File too large" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        (["pytest", "-q"], "the run was cut off in test_x.py::test_b (it was killed by SIGKILL): 2 tests were not run"),
-        (
-            ["pytest", "-qx"],
-            "the run was cut off in test_x.py::test_b (it was killed by SIGKILL): 2 tests were not run",
-        ),
-        (["python", "-m", "unittest", "-q"], "(it was killed by SIGKILL): 2 tests were not run"),
-    ],
-)
-def test_a_crash_says_what_did_not_run(work, command, how):
+@pytest.mark.parametrize("command", [["pytest", "-q"], ["python", "-m", "unittest", "-q"]])
+def test_a_crash_says_what_did_not_run(work, command):
     (work / "test_x.py").write_text(
         "import os, signal, unittest\n\nclass T(unittest.TestCase):\n    def test_a(self): pass\n"
         "    def test_b(self): os.kill(os.getpid(), signal.SIGKILL)\n    def test_c(self): pass\n"

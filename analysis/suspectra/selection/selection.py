@@ -17,6 +17,7 @@ from functools import cached_property
 
 from suspectra.base.english import many, some
 from suspectra.base.errors import Problem, UsageError
+from suspectra.base.newer_syntax import is_newer, newer_syntax
 from suspectra.selection.changes import Changes, WorkspaceFiles, changes, other_files
 from suspectra.selection.importers import Importers
 from suspectra.selection.recorded_tests import (
@@ -51,6 +52,7 @@ class Selection:
     # the tests that need not run, each with the version of Python in which it ran
     left_out: Mapping[str, str] = field(default_factory=dict)
     others: tuple[str, ...] = ()  # changed files that tests may have read; it is not known which tests
+    unparsed: tuple[str, ...] = ()  # changed files of a newer Python, of which only whole files can be compared
     longest: float = 0.0  # how many seconds one of the tests took at most
     command: tuple[str, ...] = ("pytest",)  # how the tests are run, as in the newest run
     folder: str = ""  # from where, relative to the workspace; empty for the workspace itself
@@ -83,8 +85,15 @@ class Selection:
 
         Empty if there is nothing to say.
         """
-        if not self.others:
-            return ""
+        sentences = []
+        if self.unparsed:
+            problem = newer_syntax(self.unparsed[0], "every test runs that uses any of it")
+            sentences.append(str(problem))
+        if self.others:
+            sentences.append(self._notice_of_others())
+        return "; ".join(sentences)
+
+    def _notice_of_others(self) -> str:
         return (
             f"{many(len(self.others), 'other file')} changed ({some(self.others, ', ')}); which tests read "
             f"{'it' if len(self.others) == 1 else 'them'} is not known: run without --failed-and-affected if any does"
@@ -105,7 +114,12 @@ def select(root: str, since: str | None = None) -> Selection:
     recorded = recorded_tests(folder)
     workspace = WorkspaceFiles(root)
     versions = recorded.versions()
-    selection = chosen(recorded, changes(workspace, versions, revision), workspace.age)
+    found = changes(workspace, versions, revision)
+    newer = {s for t in recorded.tests.values() if is_newer((s := t.rows.section).python)}
+    ran = {v.path for s in newer for v in s.versions if v is not None}
+    changed = sorted({v.path for v in found.differences if v.path in ran and v.path.endswith(".py")})
+    unparsed = tuple(path for path in changed if workspace.content(path) is not None and workspace.tree(path) is None)
+    selection = replace(chosen(recorded, found, workspace.age), unparsed=unparsed)
     after = min((recorded.tests[name].time for name in selection.left_out), default=None)
     if after is None:
         return selection
@@ -139,7 +153,9 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     affected = {name: affected[name] for name in sorted(affected, key=lambda name: -use[name])}
     longest = max((test.seconds for test in recorded.tests.values()), default=0.0)
     known = len(failed) + len(affected) + len(left_out)
-    return Selection(known, tuple(failed), affected, left_out, (), longest, recorded.command, recorded.folder, reached)
+    return Selection(
+        known, tuple(failed), affected, left_out, (), (), longest, recorded.command, recorded.folder, reached
+    )
 
 
 class _View:

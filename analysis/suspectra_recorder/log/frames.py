@@ -19,8 +19,8 @@ PROBLEM JSON: file, place, cause, cure
 SHARED  u32 length, JSON: name, time; rows of what a test ran for later tests too, or of what explained its failed
         assertions; without a name, of what the first import of a module ran, with the path of the module
 ERROR   JSON: what could not be collected, see :class:`suspectra_recorder.log.collection.CollectionError`
-PLAN    u64: how many tests are about to run; then the run is cut off unless
-END     (empty) says that it ended by itself
+PLAN    JSON: tests: how many are about to run; then the run is cut off unless there is an END
+END     JSON: ended: true, since the run ended by itself
 SAME    u32: stands for the FILE frame with this index in the log; only in merged logs
 ====== ======================================================================================
 

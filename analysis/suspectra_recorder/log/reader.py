@@ -184,7 +184,7 @@ class LogReader:
             FrameKind.PROBLEM: self._problem,
             FrameKind.ERROR: self._collection_error,
             FrameKind.PLAN: self._plan,
-            FrameKind.END: lambda _: self.on_end(),
+            FrameKind.END: self._end,
         }
         try:
             for kind, payload, end in watch(frames(data, header=not start)):
@@ -240,9 +240,11 @@ class LogReader:
         self.on_collection_error(CollectionError.from_dict(read_json(payload)))
 
     def _plan(self, payload: bytes) -> None:
-        if len(payload) != 8:
-            raise ValueError("no number of tests")
-        self.on_plan(int.from_bytes(payload, "little"))
+        self.on_plan(int(read_json(payload)["tests"]))
+
+    def _end(self, payload: bytes) -> None:
+        if read_json(payload)["ended"] is True:
+            self.on_end()
 
     # methods for subclasses to override; by default records are ignored
 

@@ -140,9 +140,9 @@ def log_of(sections: Iterable[LogSection]) -> Iterator[bytes]:
         yield from (frame(FrameKind.PROBLEM, json.dumps(problem.as_dict()).encode()) for problem in section.problems)
         yield from (frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()) for error in section.errors)
         if section.plan:
-            yield frame(FrameKind.PLAN, section.plan.to_bytes(8, "little"))
+            yield frame(FrameKind.PLAN, json.dumps({"tests": section.plan}).encode())
         if section.ended:
-            yield frame(FrameKind.END, b"")
+            yield frame(FrameKind.END, json.dumps({"ended": True}).encode())
 
 
 def _shares(test: RecordedTest) -> tuple[str, ...]:
