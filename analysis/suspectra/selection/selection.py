@@ -12,8 +12,10 @@ import os
 import posixpath
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from suspectra.base.english import many, some
 from suspectra.base.errors import Problem, UsageError
@@ -149,6 +151,7 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
             affected[name] = reasons
         else:
             left_out[name] = test.rows.section.python
+    _join_files(failed, affected, left_out)
     use = {name: views[(test := recorded.tests[name]).rows.section].use(test) for name in affected}
     affected = {name: affected[name] for name in sorted(affected, key=lambda name: -use[name])}
     longest = max((test.seconds for test in recorded.tests.values()), default=0.0)
@@ -156,6 +159,14 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     return Selection(
         known, tuple(failed), affected, left_out, (), (), longest, recorded.command, recorded.folder, reached
     )
+
+
+def _join_files(failed: Iterable[str], affected: dict[str, tuple[str, ...]], left_out: dict[str, str]) -> None:
+    """Let the tests of a file that is no Python run together: cells of a notebook, or examples, share their state."""
+    running = {file for name in (*failed, *affected) if not (file := name.partition("::")[0]).endswith(".py")}
+    for name in [name for name in left_out if name.partition("::")[0] in running]:
+        del left_out[name]
+        affected[name] = (f"{name.partition('::')[0]}: its tests share their state",)
 
 
 class _View:
@@ -201,8 +212,34 @@ class _View:
                 yield from self._shared_reasons(name)
             yield from self._files(test, touched)
             yield from self._imports(touched, self.reached_by_import, "{}: what runs at import")
+            if self.changed.readers and self._reads_sources(test, touched):
+                yield from (f"{path}: its text may be read" for path in sorted(self.changed.rewritten & self.paths))
         except (ValueError, struct.error):
             yield "what it executed is not known"
+
+    def _reads_sources(self, test: KnownTest, touched: tuple[int, ...]) -> bool:
+        """Whether a test executed a function that may read source text, or is one."""
+        unit = test.name.partition("::")[2].partition("[")[0].replace("::", ".")
+        for number in self._own(touched):
+            version = self.versions[number]
+            names = self.changed.readers.get(version.path, frozenset())
+            if unit in names or names - version.tests:  # a fixture or a helper, which has no cells
+                return True
+        if self._reading.keys().isdisjoint(touched):
+            return False
+        return any(bits & self._reading[n] for n, bits in test.rows.numbered() if n in self._reading)
+
+    @cached_property
+    def _reading(self) -> dict[int, int]:
+        """The cells of functions that may read source text, by the number of their source."""
+        found = {}
+        for number, version in self.versions.items():
+            names = self.changed.readers.get(version.path, frozenset())
+            if names and version.traced:
+                with suppress(*DAMAGE):
+                    masks = [mask for (name, _), mask in version.masks().items() if name in names]
+                    found[number] = reduce(or_, masks, 0)
+        return found
 
     def use(self, test: KnownTest) -> float:
         """How much of what a test executed has changed, for each second that it takes."""
