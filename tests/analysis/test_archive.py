@@ -204,3 +204,11 @@ def test_folders_in_each_other_are_refused_and_leave_nothing_behind(suspectra, t
     assert status == 2
     assert "more than 8 of its folders are in each other" in err
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["results.log", "shop.py"])
+def test_a_file_that_is_no_recording_is_named_as_such(suspectra, tmp_path, name):
+    (tmp_path / name).write_text("text")
+    status, _, err = suspectra("rank", "--recording", tmp_path / name)
+    assert status == 2
+    assert "it is no folder of a recording. Fix: name the folder of a recording, such as .suspectra/recording" in err

@@ -16,6 +16,7 @@ from suspectra_recorder.errors import Problem
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, os
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.log.colours import without_colours
 from suspectra_recorder.log.frames import inside
 
 __builtins__ = library_references.builtins
@@ -147,7 +148,7 @@ def summary(errors: Iterable[CollectionError]) -> str:
 
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
     """Make text safe to show: without control characters, on one line, of limited length."""
-    text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
+    text = _CONTROL.sub(" ", without_colours(text[: 4 * longest])).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

@@ -26,7 +26,6 @@ from suspectra.c.recording.profiles import ProfileReader, TestData
 from suspectra.c.recording.schedule import TestSchedule
 from suspectra.c.recording.suite import CSuite, located
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.c.builder import merged
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS
 from suspectra.evidence.c.profiles import NotesFolder
 from suspectra.evidence.c.source import nothing_measured
@@ -34,6 +33,7 @@ from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, c_failure
 from suspectra.evidence.formats.outcomes import Outcomes, failure_texts, read_outcomes
+from suspectra.evidence.listed import merged
 from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.processes.events import ProgramEnded, Stopped

@@ -19,6 +19,7 @@ from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, Failure, python_failure
 from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.sources import reason
+from suspectra_recorder.log.colours import without_colours
 
 MAX_REPORT = 2**30
 _CHUNK = 2**16
@@ -249,7 +250,7 @@ _CHILDREN = {
 
 
 def _first_line(message: str) -> str:
-    return message.strip().partition("\n")[0].strip()[:_MAX_MESSAGE]
+    return without_colours(message).strip().partition("\n")[0].strip()[:_MAX_MESSAGE]
 
 
 def escaped(text: str) -> str:

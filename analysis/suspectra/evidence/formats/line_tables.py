@@ -13,11 +13,12 @@ import numpy as np
 from suspectra.base.arrays import Ints, Row
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.c.builder import NOTHING, merged
+from suspectra.evidence.c.builder import NOTHING
 from suspectra.evidence.c.failures import CFailures
 from suspectra.evidence.c.profiles import Mark, mark_of
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.formats.outcomes import Outcomes, read_outcomes
+from suspectra.evidence.listed import merged
 from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.evidence.sources import reason
@@ -232,7 +233,7 @@ class LineSource:
             if known is not None:
                 rows.append(TableRow(outcomes[known], table))
             else:
-                cause = f"it is not known how test {name} ended, so its coverage is not used"
+                cause = "it is not known how this test ended, so its coverage is not used"
                 problems.append(Problem(str(self.location), f"test {name}", cause, "add the test to the outcomes"))
         empty: LineTable = {}
         for name, result in outcomes.items():

@@ -17,6 +17,7 @@ from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.failure_text import Failure, c_failure
 from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.sources import reason
+from suspectra_recorder.log.colours import without_colours
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -143,7 +144,7 @@ def _verdict_of(case: Element) -> tuple[Verdict, None, dict[str, str], str, floa
 
 def _said(text: str) -> str:
     """The first line of a message; for GoogleTest, which starts with the location alone, all lines in one."""
-    lines = [line.strip() for line in text.strip().splitlines()]
+    lines = [line.strip() for line in without_colours(text).strip().splitlines()]
     if lines and re.fullmatch(r"\S+:\d+", lines[0]):
         return " ".join(lines)[:300]
     return lines[0] if lines else ""

@@ -23,6 +23,7 @@ from suspectra.base.english import are, many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
+from suspectra.evidence.listed import merged
 from suspectra.evidence.recording.changes import ChangesSincePass, replaced
 from suspectra.evidence.recording.current_records import LiveRecords
 from suspectra.evidence.recording.decoder import Decoder
@@ -190,7 +191,7 @@ class RecordingSource:
             rows=table.rows,
             at_import=self._outside(sections, problems),
             edges=self._edges(table.decoded) if self.edges else None,
-            problems=tuple(dict.fromkeys(problems)),
+            problems=tuple(merged(problems)),
             runs=records,
             collection_errors=self._collection_errors(),
             stacks=self._stacks.update(notable, self._layout),
@@ -263,6 +264,9 @@ class RecordingSource:
             entries = sorted(os.scandir(self.folder), key=lambda entry: entry.name)
         except FileNotFoundError:
             raise EvidenceError(Problem(self._name, "", "nothing has been recorded yet", _RECORD)) from None
+        except NotADirectoryError:
+            cure = "name the folder of a recording, such as .suspectra/recording, or a ZIP file that contains one"
+            raise EvidenceError(Problem(self._name, "", "it is no folder of a recording", cure)) from None
         except OSError as error:
             cause = f"the recording can't be read: {error.strerror or error}"
             raise EvidenceError(Problem(self._name, "", cause, "check the folder's permissions")) from None
