@@ -352,6 +352,18 @@ def test_a_name_that_was_made_to_lead_here_is_refused(ws):
         (("box.example",), "Box.Example:9257", True),
         (("box.example",), "other.example", False),
         (("0.0.0.0",), "evil.example", False),
+        (("0.0.0.0",), "0.0.0.0:9257", False),
+        (("::",), "[::]:9257", False),
+        ((), "evil.example@localhost", False),
+        ((), "localhost/evil.example", False),
+        ((), "localhost?evil", False),
+        ((), "localhost#evil", False),
+        ((), "localhost:", False),
+        ((), "localhost:80:80", False),
+        ((), " localhost", False),
+        ((), "localhost..", False),
+        ((), "127.0.0.1.evil.example", False),
+        ((), "\u0661\u0662\u0667.0.0.1", False),
     ],
 )
 def test_hosts(own, host, let_in):
@@ -510,3 +522,20 @@ def test_who_is_asked_to_end_leaves_neither_token_nor_socket(process, tmp_path, 
     server.send_signal(number)
     assert ended(server) == 128 + number
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("hosts", "warns"),
+    [(["127.0.0.1"], False), (["::1"], False), (["0.0.0.0"], True), (["127.0.0.1", "10.0.0.5"], True), (["::"], True)],
+)
+def test_who_can_be_reached_by_other_machines_warns(hosts, warns):
+    assert bool(access.warning_of(hosts)) is warns
+
+
+@pytest.mark.parametrize("way", ["--tcp", "--ws"])
+def test_a_server_that_other_machines_can_reach_warns(process, way):
+    server = process(way, "0.0.0.0:0")
+    lines = []
+    while not lines or "listening" not in lines[-1]:
+        lines.append(server.stderr.readline().decode())
+    assert any("warning: other machines can reach this address" in line for line in lines)

@@ -37,8 +37,8 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
         return ["the run was interrupted before a test began; nothing was recorded"]
     if not status:
         # what a program other than pytest means by its status is not known
-        ended = in_words(code) if code > 128 else f"it ended with status {code}"
-        cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({ended})"
+        how = in_words(code) if code > 128 else f"it ended with status {code}"
+        cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({how})"
         return [str(Problem("", "", cause, _HOW_TO_START))]
     tests = sum(int(line.get("tests", 0)) for line in status)
     new = max(int(line.get("new", 0)) for line in status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterable
 
 from lsprotocol import types as lsp
@@ -11,6 +12,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.recording.pytest_command import asked_about
 from suspectra_server.features.commands.arguments import are_names, parse_cursor, parse_location
 from suspectra_server.features.commands.groups import GroupCommands
 from suspectra_server.features.commands.refusals import RequestFailed
@@ -25,9 +27,9 @@ from suspectra_server.session.trust import NotTrusted
 from suspectra_server.text import plain
 
 _WARNING = (
-    "Suspectra will run failing tests of {folder} again with something altered in each run. So your code executes with"
-    " wrong values and with checks skipped: it could delete, send or pay something that it otherwise would not. Go on"
-    " only if these tests can do no harm. You are asked once for each workspace."
+    "Suspectra will run failing tests of {folder} again, by `{command}`, with something altered in each run. So your"
+    " code executes with wrong values and with checks skipped: it could delete, send or pay something that it otherwise"
+    " would not. Go on only if these tests can do no harm. You are asked once for each workspace."
 )
 _RUN, _CANCEL = "Run Altered Tests", "Cancel"
 
@@ -145,9 +147,14 @@ class ExperimentCommands(GroupCommands):
         session = self._session
         if await session.files.run(lambda: session.consent.is_given(folder.root)):
             return True
+        command, python = folder.pytest_command(), folder.settings.test_interpreter or None
+        words, foreign = await session.files.run(lambda: asked_about(command, str(folder.root), python=python))
+        text = _WARNING.format(folder=plain(folder.root.name), command=plain(shlex.join(words)))
+        if foreign:
+            text += f" Only the recording names this Python, which is not in the folder: {plain(words[0])}."
         question = lsp.ShowMessageRequestParams(
             lsp.MessageType.Warning,
-            _WARNING.format(folder=plain(folder.root.name)),
+            text,
             [lsp.MessageActionItem(_RUN), lsp.MessageActionItem(_CANCEL)],
         )
         answer = await session.window_show_message_request_async(question)
