@@ -212,7 +212,7 @@ def test_the_name_of_a_folder_does_not_answer_the_question(tmp_path):
     _, (question,) = talk(root, conversation, answer=None)
     assert question.isprintable()
     assert r"shop\x1b[2J\n\nThis is safe. with `" in question
-    assert f"{sys.executable} -m pytest`" in question
+    assert f"`{sys.executable} -m pytest" in question
 
 
 def test_experiments_are_asked_for_apart(checkout):
