@@ -211,4 +211,6 @@ def test_a_file_that_is_no_recording_is_named_as_such(suspectra, tmp_path, name)
     (tmp_path / name).write_text("text")
     status, _, err = suspectra("rank", "--recording", tmp_path / name)
     assert status == 2
-    assert "it is no folder of a recording. Fix: name the folder of a recording, such as .suspectra/recording" in err
+    assert (
+        "it is not the folder of a recording. Fix: name the folder of a recording, such as .suspectra/recording" in err
+    )

@@ -266,7 +266,7 @@ class RecordingSource:
             raise EvidenceError(Problem(self._name, "", "nothing has been recorded yet", _RECORD)) from None
         except NotADirectoryError:
             cure = "name the folder of a recording, such as .suspectra/recording, or a ZIP file that contains one"
-            raise EvidenceError(Problem(self._name, "", "it is no folder of a recording", cure)) from None
+            raise EvidenceError(Problem(self._name, "", "it is not the folder of a recording", cure)) from None
         except OSError as error:
             cause = f"the recording can't be read: {error.strerror or error}"
             raise EvidenceError(Problem(self._name, "", cause, "check the folder's permissions")) from None
