@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.base.errors import UsageError
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
@@ -147,7 +148,11 @@ class ExperimentCommands(GroupCommands):
         session = self._session
         if await session.files.run(lambda: session.consent.is_given(folder.root)):
             return True
-        command, python = folder.pytest_command(), folder.settings.test_interpreter or None
+        python = folder.settings.test_interpreter or None
+        try:
+            command = folder.pytest_command()
+        except UsageError:  # the run itself says so
+            return True
         words, foreign = await session.files.run(lambda: asked_about(command, str(folder.root), python=python))
         text = _WARNING.format(folder=plain(folder.root.name), command=plain(shlex.join(words)))
         if foreign:
