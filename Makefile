@@ -1,4 +1,4 @@
-# make demo · make test · make e2e · make bench · make lint    Each sets up what it needs.
+# make demo · make test · make test-all · make e2e · make bench · make lint    Each sets up what it needs.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,11 +9,12 @@ EXTRAS ?= dev
 # one more than processors: tests also wait, for what they start and for files
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test test-python test-extension test-314 e2e lint lint-python lint-extension format docs package check-packages changelog bench bench-peers fuzz clean
+.PHONY: help setup demo test test-all test-python test-slow test-extension test-314 e2e lint lint-python lint-extension format docs package check-packages changelog bench bench-peers fuzz clean
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
-	@echo "make test     all tests that need Python 3.10+, Node 20.19+ and a C compiler"
+	@echo "make test     the tests that need Python 3.10+, Node 20.19+ and a C compiler, but for slow ones"
+	@echo "make test-all those and the slow ones"
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
@@ -44,8 +45,13 @@ demo: $(VENV)/.ready
 
 test: test-python test-extension
 
+test-all: test test-slow
+
 test-python: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+test-slow: $(VENV)/.ready
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow"
 
 test-extension: node_modules/.ready $(VENV)/.ready
 	npm test

@@ -31,12 +31,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
 from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.causes.inquiry import CauseInquiry
-from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.observing import ValueInquiry
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.suspicion import Suspicion
-from suspectra.experiments.traces import TraceInquiry
+from suspectra.experiments.trace_inquiry import TraceInquiry
+from suspectra.experiments.value_inquiry import ValueInquiry
 from suspectra.paths.searches.inquiry import PathInquiry
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q")
@@ -87,21 +88,23 @@ Work = Callable[[Path, Evidence, Suspicion, str], Generator[object]]
 
 
 def slices(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
-    yield from TraceInquiry(root, PYTEST, list(failing_tests(evidence, [test]).values()), suspicion).traces()
+    yield from TraceInquiry(RerunSetup(root, PYTEST), list(failing_tests(evidence, [test]).values()), suspicion).steps()
 
 
 def causes(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
-    yield from CauseInquiry(root, PYTEST, failing_tests(evidence, [test])[test], suspicion).steps()
+    yield from CauseInquiry(RerunSetup(root, PYTEST), failing_tests(evidence, [test])[test], suspicion).steps()
 
 
 def observations(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
     tests = list(failing_tests(evidence, [test]).values())
-    yield from ValueInquiry(root, PYTEST, tests, suspicion, 60.0).observations()
+    yield from ValueInquiry(RerunSetup(root, PYTEST), tests, suspicion, seconds=60.0).steps()
 
 
 def paths(technique: str, root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
     failing = failing_tests(evidence, [test])[test]
-    yield from PathInquiry(root, PYTEST, failing, evidence.spectrum(), 60.0, technique).reports()
+    yield from PathInquiry(
+        RerunSetup(root, PYTEST), test=failing, spectrum=evidence.spectrum(), seconds=60.0, technique=technique
+    ).steps()
 
 
 KINDS: dict[str, Work] = {

@@ -33,7 +33,7 @@ from experiments import PYTEST, ledger, sqlparse
 
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES
 
 STEPS, SECONDS = 10_000_000, 120.0

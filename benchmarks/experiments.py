@@ -27,9 +27,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
+from suspectra.experiments.alterations.switching import SwitchedDecision, switches
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
-from suspectra.experiments.switching import SwitchedDecision, switches
 
 ROOT = Path(__file__).parents[1]
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:pytest-lsp")

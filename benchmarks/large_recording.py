@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suspectra.base.arrays import Ints
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.probes import Kind, ModuleMap

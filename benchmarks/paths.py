@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 from suspectra.paths.searches.recorded_paths import Paths
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import MachineRunAnswer
 from suspectra_recorder.experiments.loading import Instrument
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.experiments.messages import MachineRunAnswer
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 
 SOURCE = """\
 def work(rounds):

@@ -16,7 +16,7 @@ from types import CodeType
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.monitoring import Monitor, unavailable
 from suspectra_recorder.instrumentation.rewriting import instrument

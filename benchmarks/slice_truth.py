@@ -33,17 +33,17 @@ from suspectra.causes.states import AlteredStates, NewValue, StatePoint, StatesR
 from suspectra.dependences.slices import backward
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.evidence.discovery import find_source
-from suspectra.experiments.alternates import Alternate
-from suspectra.experiments.answers import DecisionSite
+from suspectra.experiments.alterations.alternates import Alternate
+from suspectra.experiments.alterations.replacing import Replacement, ValuePlace
+from suspectra.experiments.alterations.switching import SwitchedDecision
+from suspectra.experiments.altered_runs import Alteration
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.runs import Alteration
-from suspectra.experiments.switching import SwitchedDecision
+from suspectra.experiments.run_answers import DecisionSite
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.values.literals import from_text
 
 SECONDS = 60.0

@@ -2,8 +2,8 @@
 
 For each version the tie of the first suspect is looked at: suspects whose score by coverage is the same, whatever else
 puts them in order. Counted are ties of several members, those that every test executes as a whole or not at all, those
-with a passing test that executes what a failing one does (a twin), with a way that no test takes (a missing outcome),
-and with members in several functions (a direct call).
+with a passing test that executes what a failing one does (same coverage), with a way that no test takes (a missing
+outcome), and with members in several functions (a direct call).
 
     python benchmarks/tie_steps.py CORPUS... [--technique evidence] [--sources DIR]
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean, median
 
 from suspectra.base.errors import SuspectraError
-from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Twin
+from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, SameCoverage
 from suspectra.distinctions.tie import TieAdvice, advise
 from suspectra.evaluation.corpus import read_index, read_subject
 from suspectra.techniques import make_technique
@@ -61,7 +61,7 @@ def main() -> None:
             "median members": median(sizes) if sizes else 0,
             "bits": round(mean(advice.tie.bits for advice in tied), 2) if tied else 0.0,
             "agreeing in every test": sum(advice.agreeing for advice in tied),
-            "twin": figures(tied, Twin)["ties"],
+            "same coverage": figures(tied, SameCoverage)["ties"],
             "missing outcome": figures(tied, MissingOutcome),
             "direct call": figures(tied, DirectCall),
             "any of these": sum(any(not isinstance(step, NearestTest) for step in advice.steps) for advice in tied),

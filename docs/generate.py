@@ -1,5 +1,5 @@
-"""Write what follows from the code: the reference of settings, options, protocol, techniques and API, and the settings
-and commands in the manifest of the VS Code extension.
+"""Write what follows from the code: the reference of settings, options, protocol, techniques and API; of the VS Code
+extension the settings and commands in its manifest, and the types of messages.
 
 ``python docs/generate.py`` writes them; a test fails when one is out of date.
 """
@@ -15,17 +15,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from api_page import api_page
+from protocol_page import protocol_page
+from tables import code, table
+from typescript import protocol_module
 
 from suspectra import __version__
 from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_recorder.options import OPTIONS, SUSPECTS, Option
-from suspectra_server import extension, protocol
-from suspectra_server.protocol import COMMANDS, STATES, Field
+from suspectra_server import vscode_manifest
 from suspectra_server.settings import ADVANCED, EXPERIMENTS, GENERAL, SECTION, SETTINGS, Setting
 
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = ROOT / "vscode-extension" / "package.json"
+TYPESCRIPT = ROOT / "vscode-extension" / "src" / "protocol.ts"
 TEXTS = ROOT / "vscode-extension" / "package.nls.json"
 LOCK = ROOT / "package-lock.json"
 PROJECT = ROOT / "pyproject.toml"
@@ -38,11 +41,12 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every generated page that is committed: its path, and its text."""
     yield MANIFEST, manifest()
     yield TEXTS, manifest_texts()
+    yield TYPESCRIPT, protocol_module()
     yield LOCK, lock()
     yield PROJECT, project()
     yield RECORDING, recording_page()
     yield DOCS / "reference" / "settings.md", settings_page()
-    yield DOCS / "reference" / "lsp-extensions.md", protocol_page()
+    yield DOCS / "reference" / "lsp-extensions.md", f"{NOTE}\n{protocol_page()}"
     yield DOCS / "background" / "techniques.md", techniques_page()
     techniques = ROOT / "server" / "suspectra_server" / "docs" / "techniques"
     for info in technique_infos():
@@ -58,10 +62,10 @@ def manifest() -> str:
     """The extension's manifest, with the settings and commands as they are declared."""
     package = json.loads(MANIFEST.read_text("utf-8"))
     package["version"] = __version__
-    package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = extension.restricted()
-    package["contributes"]["commands"] = extension.commands()
-    package["contributes"]["configuration"] = extension.configuration()
-    package["contributes"]["languageModelTools"] = extension.language_model_tools()
+    package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = vscode_manifest.restricted()
+    package["contributes"]["commands"] = vscode_manifest.commands()
+    package["contributes"]["configuration"] = vscode_manifest.configuration()
+    package["contributes"]["languageModelTools"] = vscode_manifest.language_model_tools()
     return _json(package)
 
 
@@ -70,7 +74,7 @@ def manifest_texts() -> str:
     texts = json.loads(TEXTS.read_text("utf-8"))
     declared = ("command.", "setting.", "configuration.", "tool.")
     by_hand = {key: text for key, text in texts.items() if not key.startswith(declared)}
-    return _json(by_hand | extension.texts())
+    return _json(by_hand | vscode_manifest.texts())
 
 
 def lock() -> str:
@@ -95,8 +99,8 @@ def recording_page() -> str:
     before, _, rest = RECORDING.read_text("utf-8").partition(begin)
     _, _, after = rest.partition(end)
     rows = [(f"`{_record_flag(o)}`", f"`{_pytest_flag(o)}`", f"`{_ini(o)}`", _effect(o)) for o in (*OPTIONS, SUSPECTS)]
-    table = _table(("`suspectra record`", "pytest", "ini value", "effect"), rows)
-    return f"{before}{begin}\n{table}\n\n{end}{after}"
+    options = table(("`suspectra record`", "pytest", "ini value", "effect"), rows)
+    return f"{before}{begin}\n{options}\n\n{end}{after}"
 
 
 def _record_flag(option: Option) -> str:
@@ -151,7 +155,7 @@ The parameters of the [debugging model](../background/markov.md):
 
 ## Only in the VS Code extension
 
-{_settings(extension.EXTENSION_SETTINGS)}
+{_settings(vscode_manifest.EXTENSION_SETTINGS)}
 """
 
 
@@ -160,170 +164,13 @@ def _settings(settings: Iterable[Setting]) -> str:
     rows = [
         (
             f"`{SECTION}.{s.name}`",
-            _code(s.type),
-            _code(json.dumps(s.default)),
+            code(s.type),
+            code(json.dumps(s.default)),
             re.sub(r"#(suspectra\.\w+)#", r"\1", s.text),
         )
         for s in settings
     ]
-    return _table(("setting", "type", "default", "what it does"), rows)
-
-
-def protocol_page() -> str:
-    """What the server speaks beyond LSP."""
-    commands = "\n\n".join(_command(command) for command in COMMANDS)
-    states = _table(("state", "meaning"), [(f"`{state.value}`", text) for state, text in STATES.items()])
-    return f"""{NOTE}
-# The protocol
-
-`suspectra server` is a language server over standard input and output (or a [socket](security.md#sockets)). Each feature works
-in any client that supports the LSP method:
-
-| LSP | what it shows |
-|---|---|
-| `textDocument/publishDiagnostics` | suspicious lines: `code` is the technique, `codeDescription` its page, `data` the counts; a warning up to average rank 5, information up to 10, a hint after that; `relatedInformation` the failing tests that execute the line. If a file with suspects was changed before the server saw the text that ran, it gets one diagnostic with the code `changed-since-run` instead of marks on wrong lines. A report of subgraphs (SBBFL) is shown as regions: one diagnostic for each sequence of statements of a subgraph; `data` says which part it is and `relatedInformation` where the others are |
-| `textDocument/hover` | on every line that a failing test executes: why the line has its rank, and how many steps a reader is expected to take to it; on tied lines also what would tell them apart |
-| `textDocument/codeLens` | rank and score above the most suspicious functions, and where to look next |
-| `textDocument/inlayHint` | rank and score at the end of suspicious lines (off by default) |
-| `textDocument/codeAction` | explain, why not this line (also on lines that are not suspects, if the client asks for it), what would tell tied lines apart, where to look next, mark as examined or innocent, next suspect, another technique |
-| `workspace/symbol` | the suspects |
-| `workspace/executeCommand` | the commands below |
-
-Positions are in UTF-8, UTF-16 or UTF-32, whichever the client lists first in `general.positionEncodings`.
-
-## Commands
-
-{commands}
-
-A `Jump`, and a `CodeLocation`; a `Move` is a `CodeLocation` with two more fields:
-
-{_fields(protocol.JUMP)}
-
-{_fields(protocol.CODE_LOCATION)}
-
-{_fields(protocol.MOVE)}
-
-What `suspectra.server.showLearned` returns:
-
-{_fields(protocol.LEARNED)}
-
-## `{protocol.SUSPECTS}` (request)
-
-Params: `{{"limit"?: number}}`. The suspects at their current places in the documents; a suspect whose
-lines were edited since the run is left out.
-
-{_fields(protocol.SUSPECTS_RESULT)}
-
-A `Suspect`:
-
-{_fields(protocol.SUSPECT)}
-
-A `Group`, failing tests that probably share a fault:
-
-{_fields(protocol.GROUP_OVERVIEW)}
-
-A `CollectionError`, something that keeps tests from being collected: a module that can't be imported, a class that pytest refuses,
-a mistake in pytest's configuration or on its command line. The line also has a diagnostic with the severity Error and the
-code `collection-error`.
-
-{_fields(protocol.COLLECTION_ERROR)}
-
-## `{protocol.GROUP}` (request)
-
-Params: `{{"folder": DocumentUri, "id": number, "limit"?: number}}`. The suspects of a failure group, whether it is the current one or not;
-null if there is no group with that number.
-
-{_fields(protocol.GROUP_RESULT)}
-
-## `{protocol.CAUSES}` (request)
-
-No params. What the last search for the cause of a failure has found by now, which is also the answer of `suspectra.server.findCause`;
-null if there was none, or if the sources changed since. While there is a chain, `textDocument/inlayHint` has its values.
-
-{_fields(protocol.CAUSES_RESULT)}
-
-A `Step`, a value or a decision of the run:
-
-{_fields(protocol.STEP)}
-
-A `Slice`, the answer of `suspectra.server.whatLedHere` and `suspectra.server.whatThisInfluenced`:
-
-{_fields(protocol.SLICE_RESULT)}
-
-The picture takes its colours from `--slice-ink`, `--slice-soft`, `--slice-paper`, `--slice-line`, `--slice-accent` and `--slice-failure`.
-
-`ComparedRuns`, the answer of `suspectra.server.comparePassing`, and `RunTexts`, that of `suspectra.server.compareRuns`:
-
-{_fields(protocol.COMPARED_RUNS)}
-
-{_fields(protocol.RUN_TEXTS)}
-
-## `{protocol.COMPARISON}` (request)
-
-No params. What the last `suspectra.server.comparePassing` has found, as `ComparedRuns`; null if there was none, if it was cleared, or if
-the sources changed since.
-
-`DebugLaunch`, the answer of `suspectra.server.debugHere`, `debugTest` and `debugChain`:
-
-{_fields(protocol.DEBUG_LAUNCH)}
-
-## `{protocol.EXPLANATION}` (request)
-
-Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0; the limit is 100 by default. Why a line
-has its rank, in parts for a view; null on a line that no failing test executes.
-
-{_fields(protocol.EXPLANATION_RESULT)}
-
-A `Test`:
-
-{_fields(protocol.TEST)}
-
-## `{protocol.TEST_RESULTS}` (request)
-
-No params. The last run of each workspace folder that has one, one item for each:
-
-{_fields(protocol.TEST_RESULTS_RESULT)}
-
-## `{protocol.COVERAGE}` (request)
-
-Params: `{{"uri": DocumentUri, "test"?: string}}`. What all tests executed in a file, or only the given test. One item for each
-statement; statements that were edited since the run are left out:
-
-{_fields(protocol.COVERAGE_RESULT)}
-
-## `{protocol.COMMAND_LINE}` (request)
-
-Params: `{{"folder"?: DocumentUri}}`, by default the first workspace folder. The command line that records its tests in a
-terminal in that folder, just as `suspectra.server.runTests` does; null without a folder:
-
-{_fields(protocol.COMMAND_LINE_RESULT)}
-
-## `{protocol.AGENT_ANSWER}` (request)
-
-Params: `{{"tool": string, "arguments"?: object, "folder"?: DocumentUri}}`. What a [coding agent](../guide/agents.md) asks through its editor: a
-tool of `suspectra mcp` by its name, with the same arguments and the same answer. It is answered from the ranking that the editor
-shows, as soon as no ranking is being made. `run_tests`, `investigate` and `causes` answer when they have ended, need the trust and
-the consent that the commands of the user need, and are cancelled by cancelling the request. What can't be answered is an error with
-a text for the agent.
-
-{_fields(protocol.AGENT_ANSWER_RESULT)}
-
-## `{protocol.TECHNIQUES}` (request)
-
-Params: `{{"for"?: "{protocol.RANKING}" | "{protocol.PATHS}"}}`. The techniques that rank suspects, or those of
-`suspectra.server.comparePassing`, in the order in which to list them:
-
-{_fields(protocol.TECHNIQUE)}
-
-## `{protocol.STATUS}` (notification from the server)
-
-Sent only to a client that has `"experimental": {{"suspectra": {{"status": true}}}}` in its capabilities, whenever the state or the
-suspects change.
-
-{_fields(protocol.STATUS_PARAMS)}
-
-{states}
-"""
+    return table(("setting", "type", "default", "what it does"), rows)
 
 
 NEEDS = {
@@ -411,13 +258,13 @@ These are the kinds of evidence that techniques need; in brackets are those that
 
 ## To choose from
 
-{_table(("technique", "name", "needs", "when to use it", "published by"), advised)}
+{table(("technique", "name", "needs", "when to use it", "published by"), advised)}
 
 ## To compare with
 
 Other studies use these. They are formulas over the same four counts as Ochiai.
 
-{_table(("technique", "name", "needs", "published by"), others)}
+{table(("technique", "name", "needs", "published by"), others)}
 """
 
 
@@ -469,25 +316,6 @@ def _needs(info: TechniqueInfo) -> str:
 
 def _uses(info: TechniqueInfo) -> str:
     return ", and ".join(NEEDS[need] for need in Need if need in info.uses - info.needs)
-
-
-def _command(command: protocol.CommandDeclaration) -> str:
-    fields = f"\n\n{_fields(command.arguments)}" if command.arguments else ""
-    names = ", ".join(field.name for field in command.arguments)
-    return f"### `{command.id}({names})` → `{command.result}`\n\n{command.text}{fields}"
-
-
-def _fields(fields: Iterable[Field]) -> str:
-    return _table(("name", "type", "meaning"), [(f"`{f.name}`", _code(f.type), f.text) for f in fields])
-
-
-def _code(text: str) -> str:
-    return f"`{text}`".replace("|", "\\|")
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def main() -> int:

@@ -65,7 +65,7 @@ class PublicName:
     @property
     def is_property(self) -> bool:
         """Whether it is read like an attribute."""
-        return bool({"property", "cached_property"} & set(self.decorators))
+        return bool({"property", "cached_property", "CachedProperty"} & set(self.decorators))
 
     @cached_property
     def decorators(self) -> tuple[str, ...]:

@@ -34,11 +34,13 @@ const notices = [...new Set(inputs.map(packageOf))].sort().map((folder) => {
 writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices.join(`\n${'-'.repeat(80)}\n\n`));
 
 // Every text of the sources is the key of its translation: t('…') with a literal in single quotes.
-const texts = readdirSync('src').flatMap((file) =>
-  [...readFileSync(join('src', file), 'utf8').matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) =>
-    text.replace(/\\(.)/g, '$1'),
-  ),
-);
+const texts = readdirSync('src', { recursive: true })
+  .filter((file) => file.endsWith('.ts'))
+  .flatMap((file) =>
+    [...readFileSync(join('src', file), 'utf8').matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) =>
+      text.replace(/\\(.)/g, '$1'),
+    ),
+  );
 mkdirSync('l10n', { recursive: true });
 const bundle = Object.fromEntries([...new Set(texts)].sort().map((text) => [text, text]));
 writeFileSync('l10n/bundle.l10n.json', `${JSON.stringify(bundle, undefined, 2)}\n`);

@@ -1,4 +1,9 @@
-"""What a process is doing, in a file mapped into memory, so that it is known after the process was killed."""
+"""What a process is doing, in a file mapped into memory, so that it is known after the process was killed.
+
+A killed process writes nothing more, and a write for each test and import would cost time in the middle of the user's
+code. Memory that is mapped to a file is kept by the system. `suspectra record` reads it if no process reported its end,
+and adds a collection error of the whole run, so what shows such errors shows crashes.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +43,9 @@ class Activity:
     def begin(self, what: str, name: str, path: str, line: int = 1) -> int:
         """Begin something."""
         start, memory = self._end, self._memory
+        # a forked process shares this memory, and would note its own work as that of its parent
         if memory is not None and os.getpid() == self._pid:
+            # readers stop at the zero, which the next entry overwrites
             entry = json.dumps([what, name, path, line]).encode() + b"\n\0"
             if start + len(entry) <= SIZE:
                 memory[start : start + len(entry)] = entry

@@ -22,6 +22,7 @@ def complete_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[B
     Raises OSError when it can't be written.
     """
     folder, name = os.path.split(os.fspath(path))
+    # in the same folder, since only within a file system a file is replaced in one step
     partial = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
     with open(partial, "xb", opener=lambda file, flags: os.open(file, flags, mode)) as stream:
         try:

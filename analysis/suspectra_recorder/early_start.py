@@ -4,6 +4,10 @@ A project may itself be a plugin of pytest, or its ini file may name its classes
 any plugin. What runs until then is kept in memory for the recorder. As pytest's configuration is not read yet,
 everything that may be recorded is instrumented, and the few settings that matter are searched in the text of the
 configuration. If they turn out to be different, a problem is reported.
+
+`bootstrap/sitecustomize.py` calls this module when Python starts, or when it imports pytest; without
+`suspectra record` the plugin does, as soon as pytest registers it. What is not in the scope of the recorder is dropped
+when that takes over.
 """
 
 from __future__ import annotations
@@ -13,13 +17,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from suspectra_recorder.hooks import Hooks
+from suspectra_recorder.import_hooks import Hooks
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.options import COUNTS, RECORDER
 from suspectra_recorder.probe_choice import ProbeChoice, choose
 from suspectra_recorder.pytest.assertions import instrument_rewritten
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.settings import VARIABLE, RecordingSettings, recording_folder
 
 __builtins__ = library_references.builtins
@@ -90,6 +94,7 @@ def start_in_pytest(workspace: str, arguments: Iterable[str]) -> Callable[[], No
     started = _start(settings, arguments, before=frozenset(sys.modules))
 
     def end() -> None:
+        # else the recorder has taken it over
         if _started is started:
             take()
             started.close()
@@ -110,6 +115,7 @@ def _start(
     asked = settings.recorder or (found[1] or found[2] if found else RECORDER.default)
     choice = choose(asked, recording_folder(settings.workspace), counting=counting)
     scope = RecordedFiles(settings.workspace, settings.sources, include_tests=True)
+    # what the recorder does not want is dropped in `hand_over`
     hooks = Hooks(scope, counting=counting, monitoring=choice.monitoring, activity=settings.activity)
     if settings.channel >= 0:
         hooks.import_hook.kept = {}  # to replace functions by newer ones

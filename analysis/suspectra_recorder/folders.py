@@ -2,6 +2,9 @@
 
 The content of a workspace may come from others: a link could lead out of it, and code in the recorder's cache would be
 run. So links are refused, and the cache is where only the user can write.
+
+So what is read from the workspace is only data, and what is executed, such as instrumented code, is in the user's
+cache. The recorder finds that folder by itself, since it has only the standard library.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ def make_recording_folder(workspace: str, *names: str) -> str:
         try:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder)
+            # `lstat`, since a link to a folder may lead out of the workspace
             if not stat.S_ISDIR(os.lstat(folder).st_mode):
                 cause = "nothing can be recorded: it is a link or a file, not a folder of the workspace"
                 raise RecordingError(Problem(shown, "", cause, "remove it and record again"))
@@ -92,6 +96,7 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
         return None
     name = hashlib.sha256(workspace.encode("utf-8", "surrogateescape")).hexdigest()[:24]
     whole = os.path.join(base, "suspectra", name)
+    # the workspace may come from others, and so would the code in this cache
     if _is_inside(os.path.realpath(whole), workspace):
         return None
     try:
@@ -103,6 +108,7 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
                 os.mkdir(folder, 0o700)
             if not _is_own_folder(folder):
                 return None
+        # its time is that of the last run, by which `_tidy` chooses
         os.utime(folder)
         _tidy(os.path.dirname(folder), folder)
     except OSError:

@@ -14,7 +14,7 @@ from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 if TYPE_CHECKING:
     import ast
 
-    from suspectra_recorder.scope import RecordedFiles
+    from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 
@@ -29,6 +29,7 @@ def take_tests(scope: RecordedFiles, files: Iterable[str], folder: str) -> None:
     """
     for name in dict.fromkeys(file.partition("::")[0] for file in files):
         path = os.path.realpath(os.path.join(folder, name))
+        # asserts of tests would otherwise be ranked, and altered in experiments
         ours = path.endswith(".py") and scope.contains(os.path.dirname(path))
         if ours and not scope.is_test_code(path) and _tests_others(path, scope):
             scope.take_as_test(path)

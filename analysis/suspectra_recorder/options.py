@@ -2,6 +2,10 @@
 
 `OPTIONS` are those of a recording. pytest's command line, its ini file, `suspectra record` and the reference are made
 from them. The other options of the command line and the settings of editors have the same type.
+
+A setting of the server is an option with more for editors: its scope, its heading, and whether it names files or
+programs. `docs/generate.py` writes the extension's manifest and the reference from them. An option that a single
+command has, such as ``--svg``, is declared there.
 """
 
 from __future__ import annotations
@@ -21,8 +25,8 @@ class Option(NamedTuple):
     default: Any  # the default value, whose type is the type of the option
     help: str  # sentences about what it does, with code in backticks
     values: Mapping[str, str] = MappingProxyType({})  # the possible values, each with a sentence
-    minimum: float | None = None  # the range of a number; `minimum` is also the least length of a tuple
-    maximum: float | None = None  # the range of a number; `minimum` is also the least length of a tuple
+    minimum: float | None = None  # the least number, or the least length of a tuple
+    maximum: float | None = None  # the greatest number
     flag: str = ""  # its name on command lines and in ini files, if it differs from `name`
     negative: str = ""  # sentence about turning it off, if it is on by default
 
@@ -51,6 +55,7 @@ class Option(NamedTuple):
 
         Both values; None for what is not on the command line.
         """
+        # while pytest loads its plugins, options that it knows by then are only here
         options = getattr(config, "known_args_namespace", config.option)
         value = getattr(options, self.pytest_attribute, None)
         if isinstance(self.default, bool):

@@ -61,6 +61,7 @@ def choose(asked: str, folder: str, *, counting: bool) -> ProbeChoice:
 def microseconds_per_probe(folder: str) -> float:
     """Estimate the CPU time per passed probe from a sample of the recorded tests."""
     seconds, passed = 0.0, 0
+    # a sample, since a start of pytest must not wait until all logs are read
     tests = [(path, place) for path in _logs(folder) for place in _tests(path)]
     for path, (start, end) in tests[:: -(-len(tests) // _SAMPLE) or 1]:
         try:

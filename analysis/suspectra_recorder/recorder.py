@@ -1,4 +1,9 @@
-"""Recording what one process runs, test by test."""
+"""Recording what one process runs, test by test.
+
+Which data files a test opens is not recorded. An audit hook would see them, but it can't be removed, and runs for every
+event in the user's process. It sees neither what C libraries open nor what a test gets from a fixture, so the list
+would be incomplete without a sign of that.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from suspectra_recorder.children.processes import CHILDREN, ChildrenOfTests
 from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError
-from suspectra_recorder.hooks import Hooks
+from suspectra_recorder.import_hooks import Hooks
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.imports import bits
 from suspectra_recorder.instrumentation.library_references import json, os, sys, time
@@ -18,9 +23,9 @@ from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import FrameKind, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
-from suspectra_recorder.record import TestRecord
+from suspectra_recorder.recorded_files import RecordedFiles
+from suspectra_recorder.recorded_outcome import TestRecord
 from suspectra_recorder.run_log import LogOfRun
-from suspectra_recorder.scope import RecordedFiles
 from suspectra_recorder.settings import FOLDER
 from suspectra_recorder.unrecorded_modules import imported_from_elsewhere, modules_before, reason
 
@@ -72,6 +77,7 @@ class Recorder:
 
     def start(self, *, launched: bool = False) -> None:
         """Start instrumenting, and report modules that were imported before without probes."""
+        # an early start has instrumented these already, or has failed to
         known = {file.path for file in self.hook.files} | set(self.hook.guard.failures)
         for module, path, name in modules_before(self.scope):
             if name not in known:
@@ -118,7 +124,8 @@ class Recorder:
         if self._child_merge is not None:
             if failure := self._child_merge.children.failure:
                 cause = f"a process that a test started could not record itself: {failure}"
-                self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "leave it more room if what it executes matters")
+                cure = "if what it executes matters, let it open more files, or free disk space"
+                self.problem(f"{FOLDER}/{CHILDREN}", "", cause, cure)
             self._child_merge.stop()
         self._hooks.close()
         self.log.close()
@@ -127,8 +134,10 @@ class Recorder:
     def outside(self, *, at_the_end: bool = False) -> None:
         """Record what ran since the last harvest as code outside tests."""
         if self._child_merge is not None:
+            # adds to the cells, which are harvested next
             self._child_merge.outside(everything=at_the_end)
         touched, bits = self.hook.harvest()
+        # before the rows, which name files by their numbers in the log
         self._write_files()
         if touched:
             self.log.write(FrameKind.OUTSIDE, pack_rows(touched, bits))
@@ -140,6 +149,7 @@ class Recorder:
     def begin(self) -> None:
         """Begin a test. Code that runs from now on belongs to it, except first imports."""
         self.outside()
+        # before the first test, all that runs is outside of tests anyway
         self.imports.apart = True
         if self._child_merge is not None:
             self._child_merge.begin()
@@ -148,6 +158,7 @@ class Recorder:
     def setup_done(self) -> None:
         """Remember what the setup ran, in case this test is run again."""
         self._frozen_setup = self.hook.harvest()
+        # a harvest resets the cells, but the setup belongs to this attempt, too
         self.hook.mark(*self._frozen_setup)
         if self._child_merge is not None:
             self._child_merge.setup_done()
@@ -172,6 +183,7 @@ class Recorder:
             self._child_merge.end()
         rows = self._harvested([*files, *self._write_imports()])
         if self._child_merge is not None:
+            # before the record is written, since it begins at the present end of the log
             self._child_merge.written(self.log.size)
         if self.log.write(FrameKind.TEST, with_json(head, rows)):
             self.tests += 1
@@ -242,6 +254,7 @@ class Recorder:
         self._write_files()
         imported, self._imported[:] = self._imported[:], []
         numbers = {file: number for number, file in enumerate(self.hook.files)}
+        # modules themselves, on which the test depends that imported them
         own: dict[int, None] = {}
         for path, cells in imported:
             module = self.scope.name(path) or ""
@@ -258,6 +271,7 @@ class Recorder:
         """The rows of what ran, and of further files on which the test depends, even if none of their code ran."""
         touched, bits = self.hook.harvest()
         self._write_files()
+        # counts, where there are any, follow the bits of all files: those of further files go in between
         size = sum(len(self.hook.files[n].cells) // 8 for n in touched)
         more = list(dict.fromkeys(n for n in files if n not in touched))
         none = bytes(sum(len(self.hook.files[n].cells) // 8 for n in more))
@@ -269,6 +283,7 @@ class Recorder:
 
     def _complete(self, at: int) -> int:
         """Write a test again, with the cells of children that ended after it; return the new position."""
+        # records are never changed in place: a newer one of the same test counts instead
         head, rows = split_json(self.log.payload(at))
         touched, bits = unpack_rows(rows)
         self.hook.mark(touched, bits)
@@ -282,6 +297,7 @@ class Recorder:
         code.
         """
         files = self.hook.files
+        # the list may grow meanwhile, when another thread imports
         while self._files_written < len(files):
             self._files_written += 1
             self._loaded(files[self._files_written - 1])

@@ -4,17 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from suspectra_recorder.clock import Clock
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError, make_recording_folder
+from suspectra_recorder.installed_packages import installed
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import json, os, sys
+from suspectra_recorder.instrumentation.library_references import json, os, sys, time
 from suspectra_recorder.log.frames import SUFFIX, FrameKind
 from suspectra_recorder.log.writer import LogWriter
-from suspectra_recorder.packages import installed
 from suspectra_recorder.settings import FOLDER, RECORDING
 
 __builtins__ = library_references.builtins
+
+
+class _Clock:
+    """A clock that is never behind what is recorded: of two records of a test the later one counts.
+
+    The system's clock may have been set back meanwhile.
+
+    Raises OSError when the folder can't be read.
+    """
+
+    def __init__(self, folder: str):
+        with os.scandir(folder) as entries:
+            times = (entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries if entry.is_file())
+            newest = max(times, default=0)
+        # how far the system's clock is behind this one, in nanoseconds: 0 unless it was set back
+        # the times of logs say how new their records are: `LogOfRun.write` sets them where the clock was set back
+        self.behind = max(0, newest + 1 - time.time_ns())
+        self._last = 0
+
+    def now(self) -> int:
+        """Return the time in nanoseconds since the epoch, no less than the last time."""
+        now = time.time_ns() + self.behind
+        if now < self._last:
+            self.behind += self._last - now
+            now = self._last
+        self._last = now
+        return now
 
 
 class LogOfRun:
@@ -30,7 +56,7 @@ class LogOfRun:
         self._writer: LogWriter | None = None
         self.stopped = ""  # why it is not complete
         try:
-            self._clock = Clock(self.folder)
+            self._clock = _Clock(self.folder)
         except OSError as error:
             raise _unwritable(error) from error
         if not later:
@@ -43,7 +69,7 @@ class LogOfRun:
         """
         name = f"{os.getpid()}{'-' + self._worker if self._worker else ''}{SUFFIX}"
         try:
-            self._clock = Clock(self.folder)  # others may have written meanwhile
+            self._clock = _Clock(self.folder)  # others may have written meanwhile
             started = self._clock.now()
             self._writer = LogWriter(os.path.join(self.folder, f"{started:020d}-{name}"))
         except OSError as error:
@@ -74,6 +100,7 @@ class LogOfRun:
                 os.utime(self.path, ns=(self.now(), self.now()))  # the next run reads this time
         except OSError as error:  # a full disk must not fail the tests
             self._writer.close()
+            # said only when the tests have ended: some of them check what is printed
             self.stopped = error.strerror or str(error)
             return False
         return True

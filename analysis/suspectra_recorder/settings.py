@@ -115,6 +115,7 @@ def remove_env(settings: RecordingSettings, environ: MutableMapping[str, str]) -
             environ.pop(name, None)
         else:
             environ[name] = value
+    # tests find the path as it is without the recorder, which is imported by now
     sys.path[:] = [entry for entry in sys.path if entry != BOOTSTRAP_FOLDER]
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from suspectra_recorder.early_start import EarlyStart
 from suspectra_recorder.instrumentation.library_references import os, sys
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 _OF_PYTHON = sys.stdlib_module_names | {"__main__"}
 _RECORD = "run the tests with `suspectra record -- pytest`"
@@ -48,6 +48,7 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
 
 def modules_before(scope: RecordedFiles) -> Iterator[tuple[str, str, str]]:
     """Iterate over the imported modules of a scope."""
+    # a copy, since another thread may import meanwhile
     for name, module in list(sys.modules.items()):
         path = file_of(module)
         if path is not None and (file := scope(path)) is not None:
@@ -117,6 +118,7 @@ def file_of(module: object) -> str | None:
     The path, None where there is none.
     """
     try:
+        # objects among the modules may run code of their own, and raise anything
         path = getattr(module, "__file__", None)
     except Exception:
         return None

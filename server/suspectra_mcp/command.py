@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from suspectra.base.errors import Problem, UsageError
-from suspectra.cli.altered_runs import COMMAND, BeforeCommand
 from suspectra.cli.localization import evidence_options, technique_options
+from suspectra.cli.rerun import COMMAND, BeforeCommand
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +15,6 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 import suspectra
-from suspectra_server.convert import path_of
 from suspectra_server.features import (
     agent_answers,
     chain_steps,
@@ -33,7 +31,9 @@ from suspectra_server.features import (
 from suspectra_server.features.commands import commands
 from suspectra_server.features.compared_runs import diagnostics_of
 from suspectra_server.messages import Status
+from suspectra_server.positions import path_of
 from suspectra_server.protocol import STATUS
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.configuration import Configuration
 from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.experiments.consent import Consent
@@ -41,22 +41,19 @@ from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.experiments.run_comparison import RunComparison
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
-from suspectra_server.session.jobs import LONG_NICE, Jobs
 from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.session.notices import Notices
-from suspectra_server.session.ranking.watching import Watcher, WatchKey
+from suspectra_server.session.ranking.watching import WatchKey
 from suspectra_server.session.roots import root_of
 from suspectra_server.session.status import status_of
 from suspectra_server.session.tests.on_save import OnSave
 from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.session.trust import Trust
+from suspectra_server.session.workers import Workers
 from suspectra_server.settings import SECTION, Settings
-from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Document, Documents, Units
-from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.trail import Trail
-from suspectra_server.text import MAX_TEXT, plain
-from suspectra_server.timing import CONFIGURATION_TIMEOUT_S, JOBS_END_TIMEOUT_S, SAVE_TIMEOUT_S
+from suspectra_server.timing import CONFIGURATION_TIMEOUT_S, SAVE_TIMEOUT_S
 from suspectra_server.transport import wire
 
 log = logging.getLogger(__name__)
@@ -91,20 +88,15 @@ class SuspectraServer(LanguageServer):
             max_workers=1,
         )
         loop = asyncio.get_running_loop()
-        self.jobs = Jobs(loop)  # where rankings are made
-        # where models are made, and better rankings that replace quick ones
-        self.long_jobs = Jobs(loop, "suspectra-long", LONG_NICE)
-        # where failing tests are run again with something altered, which takes longer than anything else
-        self.experiment_jobs = Jobs(loop, "suspectra-experiments", LONG_NICE)
-        self.files = Jobs(loop, "suspectra-files")
-        self.watcher = Watcher(loop, self._changed_on_disk)
+        self.workers = Workers(loop, self._changed_on_disk)
+        self.files = self.workers.files
         self.folders = Folders()
         self.trust = Trust(trusting)
         self.trail = Trail()
         self.published = diagnostics.Published(self, lambda folder: diagnostics_of(self, folder))
         self.test_run = TestRun(self, self.trust, self.files, self.keep_running)
         self.consent = Consent()
-        self.experiment_run = ExperimentRun(self, self.trust, self.experiment_jobs, self.keep_running)
+        self.experiment_run = ExperimentRun(self, self.trust, self.workers.experiments, self.keep_running)
         self.on_save = OnSave(self.trust, self.test_run, self.experiment_run, self.keep_running)
         self.cause_search: CauseSearch | None = None
         self.comparison: RunComparison | None = None
@@ -192,21 +184,16 @@ class SuspectraServer(LanguageServer):
             task.cancel()
         for folder in self.folders:
             folder.close()
-        self.watcher.stop()
-        self.jobs.stop()
-        self.long_jobs.stop()
-        self.experiment_jobs.stop()
+        self.workers.stop_working()
 
     def stop(self) -> None:
         """Stop everything."""
         self.stop_working()
-        self.files.stop()
+        self.workers.stop()
 
     def join(self) -> None:
         """Wait a moment for the threads of jobs to end, after `stop`."""
-        deadline = time.monotonic() + JOBS_END_TIMEOUT_S
-        for jobs in (self.jobs, self.long_jobs, self.experiment_jobs, self.files):
-            jobs.join(deadline)
+        self.workers.join()
 
     def keep_running(self, task: asyncio.Task[object]) -> None:
         """Keep a task alive, and log when it fails."""
@@ -266,23 +253,7 @@ class SuspectraServer(LanguageServer):
             return
         root, real = await self.files.run(lambda: _resolved(opened, look_up))
         self._remove(uri)
-        folder = Folder(
-            uri,
-            root,
-            real,
-            self._settings(),
-            self.jobs,
-            self.long_jobs,
-            self.files,
-            self.watcher,
-            MarksFile(root, writable=self.trust.granted),
-            DecisionsFile(root, writable=self.trust.granted),
-            changed=self.refresh,
-            working=self.send_status,
-            habit=lambda: self.learned.habit,
-            lines_moved=lambda folder, moved: self.trail.remap_lines(folder.uri, moved),
-            asks_git=self.trust.granted,
-        )
+        folder = Folder(self, uri, root, real, self._settings())
         self.folders.add(folder)
         for document in self.workspace.text_documents.values():
             if (path := folder.path_in(document.uri)) is not None:
@@ -302,7 +273,7 @@ class SuspectraServer(LanguageServer):
         """Folders were opened or closed."""
         for removed in event.removed:
             self._remove(removed.uri)
-        async with self._changing:  # one change after another
+        async with self._changing:  # resolving a folder takes a while: a later change must not overtake this one
             for added in event.added:
                 await self._add(added.uri)
         await self.configure()

@@ -1,6 +1,8 @@
 """The settings: declared once, checked one by one, read from whatever a client sends.
 
-The reference and the texts in VS Code's settings editor are generated from the declarations (docs/generate.py).
+A setting is an option of the command line or of the recorder, with more for editors: its scope, its heading, and
+whether it names files or programs. The reference and the texts in VS Code's settings editor are generated from the
+declarations (docs/generate.py).
 """
 
 from __future__ import annotations
@@ -17,15 +19,20 @@ from suspectra.base.options import (
     CALLS,
     CAUSES_SECONDS,
     CLONE_FAILED,
+    COBERTURA,
     CONTROL_FLOW,
     COPY,
     COVERAGE,
     EXCLUDE_MARKERS,
     FORKS,
+    GCOV,
+    GCOVR,
     HIDE_VALUES,
     INCLUDE_TESTS,
     INVESTIGATION_SECONDS,
     JUNIT,
+    LCOV,
+    OUTCOMES,
     P_JUMP,
     PATHS_SECONDS,
     SAME_FUNCTION,
@@ -39,6 +46,9 @@ from suspectra_recorder.options import Option
 
 SECTION = "suspectra"
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+EVIDENCE = ("coverage", "junit", "gcov", "gcovr", "lcov", "cobertura", "outcomes")
+"""The settings that name evidence; none of them is used unless it is set."""
+
 GENERAL, EXPERIMENTS, ADVANCED = "Suspectra", "Experiments", "Advanced"
 """The headings of the settings."""
 
@@ -59,6 +69,11 @@ class Settings:
     include_tests: bool = INCLUDE_TESTS.default
     coverage: str = COVERAGE.default
     junit: str = JUNIT.default
+    gcov: str = GCOV.default
+    gcovr: str = GCOVR.default
+    lcov: str = LCOV.default
+    cobertura: str = COBERTURA.default
+    outcomes: str = OUTCOMES.default
     test_command: tuple[str, ...] = ("pytest",)
     test_interpreter: str = ""
     affected_only: bool = False
@@ -81,6 +96,10 @@ class Settings:
         """The technique of these settings; `clone_failed` counts for formulas only."""
         clones = self.clone_failed and self.technique.partition("+")[0] in FORMULAS
         return make_technique(self.technique, clone_failed=clones)
+
+    def evidence(self) -> dict[str, str]:
+        """The evidence that the settings name, by the names of the settings; empty where it is to be found."""
+        return {name: path for name in EVIDENCE if (path := getattr(self, name))}
 
     def jump_model(self, p_jump: float | None = None) -> JumpModel:
         """The model of how readers leave the ranking, with the probability of these settings or a learned one."""
@@ -215,6 +234,12 @@ def _jump_weight(option: Option) -> Setting:
     return Setting(option._replace(name=f"jump_weight_{option.name}", maximum=1000), heading=ADVANCED)
 
 
+def _file(option: Option, more: str = "") -> Setting:
+    """Evidence that another tool wrote."""
+    text = f"It is relative to the workspace folder. {more}".strip()
+    return Setting(option, more=text, scope="resource", names="file")
+
+
 def _experiments(option: Option, example: tuple[str, ...] = ()) -> Setting:
     """What all experiments have in common."""
     named = option._replace(name=f"experiments_{option.name}")
@@ -249,11 +274,20 @@ SETTINGS = (
     Setting(INCLUDE_TESTS),
     Setting(
         COVERAGE,
-        more="It is relative to the workspace folder. Empty: use what `suspectra record` wrote.",
+        more="It is relative to the workspace folder. Empty: use the newest of what `suspectra record` and coverage.py"
+        " wrote, also in several files that were not combined.",
         scope="resource",
         names="file",
     ),
-    Setting(JUNIT, more="It is relative to the workspace folder.", scope="resource", names="file"),
+    Setting(
+        JUNIT,
+        more="It is relative to the workspace folder. Empty: all JUnit reports in the workspace; each test counts as in"
+        " the newest one that has it.",
+        scope="resource",
+        names="file",
+    ),
+    *(_file(option) for option in (GCOV, GCOVR, LCOV, COBERTURA)),
+    _file(OUTCOMES, "Empty: `outcomes.json` in the folder, or beside the file, that is ranked from."),
     Setting(
         Option(
             "test_command",

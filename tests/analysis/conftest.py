@@ -13,11 +13,11 @@ import pytest
 
 from suspectra.cli.main import run
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.experiments.alternates import Alternate
-from suspectra.experiments.answers import DecisionSite
-from suspectra.experiments.replacing import Replacement, ValuePlace
-from suspectra.experiments.runs import Alteration
-from suspectra.experiments.switching import SwitchedDecision
+from suspectra.experiments.alterations.alternates import Alternate
+from suspectra.experiments.alterations.replacing import Replacement, ValuePlace
+from suspectra.experiments.alterations.switching import SwitchedDecision
+from suspectra.experiments.altered_runs import Alteration
+from suspectra.experiments.run_answers import DecisionSite
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum

@@ -164,6 +164,7 @@ def test_a_module_that_could_not_be_imported_before(tmp_path):
     assert list(select(str(tmp_path)).affected.values()) == [("fast.py: what runs at import",)]
 
 
+@pytest.mark.slow
 def test_a_function_that_a_late_import_calls_again_reaches_the_users_of_the_module(tmp_path):
     (tmp_path / "app.py").write_text("def f():\n    return 1\n")
     (tmp_path / "late.py").write_text("import app\n\nVALUE = app.f()\n")
@@ -278,6 +279,7 @@ def repository(project):
     return project
 
 
+@pytest.mark.slow
 def test_since_a_revision(repository):
     root = str(repository)
     assert not select(root, "HEAD").affected
@@ -465,6 +467,7 @@ def fresh_copy(folder, to):
     return to
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["plain", "xdist"])
 def test_only_what_is_needed_runs(project, workers, capfd):
     edit(project, "tests/test_tax.py", "assert other(2) == 1", "assert other(2) == 0")
@@ -523,6 +526,7 @@ def test_other_ways_to_record(project, options):
     assert short(select(str(project)).affected) == {"test_days", "test_shared", INHERITED}
 
 
+@pytest.mark.slow
 def test_shards(project, tmp_path):
     shards = []
     for file in ("test_tax.py", "test_more.py"):
@@ -552,6 +556,7 @@ def test_merged_logs_choose_the_same(project):
     assert outcome(project) == rows
 
 
+@pytest.mark.slow
 def test_what_did_not_run_again_is_on_the_new_lines(project, tmp_path):
     edit(project, "app/tax.py", "class Table", "# more lines\n\n\nclass Table")
     edit(project, "app/tax.py", "    def rate(self):", "    def rate(self):\n        # and here")
@@ -644,6 +649,7 @@ class Program:
         return kind
 
 
+@pytest.mark.slow
 def test_random_edits_end_as_if_all_tests_had_run(tmp_path, seed):
     program = Program(tmp_path / "program", random.Random(seed + 5))
     record(program.folder)
@@ -664,6 +670,7 @@ def test_random_edits_end_as_if_all_tests_had_run(tmp_path, seed):
     assert spared > (0 if seed else 20)  # how many depends on the edits
 
 
+@pytest.mark.slow
 def test_a_run_on_save_begins_with_what_failed_and_ends_after_many_new_failures(tmp_path):
     """It says one line for each failure; what the recording says of it stays the same."""
     (tmp_path / "pytest.ini").write_text("[pytest]\npythonpath = .\n")

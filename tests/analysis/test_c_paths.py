@@ -342,6 +342,7 @@ def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs, tool
     assert [one.verdict.failing for one in found] == [True, True, False, True], "5, 2, 4 and 5 are printed"
 
 
+@pytest.mark.slow
 def test_a_run_in_gdb_ends_with_its_time_and_with_its_token(runs, tool):
     tool("gdb", "gdb")
     endless = Switched(runs, "sum", "0", seconds=4.0)  # gdb may take some to start
@@ -374,6 +375,7 @@ def wait_until(condition):
     raise AssertionError("it took too long")
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
     tool("gdb", "gdb")
     case = CCase("t1", (str(runs.folder / "program"), "half", "3"), str(runs.folder))
@@ -387,6 +389,7 @@ def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
     assert (report.technique, report.candidates, report.complete) == ("apg", 1, True)
 
 
+@pytest.mark.slow
 def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs, tool):
     tool("gdb", "gdb")
     case = CCase("t1", (str(runs.folder / "program"), "sum", "7"), str(runs.folder), pass_patterns=("^22\n",))
@@ -441,6 +444,7 @@ def reckoner(build_reckoner, tmp_path_factory):
     return suspectra
 
 
+@pytest.mark.slow
 def test_the_command_compares_tests_of_ctest(reckoner):
     done = reckoner("paths", "largest_below_zero", "--ctest", "build", "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -456,6 +460,7 @@ def test_the_command_compares_tests_of_ctest(reckoner):
     assert (last["file"], last["line"]) in [(one["file"], one["line"]) for one in ranked["suspects"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -12,8 +12,7 @@ from suspectra import Localizer, make_technique
 from suspectra.c.recording.run import record_c
 from suspectra.c.recording.suites import ctest_suite, shell_suite
 from suspectra.evidence.c.profiles import GcovRawSource
-from suspectra.evidence.c.recorded_file import CRecordedFile
-from suspectra.evidence.c.source import CRecordingSource
+from suspectra.evidence.c.source import CRecordedFile, CRecordingSource
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.sources import Sources
@@ -158,6 +157,7 @@ def test_digests_of_lines_that_can_not_be_are_not_used():
     assert CRecordedFile.from_file(far, lambda: SourceLines(())).lines_in(b"") is None
 
 
+@pytest.mark.slow
 def test_suspects_are_shown_with_their_lines_in_a_source_that_was_edited(build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     record_c(folder, ctest_suite(folder, "build"))
@@ -173,6 +173,7 @@ def test_suspects_are_shown_with_their_lines_in_a_source_that_was_edited(build_r
     assert again.files is evidence.files
 
 
+@pytest.mark.slow
 def test_a_recording_moves_with_its_workspace(build_reckoner, tmp_path):
     """Notes have absolute paths of sources; the folder may be renamed, or copied from another machine."""
     folder = build_reckoner(tmp_path / "reckoner")

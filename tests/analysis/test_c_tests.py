@@ -62,6 +62,7 @@ def reckoner(build_reckoner, tmp_path_factory):
     return build_reckoner(tmp_path_factory.mktemp("reckoner") / "reckoner")
 
 
+@pytest.mark.slow
 def test_a_ctest_suite_ranks_the_fault_of_the_example_first(reckoner, tool):
     run = record_c(reckoner, ctest_suite(reckoner, "build"))
     assert not run.problems

@@ -141,6 +141,7 @@ def test_a_technique_can_be_stopped_wherever_it_looks(project, name):
     assert report.level_score.tolist() == expected.level_score.tolist()
 
 
+@pytest.mark.slow
 def test_the_debugging_model_can_be_stopped_wherever_it_looks(project):
     """While the chain is made, while it is eliminated, and while expected steps are found."""
     evidence = RecordingSource(project.folder, edges=True).read()

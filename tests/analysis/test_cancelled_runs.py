@@ -11,15 +11,16 @@ import pytest
 
 from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.causes.inquiry import CauseInquiry
-from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.evidence.logs.observations import OBSERVATIONS
 from suspectra.experiments import dependences
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.machine import Machine
-from suspectra.experiments.observing import ValueInquiry
 from suspectra.experiments.suspicion import Suspicion
-from suspectra.experiments.traces import TraceInquiry
+from suspectra.experiments.trace_inquiry import TraceInquiry
+from suspectra.experiments.value_inquiry import ValueInquiry
 from suspectra.processes.watchdog import END_TIMEOUT_S
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -39,15 +40,15 @@ def folder(tmp_path_factory):
 
 
 def traces(folder, tests, suspicion):
-    yield from TraceInquiry(folder, PYTEST, tests, suspicion).traces()
+    yield from TraceInquiry(RerunSetup(folder, PYTEST), tests, suspicion).steps()
 
 
 def causes(folder, tests, suspicion):
-    yield from CauseInquiry(folder, PYTEST, tests[-1], suspicion).steps()
+    yield from CauseInquiry(RerunSetup(folder, PYTEST), tests[-1], suspicion).steps()
 
 
 def observations(folder, tests, suspicion):
-    yield from ValueInquiry(folder, PYTEST, tests, suspicion, 60.0).observations()
+    yield from ValueInquiry(RerunSetup(folder, PYTEST), tests, suspicion, seconds=60.0).steps()
 
 
 def test_a_trace_is_not_read_to_its_end_when_that_is_cancelled(folder, monkeypatch):

@@ -322,6 +322,7 @@ def test_states_that_the_user_knows_to_be_right_or_wrong_narrow_the_chain(tests)
     assert unknown.report == search(tests, "test_member", "test_guest")[-1].report
 
 
+@pytest.mark.slow
 def test_passing_tests_without_a_chain_are_named_together(tmp_path):
     (tmp_path / "fees.py").write_text("def fee(age):\n    price = 20\n    return price + age\n")
     source = "from fees import fee\n\n\ndef test_fails():\n    assert fee(3) == 20\n"
@@ -341,6 +342,7 @@ def test_passing_tests_without_a_chain_are_named_together(tmp_path):
     assert done.stdout.count("do not fail in the same way with the state of test_fees.py::test_fails") == 1, done.stdout
 
 
+@pytest.mark.slow
 def test_a_condition_of_several_lines_is_shown_whole(tmp_path):
     (tmp_path / "fee.py").write_text("if (\n    member  # or guest\n    and base > 10\n):\n    base = 0\n")
     step = Transition(Location("fee.py", 1, 4), 1, (CausePlace("base", "fee", "502", "500"),), True, ())

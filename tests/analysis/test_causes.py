@@ -22,9 +22,9 @@ from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, Property
 from suspectra.dependences.trace import DependenceTrace, TraceSite
 from suspectra.evidence.sources import Sources
+from suspectra.experiments.alterations.replacing import NotedValues
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.replacing import NotedValues
 from suspectra.output.causes import write_json, write_text
 from suspectra.runs.experiment import ExperimentOutcome
 
@@ -419,6 +419,7 @@ def causes(folder, *arguments):
     return run(["causes", "--workspace", str(folder), *arguments, "--", *PYTEST])
 
 
+@pytest.mark.slow
 def test_the_command_traces_the_test_and_says_what_is_wrong(recorded, capsys):
     assert causes(recorded, "*_total", "--format", "json") == 0
     out, err = capsys.readouterr()
@@ -438,6 +439,7 @@ def test_the_command_traces_the_test_and_says_what_is_wrong(recorded, capsys):
     assert {*re.findall("→ (.*)", out)} == {"false"}
 
 
+@pytest.mark.slow
 def test_values_can_be_hidden_in_json(recorded, capsys):
     assert causes(recorded, "*_middle", "--format", "json", "--hide-values") == 0
     found = json.loads(capsys.readouterr().out)
@@ -492,6 +494,7 @@ def test_the_command_keeps_what_is_known_when_it_is_interrupted_and_works_withou
     assert "Z3 is not installed" in err
 
 
+@pytest.mark.slow
 def test_the_techniques_are_listed_with_when_not_to_use_them(capsys):
     assert run(["techniques"]) == 0
     listed = capsys.readouterr().out

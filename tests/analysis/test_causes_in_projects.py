@@ -143,6 +143,7 @@ def record(folder, files, failed=1):
     assert f"{failed} failed" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tests", TESTS)
 def test_failures_of_unittest_have_causes_slices_and_transitions(tmp_path, capsys, tests):
     record(tmp_path, {"calc.py": CALC, "tests/__init__.py": SHARED, "tests/test_calc.py": TESTS[tests]})
@@ -158,6 +159,7 @@ def test_failures_of_unittest_have_causes_slices_and_transitions(tmp_path, capsy
     assert {place["file"] for place in json.loads(capsys.readouterr().out)["report"]} == {"calc.py"}
 
 
+@pytest.mark.slow
 def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, capsys):
     """The text is too long, and of the page only a number is known; the fault is in what decides the text."""
     record(tmp_path, {"page.py": PAGE, "test_page.py": TEST_PAGE})
@@ -183,6 +185,7 @@ def more(number):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concerned", [False, True])
 def test_only_modules_that_led_to_the_failure_are_said_to_be_left_alone(tmp_path, capsys, concerned):
     """Every run executes what a module does while it is imported."""
@@ -219,6 +222,7 @@ RAISING = {
 }
 
 
+@pytest.mark.slow
 def test_every_failure_has_a_place(tmp_path, capsys):
     """Whatever raises: the failure is where the traceback says, not at another function's definition."""
     bodies = list(RAISING.values())
@@ -288,6 +292,7 @@ def test_one():
 """
 
 
+@pytest.mark.slow
 def test_dictionaries_are_causes(tmp_path, capsys):
     record(tmp_path, {"records.py": RECORDS, "test_records.py": TEST_RECORDS})
     assert run(["causes", "--workspace", str(tmp_path), "*_merged", "--format", "json"]) == 0

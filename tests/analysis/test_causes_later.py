@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
-from suspectra.causes.progress import FailurePlace
+from suspectra.causes.failure_place import FailurePlace
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.states import StatePoint, StatesRun
 from suspectra.cli.main import run
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
 from suspectra.dependences.trace import DependenceTrace, TraceSite
-from suspectra.experiments.answers import AlteredRunAnswer
-from suspectra.experiments.replacing import NotedValues, ValuePlace
+from suspectra.experiments.alterations.replacing import NotedValues, ValuePlace
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import ExperimentOutcome
 
 SHAPES = """\
@@ -58,6 +58,7 @@ def shapes(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["*_labels", "*_each_label"])
 def test_what_makes_a_test_fail_later_is_a_hint(shapes, capsys, test):
     assert run(["causes", "--workspace", str(shapes), test, "--format", "json"]) == 0
@@ -69,6 +70,7 @@ def test_what_makes_a_test_fail_later_is_a_hint(shapes, capsys, test):
     assert "take it as a hint" in said.err
 
 
+@pytest.mark.slow
 def test_what_makes_a_test_pass_is_none(shapes, capsys):
     assert run(["causes", "--workspace", str(shapes), "*_one_label", "--format", "json"]) == 0
     said = capsys.readouterr()

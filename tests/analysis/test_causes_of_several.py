@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from suspectra.causes.failures import LEAST_S, Failures
+from suspectra.causes.several_failures import LEAST_S, Failures
 from suspectra.experiments.repeated_tests import FailingTest
 
 SHOP = """\
@@ -54,6 +54,7 @@ def suspectra(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_steps_are_shown_below_the_name_of_their_test(shop):
     said = suspectra(shop, "causes", "test_shop.py", "--seconds", "40").stderr.splitlines()
     at = [said.index(f"test_shop.py::{name}:") for name in ("test_fee", "test_label")]
@@ -74,11 +75,11 @@ def test_a_search_leaves_half_of_the_time_to_the_others(seconds, first):
 
     tests = [FailingTest(f"test_a.py::{name}", "test_a.py") for name in ("test_a", "test_b")]
     with pytest.raises(RuntimeError):
-        list(Failures(tests, seconds, ask).steps())
+        list(Failures(tests, ask, seconds=seconds).steps())
     assert asked[0] == pytest.approx(first, abs=0.5)
 
 
 def test_of_many_tests_without_time_the_first_are_named():
-    failures = Failures([FailingTest(f"test_{n}", "test_a.py") for n in range(9)], 0.0, lambda *asked: None)
+    failures = Failures([FailingTest(f"test_{n}", "test_a.py") for n in range(9)], lambda *asked: None, seconds=0.0)
     assert list(failures.steps()) == []
     assert failures.problems[0].cause == "there was no time for test_0, test_1, test_2 and 6 more"

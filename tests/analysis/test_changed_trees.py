@@ -156,6 +156,7 @@ def record(folder, *options):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["plain", "decorator", "import hook"])
 def test_functions_that_another_tool_compiles_are_recorded(tmp_path, way):
     shift = 2 if way == "decorator" else 0
@@ -186,6 +187,7 @@ def test_it_is_said_where_they_can_not_be_recorded(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_experiments_say_that_they_leave_them_out(tmp_path, capsys):
     (tmp_path / "checks.py").write_text(TOOL)
     decorated = PRICE.replace("def price", "@checked\ndef price")

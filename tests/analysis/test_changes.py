@@ -145,6 +145,7 @@ def broken(tmp_path_factory):
     return project
 
 
+@pytest.mark.slow
 def test_each_failing_test_knows_what_changed_since_it_passed(broken):
     assert broken.changed() == {
         "test_total[prices0-3]": ["result = 1"],
@@ -159,6 +160,7 @@ def test_what_runs_at_import_is_named_besides(broken):
     assert besides(broken.read()) == ("Changed besides, in code that runs at import: shop.py:1.",)
 
 
+@pytest.mark.slow
 def test_what_is_ranked_as_changed_is_not_named_besides(project, capsys, monkeypatch):
     project.write("rates.py", "REDUCED = 7\nUNUSED = 1\n\n\ndef reduced(price):\n    return price * REDUCED\n")
     project.write("tests/test_rates.py", "import rates\n\ndef test_rates():\n    assert rates.reduced(2) == 14\n")
@@ -174,6 +176,7 @@ def test_what_is_ranked_as_changed_is_not_named_besides(project, capsys, monkeyp
     assert "Changed besides, in code that runs at import: rates.py:1, 2.\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_changed_is_named_where_failing_tests_execute_nothing(project, capsys, monkeypatch):
     project.write("colours.py", "RED = 31\nBLUE = 34\n")
     project.write("tests/test_colours.py", "import colours\n\ndef test_blue():\n    assert colours.BLUE == 34\n")
@@ -238,6 +241,7 @@ def test_tidying_and_merging_keep_last_passes(broken, tmp_path):
     assert broken.changed(source.read()) == expected
 
 
+@pytest.mark.slow
 def test_a_pass_is_dropped_when_no_test_needs_it(project):
     """What came of many runs: a commit in between, partial runs, several workers, moves, and a pass at last."""
     project.run()
@@ -272,6 +276,7 @@ def test_a_pass_is_dropped_when_no_test_needs_it(project):
     assert {path for section in reader.sections for path in section.digests if "test" not in path} == {"store.py"}
 
 
+@pytest.mark.slow
 def test_of_a_test_module_that_was_not_measured_before_nothing_is_known_to_have_changed(project):
     project.run()
     project.edit(("result = 0", "result = 1"))
@@ -282,6 +287,7 @@ def test_of_a_test_module_that_was_not_measured_before_nothing_is_known_to_have_
     assert project.changed()["test_tax"] == ["assert shop.tax(100) == 21"]
 
 
+@pytest.mark.slow
 def test_a_module_that_no_test_had_imported_by_then_is_new_only_if_it_was_not_there(project):
     """A part of the tests runs first, and all of them once one fails."""
     project.write("other.py", "OTHER = 1\n")
@@ -297,6 +303,7 @@ def test_a_module_that_no_test_had_imported_by_then_is_new_only_if_it_was_not_th
     assert besides(project.read()) == ("Changed besides, in code that runs at import: fees.py:1; shop.py:1.",)
 
 
+@pytest.mark.slow
 def test_a_module_that_was_emptied_keeps_the_ranking(project):
     """A commit that went wrong, or the moment in which an editor writes the file."""
     project.run()
@@ -366,6 +373,7 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_git_tells_where_no_pass_was_recorded(project, capsys, monkeypatch):
     """Of a branch what differs from where it left the default branch; nothing that the repository names is run."""
     folder = project.folder

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from suspectra.causes.solver import SmtSolver
 from suspectra_recorder.experiments.inputs.characters import codes_of, plain, text_of
-from suspectra_recorder.experiments.inputs.marks import InputMarks
+from suspectra_recorder.experiments.inputs.input_marks import InputMarks
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
 
 TEXTS = st.text(alphabet="aB1 -=\t", max_size=6)

@@ -197,6 +197,7 @@ def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspe
         assert "Ahead of equal scores: it returns." in suspectra("rank", "--format", form)[1]
 
 
+@pytest.mark.slow
 def test_table_lists_20_and_machine_formats_all(suspectra, recorded_ledger):
     assert len(re.findall(r"src/ledger/\w+\.py:\d+ ", suspectra("rank", "--workspace", str(recorded_ledger))[1])) == 20
     assert suspectra("rank")[1].count("src/cart.py:") == 6, "of a group, only what its tests execute"
@@ -240,11 +241,11 @@ def test_output_goes_to_a_file_as_a_whole(suspectra, shop):
 
 
 def test_problems_are_warnings_on_stderr(suspectra, shop):
-    (shop / ".coverage.vm.1.abc").write_bytes(b"")
+    (shop / ".coverage.elsewhere.1.abc").write_bytes(b"")
     status, out, err = suspectra("rank", "--format", "json")
     assert status == 0
     assert len(strict_json(out)["problems"]) == 1
-    assert err.startswith("suspectra: warning: .coverage: 1 file (.coverage.vm.1.abc)")
+    assert err.startswith("suspectra: warning: .coverage.elsewhere.1.abc: it is empty")
 
 
 def test_explain(suspectra):
@@ -456,6 +457,7 @@ def on_a_terminal(folder: Path, **environment: str) -> str:
     return b"".join(parts).decode()
 
 
+@pytest.mark.slow
 def test_colours_only_on_terminals_that_want_them(shop):
     coloured = on_a_terminal(shop)
     assert "\x1b[31m" in coloured
@@ -477,6 +479,7 @@ def test_starting_loads_no_more_than_needed():
     assert done.stdout.strip() == ""
 
 
+@pytest.mark.slow
 def test_a_recording_gives_the_same_ranking(shop, tmp_path):
     """The project's own recorder and coverage.py see the same run."""
     folder = tmp_path / "recorded"

@@ -51,6 +51,7 @@ def test_tests_that_could_not_be_run_are_counted(suspectra, tmp_path):
     assert "gone: it can't be started" in err
 
 
+@pytest.mark.slow
 def test_ctest(suspectra, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     status, out, err = suspectra(folder, "record-c", "--ctest", "build")

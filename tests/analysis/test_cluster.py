@@ -80,6 +80,7 @@ def read(subject):
 '''
 
 
+@pytest.mark.slow
 def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus, monkeypatch, until):
     monkeypatch.syspath_prepend(local_cluster.folder)
     files, _ = read_index(mini_corpus)
@@ -122,6 +123,7 @@ def test_rank_says_that_no_scheduler_is_there(shop, capsys, monkeypatch):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr("suspectra.spectrum.cluster._CONNECT_TIMEOUT_S", 1)
     with pytest.raises(UsageError, match="no scheduler can be reached"):

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from suspectra.cli import main as cli
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.endings import in_words
 from suspectra.recording.launch import run
 from suspectra.recording.merging import merge
-from suspectra_recorder.log.collection import MAX_MESSAGE, CollectionError
+from suspectra_recorder.log.collection import MAX_MESSAGE, CollectionError, summary
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import FrameKind
 from suspectra_recorder.log.writer import LogWriter
@@ -43,14 +44,9 @@ def errors(folder):
     return {error.collector: error for error in RecordingSource(folder).read().collection_errors}
 
 
-def suspectra(folder, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "suspectra", *arguments, "--workspace", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr
+def suspectra(capsys, folder, *arguments):
+    status = cli.run([*arguments, "--workspace", str(folder)])
+    return status, *capsys.readouterr()
 
 
 BROKEN = {
@@ -66,53 +62,100 @@ BROKEN = {
     "parameter": (
         "import pytest\n\n@pytest.mark.parametrize('a', [1])\ndef test_y():\n    pass\n",
         "Failed",
-        "In test_broken.py::test_y: function uses no argument 'a'",
+        "In test_parameter.py::test_y: function uses no argument 'a'",
         4,
     ),
 }
 
 
-@pytest.mark.parametrize(("source", "exception", "message", "line"), BROKEN.values(), ids=BROKEN)
-def test_what_is_wrong_and_where_is_recorded_and_the_rest_stays_ranked(work, source, exception, message, line):
-    (work / "test_broken.py").write_text(source)
-    status, reported = record(work, "--continue-on-collection-errors")
+CLASSES = """\
+class TestGood:
+    def test_a(self):
+        pass
+
+class TestOdd:
+    def test_gen(self):
+        yield 1
+"""
+
+
+@pytest.fixture(scope="module")
+def uncollected(tmp_path_factory):
+    """One run in which nothing but one file can be collected, for a reason of its own in each."""
+    folder = tmp_path_factory.mktemp("uncollected")
+    (folder / "good.py").write_text(GOOD)
+    (folder / "test_good.py").write_text(TESTS)
+    for name, (source, *_) in BROKEN.items():
+        (folder / f"test_{name}.py").write_text(source)
+    (folder / "test_class.py").write_text(CLASSES)
+    (folder / "test_inner.py").write_text("import middle\n")
+    (folder / "middle.py").write_text("import json\njson.loads('{')\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        status, _ = record(folder, "--continue-on-collection-errors")
     assert status == 1
-    evidence = RecordingSource(work).read()
-    (error,) = evidence.collection_errors
-    assert (error.collector, error.exception, error.message) == ("test_broken.py", exception, message)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def found(uncollected):
+    return errors(uncollected)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_wrong_and_where_is_recorded(found, name):
+    _, exception, message, line = BROKEN[name]
+    error = found[f"test_{name}.py"]
+    assert (error.exception, error.message) == (exception, message)
     if sys.version_info >= (3, 11) or exception != "Failed":  # decorators' lines
-        assert (error.file, error.line) == ("test_broken.py", line)
-    assert [test.name for test in evidence.tests] == ["test_good.py::test_one", "test_good.py::test_two"]
-    last = reported.splitlines()[-1]
-    assert last == f"suspectra: error: test_broken.py could not be collected: test_broken.py:{error.line}: {error.what}"
-    status, out, err = suspectra(work, "rank")
+        assert (error.file, error.line) == (f"test_{name}.py", line)
+
+
+def test_the_rest_stays_ranked(uncollected, found, capsys):
+    assert len(found) == len(BROKEN) + 2
+    tests = RecordingSource(uncollected).read().tests
+    names = [test.name for test in tests if test.name.startswith("test_good")]
+    assert names == ["test_good.py::test_one", "test_good.py::test_two"]
+    assert [test.name for test in tests if test.name not in names] == ["test_class.py::TestGood::test_a"]
+    status, out, err = suspectra(capsys, uncollected, "rank")
     assert (status, "good.py:4" in out) == (0, True)
-    assert f"test_broken.py (line {error.line}): it could not be collected: {exception}" in err
+    for name, (_, exception, *_) in BROKEN.items():
+        line = found[f"test_{name}.py"].line
+        assert f"test_{name}.py (line {line}): it could not be collected: {exception}" in err
 
 
-def test_a_class_that_pytest_refuses_is_named_with_its_line(work):
-    source = "class TestGood:\n    def test_a(self):\n        pass\n\n"
-    source += "class TestOdd:\n    def test_gen(self):\n        yield 1\n"
-    (work / "test_broken.py").write_text(source)
-    record(work)
+def test_the_launcher_ends_with_what_is_wrong(work):
+    (work / "test_broken.py").write_text(BROKEN["import"][0])
+    status, reported = record(work, "--continue-on-collection-errors")
     (error,) = errors(work).values()
-    assert (error.collector, error.exception, error.line) == ("test_broken.py::TestOdd", "Failed", 6)
+    assert (status, error.line) == (1, 2)
+    last = reported.splitlines()[-1]
+    assert last == f"suspectra: error: test_broken.py could not be collected: test_broken.py:2: {error.what}"
 
 
-def test_the_innermost_line_of_the_workspace_is_the_place(work):
-    (work / "test_broken.py").write_text("import middle\n")
-    (work / "middle.py").write_text("import json\njson.loads('{')\n")
-    record(work)
-    error = errors(work)["test_broken.py"]
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_error_is_put_in_one_sentence(found, name):
+    error = found[f"test_{name}.py"]
+    where = f"test_{name}.py"
+    assert summary([error]) == f"{where} could not be collected: {where}:{error.line}: {error.what}"
+
+
+def test_a_class_that_pytest_refuses_is_named_with_its_line(found):
+    error = found["test_class.py::TestOdd"]
+    assert (error.exception, error.line) == ("Failed", 6)
+
+
+def test_the_innermost_line_of_the_workspace_is_the_place(found):
+    error = found["test_inner.py"]
     assert (error.exception, error.file, error.line) == ("JSONDecodeError", "middle.py", 2)
 
 
-def test_a_run_without_any_test_is_not_reported_as_one_that_holds_none(work):
+def test_a_run_without_any_test_is_not_reported_as_one_that_holds_none(work, capsys):
     (work / "test_good.py").write_text("import no_such_module\n")
     status, reported = record(work)
     assert status == 2
     assert "status 2" not in reported
-    status, _, err = suspectra(work, "rank")
+    status, _, err = suspectra(capsys, work, "rank")
     assert (status, "contains no tests" in err) == (1, False)
     assert "test_good.py could not be collected: test_good.py:1: ModuleNotFoundError" in err
     assert "found by `suspectra record -- python -m pytest`" in err
@@ -158,21 +201,44 @@ RUN_LEVEL = {
 }
 
 
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory):
+    """A recording of a run that failed as a whole; to be copied, not changed."""
+    folder = tmp_path_factory.mktemp("failed")
+    (folder / "good.py").write_text(GOOD)
+    (folder / "test_good.py").write_text(TESTS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        record(folder, "earlier.py")
+    return folder
+
+
+def the_error_of_the_run(folder):
+    (error,) = errors(folder).values()
+    assert error.collector == ""
+    return error
+
+
 @pytest.mark.parametrize(("files", "arguments", "status", "what", "place"), RUN_LEVEL.values(), ids=RUN_LEVEL)
-def test_what_makes_a_whole_run_fail_is_reported_and_goes_with_the_next_run(
-    work, files, arguments, status, what, place
+def test_what_makes_a_whole_run_fail_is_reported_and_replaces_what_made_the_one_before_fail(
+    work, failed, files, arguments, status, what, place
 ):
+    shutil.copytree(failed / ".suspectra", work / ".suspectra")
+    assert "earlier.py" in the_error_of_the_run(work).what
     for name, text in files.items():
         (work / name).write_text(text)
     ended, reported = record(work, *arguments)
     assert status in (None, ended)
     assert not any(word in reported for word in ("cut off", "without starting", "status"))
-    (error,) = errors(work).values()
-    assert (error.collector, error.place) == ("", place)
+    error = the_error_of_the_run(work)
+    assert error.place == place
     assert what in error.what
     assert reported.splitlines()[-1].startswith("suspectra: error: the test run failed: ")
-    for name in files:
-        (work / name).unlink()
+
+
+def test_what_made_a_whole_run_fail_goes_with_the_next_run(work, failed):
+    shutil.copytree(failed / ".suspectra", work / ".suspectra")
+    assert the_error_of_the_run(work)
     record(work)
     assert errors(work) == {}
 
@@ -194,6 +260,7 @@ def test_an_exit_after_the_tests_is_no_failure_of_the_run(work, code):
     assert len(RecordingSource(work).read().tests) == 2
 
 
+@pytest.mark.slow
 def test_other_endings_are_reported_in_words(work):
     for arguments in (["-k", "nothing_of_this_name"], ["-k", "nothing_of_this_name", "-n", "1"]):
         status, reported = record(work, *arguments)
@@ -210,6 +277,7 @@ def test_other_endings_are_reported_in_words(work):
     ]
 
 
+@pytest.mark.slow
 def test_tracebacks_look_as_without_the_recorder(work, capfd):
     (work / "broken.py").write_text("x = (\n")
     (work / "test_broken.py").write_text("x = (\n")
@@ -241,6 +309,7 @@ def with_an_error(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["test_broken.py", "test_broken.py::test_b", ""])
 def test_an_error_goes_when_its_file_is_collected_again(with_an_error, work, part):
     shutil.copytree(with_an_error, work, dirs_exist_ok=True)
@@ -251,6 +320,7 @@ def test_an_error_goes_when_its_file_is_collected_again(with_an_error, work, par
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_an_error_of_a_class_stays_when_the_rest_of_its_file_is_collected(work):
     (work / "test_broken.py").write_text(
         "class TestOdd:\n    def test_gen(self):\n        yield 1\n\ndef test_b():\n    pass\n"
@@ -263,6 +333,7 @@ def test_an_error_of_a_class_stays_when_the_rest_of_its_file_is_collected(work):
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_an_error_goes_with_its_file_and_a_newer_one_takes_its_place(work):
     path = work / "test_broken.py"
     path.write_text("import no_such_module\n")
@@ -275,6 +346,7 @@ def test_an_error_goes_with_its_file_and_a_newer_one_takes_its_place(work):
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_last_failed_tries_only_what_failed(work):
     command = ("pytest", "-q")
     (work / "test_broken.py").write_text("import no_such_module\n")
@@ -286,6 +358,7 @@ def test_last_failed_tries_only_what_failed(work):
     assert errors(work) == {}
 
 
+@pytest.mark.slow
 def test_under_xdist_it_is_there_once(work):
     (work / "test_broken.py").write_text("import no_such_module\n")
     _, reported = record(work, "-n", "2")
@@ -293,6 +366,7 @@ def test_under_xdist_it_is_there_once(work):
     assert len(RecordingSource(work).read().collection_errors) == 1
 
 
+@pytest.mark.slow
 def test_an_error_survives_a_merge_of_logs_and_then_goes(work):
     (work / "test_broken.py").write_text("import no_such_module\n")
     record(work)
@@ -309,6 +383,7 @@ def test_an_error_survives_a_merge_of_logs_and_then_goes(work):
     assert b"no_such_module" not in log.read_bytes()
 
 
+@pytest.mark.slow
 def test_merged_recordings_keep_what_no_later_one_collected(work, tmp_path_factory, monkeypatch):
     other = tmp_path_factory.mktemp("other")
     for name in ("good.py", "test_good.py"):
@@ -330,14 +405,15 @@ def test_merged_recordings_keep_what_no_later_one_collected(work, tmp_path_facto
 HOSTILE = "raise ValueError('\\x1b[31mred\\x00\\n<script>alert(1)</script>|`' + 'x' * 5_000)\n"
 
 
-def test_hostile_messages_are_bounded_and_escaped_in_every_output(work):
+def test_hostile_messages_are_bounded_and_escaped_in_every_output(work, capsys):
     (work / "test_broken.py").write_text(HOSTILE)
     record(work, "--continue-on-collection-errors")
     (error,) = errors(work).values()
     assert len(error.message) <= MAX_MESSAGE
-    outputs = {form: suspectra(work, "rank", "--format", form)[1] for form in ("table", "json", "sarif", "markdown")}
+    forms = ("table", "json", "sarif", "markdown")
+    outputs = {form: suspectra(capsys, work, "rank", "--format", form)[1] for form in forms}
     page = work / "page.html"
-    assert suspectra(work, "report", "--html", str(page))[0] == 0
+    assert suspectra(capsys, work, "report", "--html", str(page))[0] == 0
     outputs["html"] = page.read_text()
     for form, text in outputs.items():
         assert ("broken.py" in text) == (form != "table"), form  # which says it on stderr

@@ -63,5 +63,6 @@ def test_a_source_that_gets_warnings_is_read_without_them(workspace, words):
     assert "Warning" not in done.stderr + done.stdout
 
 
+@pytest.mark.slow
 def test_it_is_read_as_any_other(workspace):
     assert "cart.py:7" in suspectra(workspace, "slice", "--failure").stdout

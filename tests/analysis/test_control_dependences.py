@@ -308,6 +308,7 @@ def naive_summary(table, first, scope, nodes):
     return found
 
 
+@pytest.mark.slow
 @given(walks())
 def test_against_naive_algorithms(walk):
     source, first, scope, nodes = walk

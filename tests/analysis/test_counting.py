@@ -21,7 +21,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.spectrum import FIRST_OUTCOME, Edges
 from suspectra.techniques import make_technique
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.probes import Kind
@@ -203,6 +203,7 @@ def times(evidence, test):
     return dict(zip(arcs, evidence.edges.counts[number].tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_a_recording_holds_the_counts_of_each_test(counting):
     evidence = read(counting)
     counts = times(evidence, "test_program.py::test_long")
@@ -212,6 +213,7 @@ def test_a_recording_holds_the_counts_of_each_test(counting):
     assert evidence.edges.uncounted is None
 
 
+@pytest.mark.slow
 def test_counted_and_plain_runs_execute_the_same(plain, counting):
     counted = read(counting)
     assert plain.edges.counts is None
@@ -304,6 +306,7 @@ def test_tests_without_counts_leave_none_and_are_named_where_counts_are_needed(c
     assert named == {"sober"}
 
 
+@pytest.mark.slow
 def test_the_option_asks_for_counts_in_every_process(copy):
     shutil.rmtree(copy / ".suspectra")
     run(copy, "--suspectra-counts", "-p", "xdist", "-n", "2")

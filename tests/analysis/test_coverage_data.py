@@ -3,6 +3,8 @@
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tracemalloc
 from collections import Counter
 from contextlib import closing
@@ -210,7 +212,7 @@ def test_names_of_coverages_own_dynamic_context(measured_shops, tmp_path):
 def test_nothing_is_read_again_while_the_files_are_the_same(shop):
     source = source_of(shop)
     assert source.read() is source.read()
-    assert source.watched() == [str(shop / ".coverage"), str(shop / "results.xml")]
+    assert source.watched() == [str(shop / ".coverage"), str(shop / ".coverage.*"), str(shop / "results.xml")]
 
 
 def test_a_second_reading_shares_what_did_not_change(shop):
@@ -330,16 +332,38 @@ def test_static_contexts_before_the_tests(shop):
 def test_missing(shop):
     (shop / ".coverage").unlink()
     assert "there is no such file" in refusal(shop)
-    for part in ("vm.1.abc", "vm.2.def"):
-        (shop / f".coverage.{part}").write_bytes(b"")
-    assert "coverage combine" in refusal(shop)
 
 
-def test_parallel_files_that_were_not_combined_are_named(shop):
-    (shop / ".coverage.vm.77.XabcY").write_bytes(b"")
-    (problem,) = source_of(shop).read().problems
-    assert ".coverage.vm.77.XabcY" in problem.cause
-    assert "coverage combine --append" in problem.cure
+def divided(folder: Path) -> list[Path]:
+    """The data of a shop as two processes of another machine leave it: every second context each."""
+    whole = folder / ".coverage"
+    parts = [folder / f".coverage.elsewhere.pid{number}.XabcY" for number in (77, 78)]
+    for number, part in enumerate(parts):
+        shutil.copy(whole, part)
+        with closing(sqlite3.connect(part)) as db:
+            for table in ("arc", "line_bits"):
+                db.execute(f"delete from {table} where context_id % 2 = {number}")
+            db.execute(f"delete from context where id % 2 = {number}")
+            db.commit()
+    whole.unlink()
+    return parts
+
+
+@pytest.mark.parametrize("arguments", [["--cov-context=test"], ["--cov-context=test", "--cov-branch"]])
+def test_data_of_single_processes_is_read_as_if_combined(measured_shops, tmp_path, arguments):
+    shop = tmp_path / "shop"
+    shutil.copytree(measured_shops(*arguments), shop)
+    combined = source_of(shop).read()
+    parts = divided(shop)
+    source = source_of(shop)
+    separate = source.read()
+    assert hits(separate) == hits(combined)
+    assert separate.at_import.tolist() == combined.at_import.tolist()
+    assert (separate.edges is None) == (combined.edges is None)
+    parts[1].write_bytes(parts[1].read_bytes()[:5000])
+    damaged = source.read()
+    assert [parts[1].name in str(problem) for problem in damaged.problems].count(True) == 1
+    assert hits(damaged) < hits(combined)
 
 
 @pytest.mark.parametrize(
@@ -427,6 +451,57 @@ def test_foreign_database(shop):
 def test_other_schemas(shop, statement, words):
     edit(shop, statement)
     assert words in refusal(shop)
+
+
+@pytest.mark.parametrize("arguments", [["--cov-context=test"], ["--cov-context=test", "--cov-branch"]])
+def test_a_newer_schema_is_read_by_the_library(measured_shops, tmp_path, monkeypatch, arguments):
+    shop = tmp_path / "shop"
+    shutil.copytree(measured_shops(*arguments), shop)
+    known = source_of(shop).read()
+    edit(shop, "update coverage_schema set version = 8", "alter table meta rename column value to text")
+    before = (shop / ".coverage").read_bytes()
+    text = refusal(shop)
+    for words in ("newer than 7", f"coverage.py {coverage.__version__} can't read it either", "coverage json"):
+        assert words in text
+    edit(shop, "alter table meta rename column text to value", "create table extra (x)")
+    before = (shop / ".coverage").read_bytes()
+    monkeypatch.setattr(coverage.sqldata, "SCHEMA_VERSION", 8)
+    newer = source_of(shop).read()
+    assert hits(newer) == hits(known)
+    assert newer.at_import.tolist() == known.at_import.tolist()
+    assert (newer.edges is None) == (known.edges is None)
+    assert (shop / ".coverage").read_bytes() == before
+    monkeypatch.setitem(sys.modules, "coverage", None)
+    assert "newer than 7, the newest this version" in refusal(shop)
+    edit(shop, "create view v as select 1")
+    assert "it is not a plain table" in refusal(shop)
+
+
+def as_json(folder: Path, *arguments: str) -> Path:
+    command = [sys.executable, "-m", "coverage", "json", "-q", "-i", *arguments]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "coverage.json"
+
+
+def test_the_json_report_has_the_same_lines(measured_shops, tmp_path):
+    shop = tmp_path / "shop"
+    shutil.copytree(measured_shops("--cov-context=test"), shop)
+    known = source_of(shop).read()
+    report = as_json(shop, "--show-contexts")
+    evidence = source_of(shop, coverage_file="coverage.json").read()
+    assert hits(evidence) == hits(known)
+    text = report.read_text()
+    for damaged, words in (
+        (text[: len(text) // 2], "cut off"),
+        ("[]", "it has no files"),
+        ('{"files": {"a.py": {"contexts": {"1": 2}}}}', "odd value"),
+        ('{"files": {"a.py": {"contexts": {"0": ["t"]}}}}', "line numbers"),
+        ('{"files": {"a.py": {"contexts": {"99999999999999999999": ["t"]}}}}', "odd value"),
+    ):
+        report.write_text(damaged)
+        assert words in refusal(shop, coverage_file="coverage.json")
+    as_json(shop)
+    assert "--show-contexts" in refusal(shop, coverage_file="coverage.json")
 
 
 def test_without_contexts(measured_shops):

@@ -115,6 +115,7 @@ def exact(blocks: int, pairs: list, hits: list) -> dict[int, Fraction] | None:
     return {b: rows[b][-1] / rows[b][b] for b in touched}
 
 
+@pytest.mark.slow
 @given(st.lists(systems(), min_size=1, max_size=4))
 @settings(max_examples=200, deadline=None)
 def test_blocks_equal_exact_elimination(programs):

@@ -23,6 +23,11 @@ ENDINGS = {
     SEGFAULT: (139, "it was killed by SIGSEGV"),
     KILL: (137, "it was killed by SIGKILL"),
 }
+ENDS = [
+    pytest.param(EXIT, id="exit", marks=pytest.mark.slow),
+    pytest.param(SEGFAULT, id="segfault", marks=pytest.mark.slow),
+    pytest.param(KILL, id="kill"),
+]
 
 
 @pytest.fixture
@@ -47,7 +52,7 @@ def ranked(work, capsys, status):
     return re.sub(r"\s+", " ", out + err)
 
 
-@pytest.mark.parametrize("ends", ENDINGS, ids=["exit", "segfault", "kill"])
+@pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize(
     ("files", "where", "place"),
     [
@@ -81,7 +86,7 @@ def test_a_crash_during_the_collection_is_named(work, capsys, ends, files, where
     assert "cut off" not in ranked(work, capsys, 0)
 
 
-@pytest.mark.parametrize("ends", ENDINGS, ids=["exit", "segfault", "kill"])
+@pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize("runner", ["pytest", "unittest"])
 def test_the_test_that_ended_the_process_is_named_and_the_others_stay_ranked(work, capsys, ends, runner):
     code, how = ENDINGS[ends]
@@ -116,6 +121,7 @@ def test_a_late_import_in_a_test_is_named(work):
     assert "the run was cut off in test_z.py::test_shop, while shop.py was imported (" in said
 
 
+@pytest.mark.slow
 def test_a_forked_process_and_a_worker_change_nothing(work):
     (work / "shop.py").write_text("")
     (work / "test_z.py").write_text(

@@ -70,6 +70,7 @@ def said(cart, capsys, monkeypatch):
     return said
 
 
+@pytest.mark.slow
 def test_paths_name_operands_by_their_own_text(said):
     lines = [line.split() for line in said("paths", "*member", "--technique", "nearest-path").splitlines()]
     assert ["cart.py:4", "false,", "there", "true", "express"] in lines
@@ -81,6 +82,7 @@ def test_paths_name_operands_by_their_own_text(said):
     }
 
 
+@pytest.mark.slow
 def test_a_forced_path_names_the_condition_that_it_forces(said):
     out = said("paths", "*young", "--technique", "apg")
     assert "passes if `old and not rich or young and not rich` at cart.py:12 comes out true." in out
@@ -93,6 +95,7 @@ def test_slices_name_operands_by_their_own_text(said):
     assert "if (" not in out
 
 
+@pytest.mark.slow
 def test_causes_name_operands_by_their_own_text(said):
     found = json.loads(said("causes", "*member", "--format", "json"))
     assert {(one["line"], one["column"], one["operand"]) for one in found["roots"]} <= {

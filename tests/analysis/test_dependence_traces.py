@@ -559,6 +559,7 @@ def test_flows_of_runs_have_a_way_through_the_program_dependence_graph():
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(BODIES, st.integers(0, 2), st.integers(0, 2))
 def test_a_program_does_what_it_does_untraced(bodies, first, second):

@@ -1,5 +1,8 @@
 import json
 import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import coverage
@@ -7,14 +10,16 @@ import pytest
 
 from suspectra.base.errors import EvidenceError
 from suspectra.cli.main import run
+from suspectra.evidence import places
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.source import CRecordingSource
-from suspectra.evidence.discovery import find_junit, find_source
+from suspectra.evidence.discovery import find_source, places_of_reports
 from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.test_code import TestCode
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 REPORT = '<?xml version="1.0"?><testsuites><testsuite/></testsuites>'
 
@@ -120,20 +125,89 @@ def test_what_is_asked_for_wins(tmp_path):
     covered(tmp_path, age=50)
     place(tmp_path / "old" / "data", age=90)
     source = find_source(tmp_path, coverage="old/data")
-    assert (source.coverage, source.junit) == (tmp_path / "old/data", tmp_path / "results.xml")
+    assert (source.coverage, source.reports()) == (tmp_path / "old/data", [tmp_path / "results.xml"])
     source = find_source(tmp_path, junit=Path("other.xml"))
-    assert (source.coverage, source.junit) == (tmp_path / ".coverage", tmp_path / "other.xml")
+    assert (source.coverage, source.reports()) == (tmp_path / ".coverage", [tmp_path / "other.xml"])
     assert isinstance(find_source(tmp_path, recording=Path("elsewhere")), RecordingSource)
 
 
+def reports(folder: Path) -> list[str]:
+    found = places.found(places_of_reports(folder), Boundary(folder))
+    return [Path(path).relative_to(folder).as_posix() for path, _ in found]
+
+
 def test_reports_are_known_by_what_is_in_them(tmp_path):
-    assert find_junit(tmp_path) is None
+    assert reports(tmp_path) == []
     place(tmp_path / "results.xml", "<project/>")
-    place(tmp_path / "report" / "a.xml", REPORT, age=30)
-    newest = place(tmp_path / "test-results" / "b.xml", REPORT, age=20)
+    place(tmp_path / "report" / "a.xml", REPORT)
+    place(tmp_path / "module" / "target" / "surefire-reports" / "TEST-b.xml", REPORT)
+    place(tmp_path / "node_modules" / "c.xml", REPORT)
+    place(tmp_path / ".cache" / "d.xml", REPORT)
+    place(tmp_path / "env" / "pyvenv.cfg")
+    place(tmp_path / "env" / "e.xml", REPORT)
     (tmp_path / "folder.xml").mkdir()
     (tmp_path / "loop.xml").symlink_to(tmp_path / "loop.xml")
-    assert find_junit(tmp_path) == newest
+    os.mkfifo(tmp_path / "pipe.xml")
+    assert reports(tmp_path) == ["module/target/surefire-reports/TEST-b.xml", "report/a.xml"]
+    place(tmp_path / "results.xml", REPORT)
+    (tmp_path / "report" / "a.xml").unlink()
+    (tmp_path / "again.xml").symlink_to("results.xml")
+    assert reports(tmp_path) == ["again.xml", "module/target/surefire-reports/TEST-b.xml", "results.xml"]
+
+
+def test_a_workspace_by_a_relative_path(tmp_path, monkeypatch):
+    place(tmp_path / ".coverage.elsewhere.pid1.Xab.Hcd")
+    place(tmp_path / "reports" / "a.xml", REPORT)
+    monkeypatch.chdir(tmp_path)
+    source = find_source(Path())
+    assert [path.name for path in (*source.data_files(), *source.reports())] == [
+        ".coverage.elsewhere.pid1.Xab.Hcd",
+        "a.xml",
+    ]
+    assert all(map(os.path.isabs, source.watched()))
+
+
+def test_reports_behind_links_that_lead_out_are_not_found(tmp_path):
+    place(tmp_path / "outside" / "a.xml", REPORT)
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "inside" / "b.xml").symlink_to(tmp_path / "outside" / "a.xml")
+    (tmp_path / "inside" / "folder").symlink_to(tmp_path / "outside")
+    assert reports(tmp_path / "inside") == []
+
+
+def test_a_folder_that_did_not_change_is_not_listed_again(tmp_path, monkeypatch):
+    for number in range(20):
+        place(tmp_path / f"package{number}" / "report.xml", REPORT)
+        os.utime(tmp_path / f"package{number}", (2_000_000_00,) * 2)
+    os.utime(tmp_path, (2_000_000_00,) * 2)
+    listed, scandir = [], os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
+    assert len(reports(tmp_path)) == len(listed) - 1 == 20
+    place(tmp_path / "package3" / "another.xml", REPORT)
+    place(tmp_path / "package4" / "report.xml", REPORT + " ", age=5)
+    listed.clear()
+    assert len(reports(tmp_path)) == 21
+    assert listed == [str(tmp_path / "package3")]
+
+
+def test_data_of_a_process_that_runs_is_not_complete(tmp_path):
+    host = socket.gethostname()
+    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as running:
+        for name in (
+            f"{host}.pid{running.pid}.Xabc",
+            f"{host}.{running.pid}.123456",
+            f"elsewhere.pid{running.pid}.Xabc",
+        ):
+            (tmp_path / f".coverage.{name}").touch()
+        place(tmp_path / f".coverage.elsewhere.pid{running.pid}.Xabc-journal")
+        pattern = places.parts_of(tmp_path / ".coverage")
+        assert [path for path, _ in places.found(pattern)] == [
+            str(tmp_path / f".coverage.elsewhere.pid{running.pid}.Xabc")
+        ]
+        place(tmp_path / f".coverage.{host}.{running.pid}.123456", age=1_000_000_000)
+        assert len(places.found(pattern)) == 2, "a number that another process has had before"
+        running.communicate(b"")
+    assert len(places.found(pattern)) == 3
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from suspectra.cli.main import run
 from suspectra.distinctions.comparison import Standing, SuspectComparison
 from suspectra.distinctions.executions import Executions
 from suspectra.distinctions.function_flow import FunctionFlow, FunctionFlows, Way
-from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Twin, gain
+from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, SameCoverage, gain
 from suspectra.distinctions.tie import Tie, advise
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
@@ -88,14 +88,14 @@ def test_ties_and_their_steps_hold_what_they_say(spectrum, name):
         for step in advice.steps:
             assert step.gain is None or 0 <= step.gain <= math.log2(len(members))
             assert step.sentence(spectrum).endswith(".")
-            if isinstance(step, (Twin, NearestTest)):
+            if isinstance(step, (SameCoverage, NearestTest)):
                 assert spectrum.failed[step.pair.failing]
                 assert not spectrum.failed[step.pair.passing]
-            if isinstance(step, Twin):
+            if isinstance(step, SameCoverage):
                 assert hits[step.pair.failing].tolist() == hits[step.pair.passing].tolist()
-        twins = [(a, b) for a in np.flatnonzero(spectrum.failed) for b in np.flatnonzero(~spectrum.failed)]
-        exists = any(own[a].any() and (hits[a] == hits[b]).all() for a, b in twins)
-        assert exists == any(isinstance(step, Twin) for step in advice.steps)
+        pairs = [(a, b) for a in np.flatnonzero(spectrum.failed) for b in np.flatnonzero(~spectrum.failed)]
+        exists = any(own[a].any() and (hits[a] == hits[b]).all() for a, b in pairs)
+        assert exists == any(isinstance(step, SameCoverage) for step in advice.steps)
 
 
 @given(spectra(), TECHNIQUES)
@@ -338,10 +338,10 @@ def test_the_tie_of_the_ledger(explain):
     assert [member["line"] for member in found["members"]] == [55, *range(59, 67)]
     assert (found["rank_best"], found["rank_worst"], found["agreeing"]) == (1, 9, True)
     assert found["bits"] == pytest.approx(math.log2(9))
-    twin, call = found["steps"]
-    assert twin["kind"] == "twin"
-    assert "test_a_change_to_the_same_rate_costs_nothing passes and executes the same as" in twin["sentence"]
-    assert "test_a_period_in_which_the_rate_changes" in twin["sentence"]
+    same, call = found["steps"]
+    assert same["kind"] == "same coverage"
+    assert "test_a_change_to_the_same_rate_costs_nothing passes and executes the same as" in same["sentence"]
+    assert "test_a_period_in_which_the_rate_changes" in same["sentence"]
     assert (call["kind"], call["members"], round(call["gain"], 2)) == ("direct call", 8, 0.5)
     assert "TaxTable._tax_by_days directly: it has 8 of these 9" in call["sentence"]
 

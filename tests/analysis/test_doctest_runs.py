@@ -61,12 +61,14 @@ def suspectra(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_what_an_example_raises_is_traced(shop):
     done = suspectra(shop, "slice", "--failure", "--test", RATE)
     assert "shop.py:11  return rates[country]" in done.stdout, done.stderr
     assert "from shop.py:10" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_doctest_of_a_text_file_is_traced(shop):
     done = suspectra(shop, "slice", "--failure", "--test", "guide.txt::guide.txt")
     assert "shop.py:11  return rates[country]" in done.stdout, done.stderr
@@ -77,6 +79,7 @@ def test_a_comparison_of_what_was_printed_is_said_to_be_no_trace(shop):
     assert "fails where a doctest compares what an example printed, which can't be traced. Fix: write" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "line"), [(PRICE, 21), (AGE, 32)])
 def test_doctests_are_investigated_without_their_options(shop, test, line):
     done = suspectra(shop, "investigate", "--seconds", "20", "--format", "json", test)
@@ -84,6 +87,7 @@ def test_doctests_are_investigated_without_their_options(shop, test, line):
     assert any(one["outcome"] == "passed" and one["line"] == line for one in made), done.stderr
 
 
+@pytest.mark.slow
 def test_doctests_that_unittest_ran_are_those_of_pytest(tmp_path):
     (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "test_shop.py").write_text(

@@ -10,12 +10,12 @@ import pytest
 
 from suspectra.cli.main import run
 from suspectra.evidence import discovery
-from suspectra.experiments import investigation, repeated_test
-from suspectra.experiments.investigation import ExperimentInquiry
+from suspectra.experiments import experiment_inquiry, repeated_test
+from suspectra.experiments.alterations.switching import switches
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import CONFIRMING_S, RepeatedTest
-from suspectra.experiments.runs import Runs
-from suspectra.experiments.switching import switches
 from suspectra.runs.experiment import EVERY
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
@@ -31,16 +31,17 @@ PROPERTY = (
 SLOW = PROPERTY.replace("max_examples=300", "max_examples=120").replace("    for n", "    time.sleep(0.01)\n    for n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "left"), [(60, 59), (0.4, 0.2)])
 def test_reading_the_recording_counts_but_at_most_half_of_the_time(tmp_path, asked, monkeypatch, seconds, left):
     given, find = [], discovery.find_source
 
     class Noted(ExperimentInquiry):
-        def __init__(self, root, pytest, tests, suspicion, seconds, **options):
+        def __init__(self, setup, tests, suspicion, *, seconds, **options):
             given.append(seconds)
-            super().__init__(root, pytest, tests, suspicion, seconds, **options)
+            super().__init__(setup, tests, suspicion, seconds=seconds, **options)
 
-    monkeypatch.setattr(investigation, "ExperimentInquiry", Noted)
+    monkeypatch.setattr(experiment_inquiry, "ExperimentInquiry", Noted)
     monkeypatch.setattr(discovery, "find_source", lambda *words, **named: time.sleep(1) or find(*words, **named))
     (tmp_path / "sign.py").write_text(SIGN)
     (tmp_path / "test_sign.py").write_text(LOOP.replace("1500", "2"))
@@ -48,6 +49,7 @@ def test_reading_the_recording_counts_but_at_most_half_of_the_time(tmp_path, ask
     assert left / 2 < given[0] <= left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [LOOP, PROPERTY, f"import time\n{SLOW}"], ids=["loop", "property", "slow property"])
 def test_a_test_that_fails_in_the_first_of_many_examples_can_be_repaired(tmp_path, asked, test):
     (tmp_path / "sign.py").write_text(SIGN)
@@ -134,6 +136,7 @@ CALLS = "import cart\n\ndef test_total():\n    total = 0\n" + "".join(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "test"),
     [(SUBTRACTS, SLOW_PASSING), (PAUSES, CALLS + "    assert total == 1\n")],
@@ -157,6 +160,7 @@ def test_total():
 """
 
 
+@pytest.mark.slow
 def test_a_passing_test_that_makes_too_many_decisions_was_not_chosen_by_the_user(tmp_path, capsys):
     (tmp_path / "cart.py").write_text("def total(net, vat):\n    return net - vat if vat else net\n")
     (tmp_path / "test_cart.py").write_text("from cart import total\n" + OFTEN)
@@ -167,6 +171,7 @@ def test_a_passing_test_that_makes_too_many_decisions_was_not_chosen_by_the_user
     assert "test_often makes more than 1,000,000 decisions. Fix: run all tests before you keep a repair" in warnings
 
 
+@pytest.mark.slow
 def test_passing_tests_that_can_not_be_repeated_are_counted_in_one_sentence_for_each_reason(tmp_path, capsys):
     (tmp_path / "cart.py").write_text(
         "import os\n\ndef total(net, vat):\n    return net - vat if vat else net\n\n"
@@ -205,6 +210,7 @@ def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):
 WAITS = "import time\n\ndef total(net):\n    vat = net - 4\n    time.sleep(60 * vat)\n    return vat\n"
 
 
+@pytest.mark.slow
 def test_the_time_of_a_search_for_causes_is_kept(tmp_path, asked):
     (tmp_path / "cart.py").write_text(WAITS)
     (tmp_path / "test_cart.py").write_text("from cart import total\n\ndef test_total():\n    assert total(4) == 7\n")

@@ -30,6 +30,7 @@ def investigated(folder, capsys, *arguments):
     return json.loads(said.out), said.err
 
 
+@pytest.mark.slow
 def test_mutants_that_left_a_test_failing_come_last_for_the_next_one(project, capsys):
     found, _ = investigated(project, capsys, "--technique", "muse", "--seconds", "60")
     made = found["experiments"]

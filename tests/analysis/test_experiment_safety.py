@@ -38,6 +38,7 @@ def investigated(folder, capsys, *options):
     return json.loads(printed.out), printed.err
 
 
+@pytest.mark.slow
 def test_a_module_that_may_do_harm_is_altered_only_on_request_and_then_in_a_copy(tmp_path, capsys):
     (tmp_path / "harmful.py").write_text(HARMFUL)
     (tmp_path / "test_harmful.py").write_text(
@@ -90,6 +91,7 @@ def test_threads_are_mentioned_only_if_a_test_may_need_them(tmp_path):
         tests.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "imported",
     [
@@ -125,6 +127,7 @@ def test_a_file_that_can_not_be_instrumented_is_named(tmp_path, capsys, imported
     assert "nothing in it is altered or traced" in warnings[0]
 
 
+@pytest.mark.slow
 def test_the_coverage_data_of_the_last_run_stays(tmp_path):
     """Options in the ini file start pytest-cov, whose first act is to delete them."""
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --cov=fees\n")

@@ -4,8 +4,8 @@ import itertools
 import sys
 import time
 
+from suspectra.experiments.alterations.switching import switches
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.switching import switches
 from suspectra.runs.experiment import EVERY
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")

@@ -15,9 +15,9 @@ import pytest
 from suspectra.base.errors import EvidenceError
 from suspectra.cli.main import run
 from suspectra.evidence.logs.experiments import read_experiments
+from suspectra.experiments.alterations.switching import SwitchedDecision, switches
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.switching import SwitchedDecision, switches
 from suspectra.mutation.edit import Edit
 from suspectra.runs.experiment import EVERY, ExperimentOutcome
 
@@ -321,6 +321,7 @@ def investigating(folder, *arguments, **how):
     return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_path, hanging, processes_with, number):
     mark = hanging(apart=True)
@@ -387,6 +388,7 @@ def investigated(folder, capsys, *arguments):
     return status, json.loads(said.out), said.err
 
 
+@pytest.mark.slow
 def test_switching_finds_statement_6_of_mid(mid, capsys):
     switching = "--technique", "switching"
     status, found, said = investigated(mid, capsys, *switching, "test_mid.py::test_mid*")
@@ -439,6 +441,7 @@ def test_sources_that_changed_since_the_recording_are_refused(mid, capsys):
     assert "mid.py: it was changed after the tests ran, so experiments would not fit" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_muse_finds_the_wrong_bound_and_says_what_corrects_it(tmp_path, capsys):
     (tmp_path / "shop.py").write_text(SHOP)
     (tmp_path / "test_shop.py").write_text(TEST_SHOP)

@@ -45,6 +45,7 @@ def asked(folder):
     return program, note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["plain", "xdist"])
 def test_they_are_shown_once_with_every_failure_group(project, workers):
     done = run_in(project, *workers)
@@ -105,6 +106,7 @@ def test_they_can_be_switched_off(project, arguments, ini):
     assert not TITLE.search(done.stdout)
 
 
+@pytest.mark.slow
 def test_they_have_colours_where_pytest_has(project):
     assert "\x1b[31mshop/" in run_in(project, "--color", "yes").stdout
     assert "\x1b" not in run_in(project, "--color", "no", FORCE_COLOR="1").stdout

@@ -1,5 +1,6 @@
 """Where the recorder writes: never through a link out of the workspace, and never code that others could change."""
 
+import json
 import marshal
 import os
 import shutil
@@ -74,6 +75,7 @@ def test_code_is_kept_outside_the_workspace_for_the_user_alone(work, caches):
         assert not path.stat().st_mode & 0o077, path
 
 
+@pytest.mark.slow
 def test_a_forged_file_in_the_workspace_runs_nothing(work, caches, tmp_path):
     assert record(work).returncode == 1
     text = f"open({str(tmp_path / 'ran')!r}, 'w')\ndef half(n):\n    return 3\n"
@@ -90,6 +92,7 @@ def test_a_forged_file_in_the_workspace_runs_nothing(work, caches, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_the_forged_file_would_have_run(work, caches, tmp_path):
     """What the test above forges is what the recorder reads, or it would show nothing."""
     assert record(work).returncode == 1
@@ -265,6 +268,7 @@ def test_a_link_for_the_list_of_ignored_files_is_not_written_through(work, elsew
     assert not list(elsewhere.iterdir())
 
 
+@pytest.mark.slow
 def test_logs_that_are_links_are_left_alone(work, elsewhere):
     target = elsewhere / "precious"
     target.write_bytes(b"mine")
@@ -321,29 +325,69 @@ def odd(tmp_path_factory):
 PLACE = os.fsdecode(b"src/caf\xe9/app\xff.py:3")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-@pytest.mark.parametrize(
-    "command",
-    [
-        *(["rank", "--format", form] for form in ("table", "json", "csv", "markdown", "sarif")),
-        *(["rank", "--format", form, "-o", "OUT"] for form in ("table", "json", "csv", "markdown", "sarif")),
-        ["report", "--html", "OUT"],
-        ["markov", PLACE],
-        ["markov", PLACE, "--svg", "OUT"],
-        ["explain", PLACE],
-        ["affected"],
-        ["affected", "--format", "json"],
-    ],
-    ids=lambda words: "-".join(word.strip("-") for word in words if word != PLACE),
-)
-def test_every_output_shows_names_that_are_not_utf8(odd, tmp_path, monkeypatch, command, encoding):
-    monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    out = tmp_path / "out"
-    done = suspectra(odd, *(str(out) if word == "OUT" else word for word in command))
+COMMANDS = [
+    *(["rank", "--format", form] for form in ("table", "json", "csv", "markdown", "sarif")),
+    *(["rank", "--format", form, "-o", "OUT"] for form in ("table", "json", "csv", "markdown", "sarif")),
+    ["report", "--html", "OUT"],
+    ["markov", PLACE],
+    ["markov", PLACE, "--svg", "OUT"],
+    ["explain", PLACE],
+    ["affected"],
+    ["affected", "--format", "json"],
+]
+# each command with streams of its own, of the kind that the process was given
+EACH = """
+import json, sys
+from suspectra.cli.main import run
+given = sys.stdout, sys.stderr
+for command in json.load(sys.stdin):
+    files = zip((command["out"], command["err"]), given)
+    streams = [open(file, "w", encoding=one.encoding, errors=one.errors) for file, one in files]
+    sys.stdout, sys.stderr = streams
+    status = run(command["words"])
+    for stream in streams:
+        stream.close()
+    sys.stdout, sys.stderr = given
+    print(status)
+"""
+
+
+@pytest.fixture(scope="module", params=["utf-8", "ascii"])
+def answers(odd, request, tmp_path_factory):
+    """Status, stdout, stderr and file of each command, all run by one process with such an encoding."""
+    folder = tmp_path_factory.mktemp(request.param)
+    commands = []
+    for number, command in enumerate(COMMANDS):
+        words = [str(folder / f"{number}.file") if word == "OUT" else word for word in command]
+        commands.append({"words": words, **{part: str(folder / f"{number}.{part}") for part in ("out", "err")}})
+    done = subprocess.run(
+        [sys.executable, "-c", EACH],
+        cwd=odd,
+        env={**os.environ, "PYTHONIOENCODING": request.param},
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    statuses = [int(line) for line in done.stdout.split()]
+    return [
+        (status, *((folder / f"{number}.{part}") for part in ("out", "err", "file")))
+        for number, status in enumerate(statuses)
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", COMMANDS, ids=lambda words: "-".join(word.strip("-") for word in words if word != PLACE)
+)
+def test_every_output_shows_names_that_are_not_utf8(answers, command):
+    status, out, err, file = answers[COMMANDS.index(command)]
+    assert status == 0, err.read_bytes()
+    assert b"Traceback" not in err.read_bytes()
     if "OUT" in command:
-        assert out.read_bytes().decode("utf-8")
+        assert file.read_bytes().decode("utf-8")
+    else:
+        assert out.read_bytes()
     if "sarif" in command:
-        text = out.read_text() if "OUT" in command else done.stdout
+        text = (file if "OUT" in command else out).read_text()
         assert '"uri": "src/caf%E9/app%FF.py"' in text, "the bytes of the name, as URIs have them"

@@ -9,6 +9,7 @@ import pytest
 from suspectra.base.cancellation import Cancelled, Token, cancellable
 from suspectra.base.errors import EvidenceError
 from suspectra.evidence.logs.experiments import read_experiments
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.paths.searches.forced_paths import FIRST_AT_ONCE, ForcedPaths
 from suspectra.paths.searches.inquiry import PathInquiry
@@ -412,16 +413,18 @@ def test_single_decisions_become_evidence(tests, workspace):
     ]
 
 
+@pytest.mark.slow
 def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(workspace, processes_with, until):
     spectrum = Spectrum.from_matrix([[1]], failed=[True], tests=["test_shop.py::test_wait"])
-    inquiry = PathInquiry(workspace, COMMAND, failing("test_wait"), spectrum, technique="apg-decisions")
+    setup = RerunSetup(workspace, COMMAND)
+    inquiry = PathInquiry(setup, test=failing("test_wait"), spectrum=spectrum, technique="apg-decisions")
     token, ended = Token(), []
     machines = processes_with(str(workspace))
     waits = f"waits in {workspace}"
 
     def inquire():
         with cancellable(token), pytest.raises(Cancelled):
-            list(inquiry.reports())
+            list(inquiry.steps())
         ended.append(time.monotonic())
 
     thread = threading.Thread(target=inquire)

@@ -21,8 +21,8 @@ APP = "def f(a):\n    if a % 2:\n        return a\n    return -a\n"
 TESTS = "import app, pytest\n\n@pytest.mark.parametrize('n', range(9))\ndef test_f(n):\n    assert app.f(n) == n\n"
 COMPACT = "from suspectra_recorder.log.compaction import compact; compact('.suspectra/recording', max_logs=0)"
 LEARN = (
-    "import pathlib; from suspectra_server.session.navigation.learned_moves import Learned; "
-    "Learned(pathlib.Path('state/n.json')).add(True)"
+    "import pathlib; from suspectra_server.session.navigation.learned_moves import LearnedMoves; "
+    "LearnedMoves(pathlib.Path('state/n.json')).add(True)"
 )
 
 
@@ -106,6 +106,7 @@ class Project:
         return {path.name: path.read_bytes() for path in (self.folder / ".suspectra/recording").iterdir()}
 
 
+@pytest.mark.slow
 def test_the_recorder_keeps_the_run_before_and_fails_no_test(work):
     before, logs = work.verdicts, work.logs
     assert set(before.values()) == {"passed", "failed"}
@@ -145,6 +146,7 @@ def test_merging_leaves_what_was_there(work):
     assert work.verdicts == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "file"), [(["report", "--html"], "page.html"), (["rank", "--format", "json", "-o"], "ranking.json")]
 )

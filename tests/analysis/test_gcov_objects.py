@@ -95,6 +95,7 @@ def generated(chance: random.Random, functions: int) -> str:
     return "\n".join(text) + f"\nint main(void) {{\n  int x = 0;\n{calls}  return x == 12345;\n}}\n"
 
 
+@pytest.mark.slow
 def test_ten_thousand_generated_lines_count_as_gcov_says(build_c, seed):
     text = generated(random.Random(seed + 7), functions=640)
     assert text.count("\n") > 10_000

@@ -107,7 +107,7 @@ def test_only_what_changed_is_read_again(recorded):
     assert same == {"loops": False, "choice": True, "shares": True, "jumps": True}
     assert second.elements is first.elements
     assert second.edges.edges is first.edges.edges
-    assert set(source.watched()) == {str(profiles)}
+    assert set(source.watched()) == {str(profiles), str(profiles / "**" / "*")}
 
 
 def test_two_processes_that_write_one_file_add_up(build_c, tmp_path):

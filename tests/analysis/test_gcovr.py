@@ -124,6 +124,7 @@ def marked_reckoner(build_reckoner, tmp_path_factory):
     return source, run, folders
 
 
+@pytest.mark.slow
 def test_all_counts_are_gcovrs(marked_reckoner):
     """Every test's lines and counts, markers and filters included."""
     workspace, _, folders = marked_reckoner
@@ -138,6 +139,7 @@ def test_all_counts_are_gcovrs(marked_reckoner):
     assert {(file.path, line) for file in evidence.files for line in file.line.tolist()} == set().union(*oracle)
 
 
+@pytest.mark.slow
 def test_what_is_excluded_is_said(marked_reckoner):
     workspace, run, _ = marked_reckoner
     evidence = CRecordingSource(workspace).read()
@@ -380,6 +382,7 @@ def test_settings_behind_a_link_out_of_the_workspace_are_not_read(tmp_path):
     assert read_settings(str(workspace)).file == ""
 
 
+@pytest.mark.slow
 def test_reading_a_recording_runs_nothing(other_compiler, tool, tmp_path):
     """A repository brings a recording, and settings that name a program: only recording runs it."""
     tool("llvm-cov", "llvm")

@@ -165,6 +165,7 @@ def test_a_test_of_which_nothing_can_be_changed_is_refused(tests):
     assert refused.value.problem.cause.startswith("test_shop.py::test_nothing makes no decision in the program")
 
 
+@pytest.mark.slow
 def test_limits_leave_the_search_incomplete(tests):
     *_, ended = search(tests, "test_scaled[15]", seconds=0.0)
     assert not ended.complete

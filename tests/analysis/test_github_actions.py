@@ -27,7 +27,7 @@ def runner(tmp_path):
     for name in ("checkout", "temp"):
         (tmp_path / name).mkdir()
     environment = {
-        "PATH": os.environ["PATH"],
+        **{name: os.environ[name] for name in ("PATH", "PYTEST_ADDOPTS", "PYTHONDONTWRITEBYTECODE")},
         "GITHUB_WORKSPACE": str(tmp_path / "checkout"),
         "RUNNER_TEMP": str(tmp_path / "temp"),
         "GITHUB_OUTPUT": str(tmp_path / "output"),
@@ -153,6 +153,7 @@ def recorded(work, runner, command):
     return step(ACTIONS / "record" / "record.sh", runner, FOLDER=str(work), INPUT_COMMAND=command)
 
 
+@pytest.mark.slow
 def test_a_shard_is_recorded_and_ends_as_its_tests(runner, work):
     ended = recorded(work, runner, "pytest -q  -k two")
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -194,6 +195,7 @@ def ranked(work, runner):
     return step(ACTIONS / "suspects" / "rank.sh", runner, FOLDER=str(work))
 
 
+@pytest.mark.slow
 def test_shards_are_merged_and_ranked(runner, shards):
     ended = ranked(shards, runner)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -203,6 +205,7 @@ def test_shards_are_merged_and_ranked(runner, shards):
     assert summary == Path(runner["RUNNER_TEMP"], "suspectra-report.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_shard_that_can_not_be_read_is_left_out(runner, shards):
     damaged = Path(runner["RUNNER_TEMP"], "suspectra-shards", "suspectra-recording-2")
     damaged.mkdir()
@@ -214,6 +217,7 @@ def test_a_shard_that_can_not_be_read_is_left_out(runner, shards):
     assert "`app.py:2`" in Path(runner["GITHUB_STEP_SUMMARY"]).read_text()
 
 
+@pytest.mark.slow
 def test_where_no_shard_can_be_read_the_step_fails(runner, shards):
     for log in Path(runner["RUNNER_TEMP"], "suspectra-shards").glob("*/*.log"):
         log.write_bytes(log.read_bytes()[:20])
@@ -222,6 +226,7 @@ def test_where_no_shard_can_be_read_the_step_fails(runner, shards):
     assert "::error::no recording can be read" in ended.stdout
 
 
+@pytest.mark.slow
 def test_without_failing_tests_nothing_is_suspicious(runner, shards):
     failing = Path(runner["RUNNER_TEMP"], "suspectra-shards", "suspectra-recording-1")
     for log in failing.iterdir():
@@ -360,6 +365,7 @@ def test_the_revision_of_the_action_is_installed(runner, tmp_path):
     assert ended.stdout.split()[-2:] == [f"{root}/analysis", root]
 
 
+@pytest.mark.slow
 def test_what_is_uploaded_can_be_ranked_as_it_is_downloaded(runner, work):
     recorded(work, runner, "pytest -q")
     artifact = Path(runner["RUNNER_TEMP"], "suspectra-recording-1.zip")

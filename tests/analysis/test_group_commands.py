@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.sources import Sources
@@ -11,6 +12,7 @@ from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 
 
+@pytest.mark.slow
 def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
     from suspectra.cli.main import run
 

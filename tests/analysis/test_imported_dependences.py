@@ -135,6 +135,7 @@ def test_instances_are_those_of_the_run(machine):
     assert set(trace.graph.instance.tolist()) == {0, 1}
 
 
+@pytest.mark.slow
 def test_too_much_at_import_is_left_out_and_said(tmp_path):
     rounds = MAX_IMPORTED
     write(
@@ -150,6 +151,7 @@ def test_too_much_at_import_is_left_out_and_said(tmp_path):
     assert backward(trace).lines(tests=False) == {"big.py": [7]}
 
 
+@pytest.mark.slow
 def test_the_command_says_what_ran_at_import(tmp_path):
     write(
         tmp_path,

@@ -18,11 +18,12 @@ from suspectra.localizer import Localizer
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.program.calls import StatementCalls
 from suspectra.program.dynamic_flow import DynamicFlow
+from suspectra.spectrum import Spectrum
 from suspectra.techniques import formulas, make_technique, technique_names
 from suspectra.techniques.control_flow.cp import Propagation
 from suspectra.techniques.control_flow.flow_report import FlowReport
 from suspectra.techniques.control_flow.reuse import Reuse
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
@@ -317,7 +318,10 @@ class Editor:
         return self.shown
 
 
-@pytest.mark.parametrize(("edges", "number"), [(True, 12), (True, 13), (False, 11)])
+@pytest.mark.parametrize(
+    ("edges", "number"),
+    [(True, 12), *(pytest.param(*other, marks=pytest.mark.slow) for other in [(True, 13), (False, 11)])],
+)
 def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edges, number, seed, thorough):
     """Evidence, counts, ranking, debugging model and diagnostics after each of many random edits.
 
@@ -380,7 +384,7 @@ def test_one_change_shares_all_else(tmp_path):
     spectrum = localizer.update(after).spectrum
     assert spectrum.elements is report.spectrum.elements
     assert spectrum.candidates is report.spectrum.candidates
-    assert "pairs" in spectrum.__dict__
+    assert Spectrum.pairs.peek(spectrum) is not None
 
 
 def test_rows_of_other_files_are_moved_when_a_file_changes(tmp_path):

@@ -448,6 +448,7 @@ def test_limits_leave_the_search_incomplete(tests):
     assert "The first 1 paths were tried, and there are more: it may be another one." in report.notes
 
 
+@pytest.mark.slow
 def test_the_command_asks_on_the_terminal(workspace):
     command = [sys.executable, "-m", "suspectra"]
     pytest_ = ["--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "test_inc"]
@@ -489,6 +490,7 @@ def test_another_input_is_the_passing_side_of_cause_transitions(states):
     assert str(of_property.transitions[0]).startswith("`distance` is ")
 
 
+@pytest.mark.slow
 def test_an_outcome_that_the_user_judged_is_the_passing_side_too(states):
     report = transitions(states, "test_inc", ask=lambda question: "gives 129" in question or None)
     assert report.other == "text='128'"

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from suspectra_recorder.instrumentation.cache import CodeCache
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument
@@ -114,6 +114,7 @@ def compound(inner):
 STATEMENT = st.recursive(SIMPLE.map(lambda line: [line]), compound, max_leaves=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.lists(STATEMENT, min_size=1, max_size=4), st.integers(0, 3))
 @example([["class Inner:", "    n = 1", *indented(without_return(["if n % 2:", "    return n"]))]], 1)

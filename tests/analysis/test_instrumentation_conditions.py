@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.probes import Kind
 from suspectra_recorder.instrumentation.rewriting import instrument
@@ -115,6 +115,7 @@ PROGRAM = programs()
 TRUTHS = st.lists(st.sampled_from([True, False, False, True, None]), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(PROGRAM, TRUTHS)
 def test_values_calls_and_questions_are_the_same(source, truths):
@@ -207,6 +208,7 @@ class Interpreter:
         self.counts[node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, truth] += 1
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(PROGRAM, TRUTHS)
 @example("a = b = c = None\nassert (v(0) and ((not v(0)) is (v(0) is v(0)))), 'told'\n", [True])

@@ -11,8 +11,8 @@ import pytest
 from suspectra_recorder.experiments.decisions.rewriting import instrument
 from suspectra_recorder.experiments.decisions.switchboard import EVERY, DecisionPoint, StepsSpent, Switchboard
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.instrumentation.cell_constants import with_cells
+from suspectra_recorder.recorded_files import RecordedFiles
 
 NAME = "__suspectra_board__"
 

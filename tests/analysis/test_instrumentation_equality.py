@@ -9,7 +9,7 @@ import coverage
 import pytest
 from coverage.parser import PythonParser
 
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.probes import Kind
 from suspectra_recorder.instrumentation.rewriting import instrument

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.values.observations import MAX_TIMES, Observations
 from suspectra_recorder.experiments.values.observed_places import MAX_NAMES
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.source import parse
 
 NAME, BOARD = "__suspectra_observations__", "__suspectra_board__"
@@ -249,6 +249,7 @@ def deeper(block):
     return "\n".join(f"    {line}" for line in block.split("\n"))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.recursive(SIMPLE_STATEMENTS, compound, max_leaves=8), min_size=1, max_size=5), st.integers(0, 2))
 def test_no_variable_is_read_that_may_be_unbound(statements, argument):

@@ -17,7 +17,7 @@ from suspectra.paths.structure import comparable_points
 from suspectra_recorder.experiments.values.memory_changes import NotChanged, change
 from suspectra_recorder.experiments.values.memory_graph import MAX_NODES, Variable, memory_graph
 from suspectra_recorder.experiments.values.program_states import StatementMarks
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 
 
 class Noisy:

@@ -16,7 +16,7 @@ from suspectra_recorder.experiments.decisions.switchboard import EVERY, Switchbo
 from suspectra_recorder.experiments.values.assigned_values import AssignedValues, ReplacedValue
 from suspectra_recorder.experiments.values.inner_numbers import UNCHANGED, changed, numbers
 from suspectra_recorder.experiments.values.literals import as_number, from_text, shown, to_text
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.source import parse
 
 NAME, BOARD = "__suspectra_values__", "__suspectra_board__"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.experiments.run_kinds import make_kinds
+from suspectra_recorder.recorded_files import RecordedFiles
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 KINDS = [[], ["values"], ["observe"], ["dependences"], ["values", "statements"], ["input", "path"], ["path"]]

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 GIT = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
 FEES = "RATES = {'child': 5, 'adult': 20}\n\n\ndef fee(kind):\n    rate = RATES[kind]\n    return rate\n"
 TESTS = "from fees import fee\n\n\ndef test_child():\n    assert fee('child') == 5\n\n\ndef test_adult():\n"
@@ -29,6 +31,7 @@ def changed_in_git(folder):
     suspectra(folder, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
+@pytest.mark.slow
 def test_an_investigation_knows_what_changed_according_to_git(tmp_path):
     changed_in_git(tmp_path)
     investigated = json.loads(suspectra(tmp_path, "investigate", "--seconds", "20", "--format", "json"))

@@ -17,15 +17,15 @@ from suspectra.base.technique_info import Need
 from suspectra.cli.main import run
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiments.answers import AlteredRunAnswer, DecisionSite, Trace
+from suspectra.experiments.alterations.mutants import Mutation
+from suspectra.experiments.alterations.switching import switches
+from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.machine import Machine
-from suspectra.experiments.mutants import Mutation
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, DecisionSite, Trace
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
 from suspectra.experiments.suspicion import Suspicion, called_by, top_suspects
-from suspectra.experiments.switching import switches
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
@@ -235,6 +235,7 @@ def test_of_very_many_switches_only_those_that_are_asked_for_are_made():
 # what is printed
 
 
+@pytest.mark.slow
 def test_a_test_that_does_not_come_there_so_often_is_not_left_to_try(tmp_path, monkeypatch, capsys):
     (tmp_path / "words.py").write_text(
         "def vowels(text):\n    found = 0\n    for letter in text:\n"
@@ -298,6 +299,7 @@ def test_nothing():
 """
 
 
+@pytest.mark.slow
 def test_a_mutant_that_repairs_a_test_is_tried_with_the_others_of_its_group_next(tmp_path, capsys):
     (tmp_path / "cart.py").write_text(CART)
     (tmp_path / "test_cart.py").write_text(TEST_CART)
@@ -325,6 +327,7 @@ class Price:
 """
 
 
+@pytest.mark.slow
 def test_a_module_that_only_tests_import_is_loaded_with_mutants(tmp_path, capsys):
     (tmp_path / "shop.py").write_text(IMPORTED_LATE)
     for name, net in (("one", 3), ("two", 4)):
@@ -441,6 +444,7 @@ def test_a_test_is_run_in_the_module_that_has_it_not_where_it_is_defined(name, l
     assert FailingTest.from_result(result) == (name, file, "")
 
 
+@pytest.mark.slow
 def test_a_parameter_that_nothing_reads_is_found_as_the_correction(tmp_path, capsys):
     source = "def price(discount, net, rate, weight):\n    total = net * rate * weight\n    return total - weight\n"
     (tmp_path / "shop.py").write_text(source)

@@ -1,13 +1,16 @@
 import html
 import os
+import re
 import tracemalloc
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suspectra.base.errors import EvidenceError
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.evidence.formats.junit import Case, Report, read_junit
@@ -335,3 +338,99 @@ def test_files_of_different_runs_are_refused(shop):
     (shop / "results.xml").write_text(suite())
     with pytest.raises(EvidenceError, match="it contains no test case"):
         CoverageSource(shop, Path(".coverage"), Path("results.xml")).read()
+
+
+# several reports of one run
+
+
+def split(folder: Path, *parts: Callable[[str], bool]) -> list[Path]:
+    """Write the test cases of a report into several, which are later one after the other."""
+    root = ElementTree.parse(folder / "results.xml").getroot()
+    written = []
+    for number, part in enumerate(parts):
+        path = folder / f"part{number}.xml"
+        cases = [ElementTree.tostring(one, "unicode") for one in root.iter("testcase") if part(str(one.attrib))]
+        path.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>")
+        os.utime(path, (2_000_000_000 + number,) * 2)
+        written.append(path)
+    (folder / "results.xml").unlink()
+    return written
+
+
+def verdicts(evidence) -> dict[str, Verdict]:
+    return {test.name: test.verdict for test in evidence.tests}
+
+
+def test_reports_with_different_tests_are_merged(shop):
+    source = CoverageSource(shop, Path(".coverage"))
+    whole = source.read()
+    split(
+        shop,
+        lambda case: "Basket" in case,
+        lambda case: "discount" in case,
+        lambda case: not re.search("Basket|disc", case),
+    )
+    merged = source.read()
+    assert verdicts(merged) == verdicts(whole)
+    assert [str(p) for p in merged.problems if "ended differently" in p.cause] == []
+    rows = {test.name: row.tolist() for test, row in zip(whole.tests, whole.rows, strict=True)}
+    assert {test.name: row.tolist() for test, row in zip(merged.tests, merged.rows, strict=True)} == rows
+
+
+def test_the_latest_report_of_a_test_counts_and_what_contradicts_is_said(shop):
+    source = CoverageSource(shop, Path(".coverage"))
+    whole = source.read()
+    old, new = split(shop, lambda case: True, lambda case: "test_discount" in case)
+    text = new.read_text()
+    passed = re.sub(r"<failure.*?</failure>", "", text, flags=re.DOTALL)
+    assert passed != text
+    new.write_text(passed)
+    os.utime(new, (2_000_000_100,) * 2)
+    merged = source.read()
+    changed = {name: v for name, v in verdicts(merged).items() if v is not verdicts(whole)[name]}
+    assert changed
+    assert all("test_discount" in name and verdict is Verdict.PASSED for name, verdict in changed.items())
+    (said,) = [problem for problem in merged.problems if "ended differently" in problem.cause]
+    assert (said.file, len(merged.tests)) == (old.name, len(whole.tests))
+    assert "part1.xml, which is later and counts" in said.cause
+    os.utime(old, (2_000_000_200,) * 2)
+    assert verdicts(source.read()) == verdicts(whole)
+
+
+def test_unmeasured_tests_of_a_report_that_a_later_one_replaces_do_not_count(shop):
+    source = CoverageSource(shop, Path(".coverage"))
+    old, _ = split(shop, lambda case: True, lambda case: True)
+    renamed = '<testcase classname="tests.test_cart" name="test_before"><failure message="no">no</failure></testcase>'
+    old.write_text(old.read_text().replace("<testsuite>", f"<testsuite>{renamed}"))
+    os.utime(old, (1_900_000_000,) * 2)
+    assert not any("test_before" in name for name in verdicts(source.read()))
+    os.utime(old, (2_100_000_000,) * 2)
+    assert any("test_before" in name for name in verdicts(source.read()))
+
+
+def test_without_any_report(shop):
+    (shop / "results.xml").unlink()
+    with pytest.raises(EvidenceError, match=r"no JUnit XML file.*--junit-xml"):
+        CoverageSource(shop, Path(".coverage")).read()
+
+
+def test_reports_of_other_programs_do_not_matter(shop):
+    source = CoverageSource(shop, Path(".coverage"))
+    whole = source.read()
+    other = (
+        '<testsuite><testcase classname="web.cart" name="adds an item"><failure message="no"/></testcase></testsuite>'
+    )
+    (shop / "web").mkdir()
+    for name, text in (("junit.xml", other), ("cut.xml", other[:30]), ("empty.xml", "<testsuites/>")):
+        (shop / "web" / name).write_text(text)
+        os.utime(shop / "web" / name, (2_000_000_000,) * 2)
+    with_others = source.read()
+    assert verdicts(with_others) == verdicts(whole)
+    assert [p for p in with_others.problems if p not in whole.problems] == [
+        Problem(
+            "web/cut.xml",
+            "line 1, column 12",
+            "it is not well-formed XML (unclosed token)",
+            with_others.problems[-1].cure,
+        )
+    ]

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from suspectra.experiments.alterations.switching import switches
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.switching import switches
 from suspectra_recorder.experiments import children
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")

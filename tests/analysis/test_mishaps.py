@@ -53,6 +53,7 @@ def verdicts(folder):
     return {test.name: test.verdict.value for test in RecordingSource(folder).read().tests}
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_fails_no_test_and_loses_none_that_was_written(work):
     much = "".join(chr(97 + n * n % 26) for n in range(300))
     done = record(work, 40, much, largest_file=6000)
@@ -100,6 +101,7 @@ def test_a_log_that_can_not_be_begun_leaves_no_file(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_recording_of_c_in_words_and_keeps_what_was_recorded(build_c):
     from suspectra.evidence.c.source import CRecordingSource
 
@@ -123,6 +125,7 @@ def test_a_full_disk_ends_the_recording_of_c_in_words_and_keeps_what_was_recorde
     assert len(CRecordingSource(program.workspace).read().tests) == 25
 
 
+@pytest.mark.slow
 def test_after_the_clock_was_set_back_the_later_run_counts(work):
     record(work)
     assert verdicts(work)["test_app.py::test_f[2]"] == "failed"
@@ -158,6 +161,7 @@ def test_frozen(monkeypatch):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hours", [-48, 48])
 def test_a_clock_that_jumps_during_a_run_puts_no_record_out_of_order(work, hours):
     record(work)
@@ -207,6 +211,7 @@ def moved(data, time):
     return out
 
 
+@pytest.mark.slow
 def test_a_file_whose_time_goes_backwards_is_read_again(work):
     record(work)
     source = RecordingSource(work)
@@ -218,6 +223,7 @@ def test_a_file_whose_time_goes_backwards_is_read_again(work):
     assert {test.verdict.value for test in source.read().tests} == {"passed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["recorder", "server"])
 def test_killed_at_random_moments_nothing_is_lost_or_corrupt(what, seed, thorough):
     kills = 20 if thorough else 2  # one at the start of a run, one in its tests

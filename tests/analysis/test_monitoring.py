@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.monitoring import Monitor, unavailable
 from suspectra_recorder.instrumentation.rewriting import instrument

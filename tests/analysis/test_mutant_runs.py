@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from suspectra.experiments.mutants import Mutants, changes, repairs
+from suspectra.experiments.alterations.mutants import Mutants, changes, repairs
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra.spectrum import Spectrum
 

@@ -10,8 +10,8 @@ from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra_recorder.experiments.decisions.switchboard import StepsSpent, Switchboard
-from suspectra_recorder.experiments.exception_text import message_digest
 from suspectra_recorder.experiments.mutants import Mutating
+from suspectra_recorder.failures.tracebacks import message_digest
 
 LIVE = Path(__file__).parents[1] / "fixtures" / "mutation" / "live.py"
 

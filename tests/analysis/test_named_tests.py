@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from suspectra.base.errors import UsageError
-from suspectra.cli.altered_runs import failing_tests, one_failing_test
+from suspectra.cli.rerun import failing_tests, one_failing_test
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 
 NAMES = (

@@ -336,6 +336,7 @@ def check_ranking(suspectra, folder):
     assert "1 search for paths was made with other sources, and left out" in said
 
 
+@pytest.mark.slow
 def test_the_command_says_where_the_runs_part(tmp_path):
     (tmp_path / "cart.py").write_text(CART)
     (tmp_path / "test_cart.py").write_text(TESTS.split("def test_negative")[0])

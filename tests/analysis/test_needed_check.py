@@ -33,7 +33,9 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("technique", ["muse", "switching", "value-replacement"])
+@pytest.mark.parametrize(
+    "technique", ["muse", *(pytest.param(one, marks=pytest.mark.slow) for one in ("switching", "value-replacement"))]
+)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_does_without_the_check_repairs_nothing(tmp_path, asked, program, technique):
     source, test = PROGRAMS[program]

@@ -89,6 +89,7 @@ def test_no_more_time_is_offered_where_nothing_could_be_run(of_unittest):
     assert said.rstrip().endswith("; nothing more could be run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
@@ -103,6 +104,7 @@ def test_the_error_that_ended_pytest_is_named_with_the_whole_command(of_pytest, 
     assert f"run `python -m pytest {' '.join(options)} test_shop.py` to see why" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("test", "named"), [("test_alone", False), ("test_slow", True)])
 def test_a_shared_fixture_is_named_where_it_takes_long(of_pytest, test, named):
     said = suspectra(of_pytest, "investigate", "--seconds", "8", f"test_shop.py::{test}", "--", *PYTEST).stderr

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from suspectra.techniques.formulas import FORMULAS
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +30,7 @@ def test_the_examples_run():
         FORMULAS.pop("recall-first", None)
 
 
+@pytest.mark.slow
 def test_the_technique_ranks_a_recording(tmp_path):
     project = tmp_path / "ledger"
     shutil.copytree(ROOT / "examples" / "ledger", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))

@@ -196,6 +196,7 @@ def run_through(graph, start, draw, loops, limit=60):
     return tuple(statements)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_generated_paths_never_get_nearer_and_differ_by_the_branches_turned(data):
     graph, start, loops = data.draw(programs())
@@ -210,6 +211,7 @@ def test_generated_paths_never_get_nearer_and_differ_by_the_branches_turned(data
         assert all(after in graph.successors[before] for before, after in pairwise(one.statements))
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_events_align_as_the_definition_says(data):
     graph, start, loops = data.draw(programs())

@@ -7,8 +7,8 @@ from base64 import b64decode
 
 import pytest
 
+from suspectra.experiments.alterations.switching import SwitchedDecision
 from suspectra.experiments.machine import Machine
-from suspectra.experiments.switching import SwitchedDecision
 from suspectra.paths.searches.recorded_paths import Paths
 from suspectra.runs.experiment import EVERY, ExperimentOutcome
 

@@ -265,6 +265,7 @@ def test_subgraphs_of_too_many_edges_and_tests_are_refused_beforehand():
     assert make_technique("sbbfl").effort(large(2_000, 10, 10, all_edges=300_000)).bearable
 
 
+@pytest.mark.slow
 def test_biases_of_too_many_runs_are_refused_beforehand():
     spectrum = large(2_000, 10, 10, taken=100_000)
     with pytest.raises(

@@ -97,6 +97,7 @@ def test_pytest_is_started_as_it_was(folder, command, repeated):
     assert found == repeated if repeated else found[0] == "-c"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", COMMANDS[:2])
 def test_what_only_python_m_pytest_can_import_is_run_again(recorded_here, arguments):
     answered = suspectra(recorded_here, *arguments, "--format", "json")
@@ -105,6 +106,7 @@ def test_what_only_python_m_pytest_can_import_is_run_again(recorded_here, argume
     assert "No module named 'fees'" in suspectra(recorded_here, *arguments, "--", "pytest").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "command"), [*((one, []) for one in COMMANDS), (COMMANDS[0], ["--", "pytest", "-q"])]
 )

@@ -24,6 +24,7 @@ def suspectra(recorded_ledger, capsys, monkeypatch):
     return call
 
 
+@pytest.mark.slow
 def test_the_ranking_is_what_is_printed(suspectra):
     line, shown = re.search(r"^\$ suspectra (rank .*)\n((?:.*\n)*?)```", README, re.M).groups()
     assert suspectra(line).strip() == shown.strip()

@@ -12,8 +12,8 @@ from suspectra.paths.searches.recorded_paths import Paths
 from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.instrumentation.cell_constants import with_cells
+from suspectra_recorder.recorded_files import RecordedFiles
 
 
 class Recorded:

@@ -47,7 +47,14 @@ def nothing_left(folder):
     return sorted(path.name for path in (folder / ".suspectra").iterdir()) == [".gitignore", "recording"]
 
 
-@pytest.fixture(scope="module", params=[(), ("--suspectra-counts",), ("-n", "1", "-p", "xdist.plugin")], ids="".join)
+WAYS = [
+    (),
+    pytest.param(("--suspectra-counts",), marks=pytest.mark.slow),
+    pytest.param(("-n", "1", "-p", "xdist.plugin"), marks=pytest.mark.slow),
+]
+
+
+@pytest.fixture(scope="module", params=WAYS, ids="".join)
 def recorded(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("children") / "project"
     shutil.copytree(FIXTURE, folder)
@@ -56,6 +63,7 @@ def recorded(request, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_children_are_recorded_for_the_test_that_started_them(recorded):
     found = functions(recorded)
     expected = dict(EXPECTED.findall((recorded / "test_children.py").read_text()))
@@ -86,6 +94,7 @@ def test_counts_of_children_are_added(tmp_path):
     assert edges.counts[0][edges.rows[0].tolist().index(column)] == 325
 
 
+@pytest.mark.slow
 def test_a_script_sees_itself_as_it_would_unrecorded(tmp_path):
     folder = tmp_path / "project"
     shutil.copytree(FIXTURE, folder)
@@ -134,6 +143,7 @@ def test_children_are_left_alone_on_request(tmp_path, off):
     assert nothing_left(tmp_path) or not (tmp_path / ".suspectra" / "children").exists()
 
 
+@pytest.mark.slow
 def test_the_command_records_children_or_not(tmp_path):
     for options, expected in ([], {"used"}), (["--no-children"], set()):
         folder = tmp_path / f"project{len(options)}"

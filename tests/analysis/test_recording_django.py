@@ -145,6 +145,7 @@ def test_its_tests_are_recorded_and_their_fault_is_found(project, words):
     assert (suspect.location.file, suspect.location.line) == ("cart/models.py", 12)
 
 
+@pytest.mark.slow
 def test_what_failed_and_what_a_change_can_affect_runs_again(project):
     record(project, "manage.py test")
     model = project / "cart" / "models.py"

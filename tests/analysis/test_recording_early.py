@@ -37,58 +37,70 @@ EXPECTED = {"test_value": {2, 4}, "test_none": {2, 3}}
 OPTIONS = ("-q", "-p", "no:cacheprovider")
 
 
+def guarded(folder, name="guard"):
+    """Write a module of this name and its tests."""
+    (folder / f"{name}.py").write_text(GUARD)
+    (folder / f"test_{name}.py").write_text(TESTS.replace("guard", name))
+
+
 @pytest.fixture
 def work(tmp_path, monkeypatch):
     folder = tmp_path / "work"
     folder.mkdir()
-    (folder / "guard.py").write_text(GUARD)
-    (folder / "test_guard.py").write_text(TESTS)
+    guarded(folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PYTHONPATH", str(folder))
     return folder
 
 
-def an_installed_plugin(work, monkeypatch):
-    about = work / "guard-1.0.dist-info"
+def an_installed_plugin(work, monkeypatch, name="guard"):
+    about = work / f"{name}-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: guard\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[pytest11]\nguard = guard\n")
-    (about / "RECORD").write_text("guard.py,,\n")  # pytest rewrites its asserts
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[pytest11]\n{name} = {name}\n")
+    (about / "RECORD").write_text(f"{name}.py,,\n")  # pytest rewrites its asserts
 
 
-def a_class_in_the_ini(work, monkeypatch):
-    (work / "pytest.ini").write_text("[pytest]\nfilterwarnings =\n    ignore::guard.GuardWarning\n")
+def in_the_ini(work, line):
+    path = work / "pytest.ini"
+    path.write_text((path.read_text() if path.exists() else "[pytest]\n") + line)
 
 
-def a_plugin_in_addopts(work, monkeypatch):
-    (work / "pytest.ini").write_text("[pytest]\naddopts = -p guard\n")
+def a_class_in_the_ini(work, monkeypatch, name="guard"):
+    in_the_ini(work, f"filterwarnings =\n    ignore::{name}.GuardWarning\n")
 
 
-def a_plugin_of_the_environment(work, monkeypatch):
-    monkeypatch.setenv("PYTEST_PLUGINS", "guard")
+def a_plugin_in_addopts(work, monkeypatch, name="guard"):
+    in_the_ini(work, f"addopts = -p {name}\n")
 
 
-def options_of_the_environment(work, monkeypatch):
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p guard")
+def a_plugin_of_the_environment(work, monkeypatch, name="guard"):
+    monkeypatch.setenv("PYTEST_PLUGINS", name)
 
 
-def a_conftest(work, monkeypatch):
-    (work / "conftest.py").write_text("import guard\n")
+def options_of_the_environment(work, monkeypatch, name="guard"):
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{os.environ['PYTEST_ADDOPTS']} -p {name}")
 
 
-def a_sitecustomize(work, monkeypatch):
-    (work / "sitecustomize.py").write_text("import guard\n")
+def a_conftest(work, monkeypatch, name="guard"):
+    (work / "conftest.py").write_text(f"import {name}\n")
 
 
-SHAPES = [
-    an_installed_plugin,
-    a_class_in_the_ini,
-    a_plugin_in_addopts,
-    a_plugin_of_the_environment,
-    options_of_the_environment,
-    a_conftest,
-    a_sitecustomize,
-]
+def a_sitecustomize(work, monkeypatch, name="guard"):
+    (work / "sitecustomize.py").write_text(f"import {name}\n")
+
+
+SHAPES = {  # which are tried in one run: nothing else is imported before what a sitecustomize imports
+    "all that pytest imports": [
+        an_installed_plugin,
+        a_class_in_the_ini,
+        a_plugin_in_addopts,
+        a_plugin_of_the_environment,
+        options_of_the_environment,
+        a_conftest,
+    ],
+    "sitecustomize": [a_sitecustomize],
+}
 WAYS = ["probes", *(["monitoring"] if sys.version_info >= (3, 12) else [])]
 
 
@@ -99,28 +111,44 @@ def record(work, *command, **options):
 
 
 def lines(evidence, file="guard.py"):
+    """What the tests of a module executed of it."""
     elements = evidence.elements
     return {
         test.name.partition("::")[2]: {int(elements.line[i]) for i in row if elements.files[elements.file[i]] == file}
         for test, row in zip(evidence.tests, evidence.rows, strict=True)
+        if test.name.startswith(f"test_{file}::")
     }
 
 
+def shaped(work, monkeypatch, shapes):
+    """A module of its own for each shape; their names."""
+    names = [f"guard_of_{shape.__name__}" for shape in shapes]
+    for name, shape in zip(names, shapes, strict=True):
+        guarded(work, name)
+        shape(work, monkeypatch, name)
+    return names
+
+
+def assert_recorded(evidence, names):
+    assert [str(p) for p in evidence.problems] == []
+    for name in names:
+        assert lines(evidence, f"{name}.py") == EXPECTED, name
+
+
 @pytest.mark.parametrize("recorder", WAYS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_it_is_recorded(work, monkeypatch, shape, recorder):
-    shape(work, monkeypatch)
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+def test_it_is_recorded(work, monkeypatch, shapes, recorder):
+    names = shaped(work, monkeypatch, shapes)
     evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, recorder=recorder)
-    assert [str(p) for p in evidence.problems] == []
-    assert lines(evidence) == EXPECTED
+    assert_recorded(evidence, names)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_it_is_recorded_in_workers(work, monkeypatch, shape):
-    shape(work, monkeypatch)
+@pytest.mark.slow
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+def test_it_is_recorded_in_workers(work, monkeypatch, shapes):
+    names = shaped(work, monkeypatch, shapes)
     evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, "-n1")
-    assert [str(p) for p in evidence.problems] == []
-    assert lines(evidence) == EXPECTED
+    assert_recorded(evidence, names)
 
 
 @pytest.mark.parametrize("command", [("pytest",), ("python", "-m", "pytest"), ("python", "tests.py")])
@@ -170,13 +198,11 @@ def record_by_plugin(work, *options):
     return RecordingSource(work).read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
-@pytest.mark.parametrize("shape", [an_installed_plugin, a_plugin_of_the_environment])
-def test_the_plugin_alone_begins_before_other_plugins(work, monkeypatch, shape, workers):
-    shape(work, monkeypatch)
-    evidence = record_by_plugin(work, "-p", "suspectra", *workers)
-    assert [str(p) for p in evidence.problems] == []
-    assert lines(evidence) == EXPECTED
+def test_the_plugin_alone_begins_before_other_plugins(work, monkeypatch, workers):
+    names = shaped(work, monkeypatch, [an_installed_plugin, a_plugin_of_the_environment])
+    assert_recorded(record_by_plugin(work, "-p", "suspectra", *workers), names)
 
 
 def test_the_plugin_alone_takes_counts_of_the_ini(work, monkeypatch):
@@ -199,6 +225,7 @@ def test_a_run_that_never_begins_leaves_no_hook_behind(work):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_plugin_alone_names_the_command_that_helps(work, monkeypatch):
     a_sitecustomize(work, monkeypatch)
     problems = record_by_plugin(work, "--suspectra").problems

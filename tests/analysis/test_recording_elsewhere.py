@@ -58,6 +58,7 @@ def verdicts(workspace):
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -83,6 +84,7 @@ def test_a_terminal_in_which_every_pytest_is_recorded(work, command):
     assert "   1  app.py:2  double" in ended.stdout
 
 
+@pytest.mark.slow
 def test_only_runs_in_the_workspace_are_recorded(work, tmp_path):
     below = work / "below"
     below.mkdir()
@@ -133,6 +135,7 @@ def test_a_command_that_records_works_in_such_a_terminal(work):
     assert verdicts(work) == EXPECTED
 
 
+@pytest.mark.slow
 def test_altered_runs_are_not_recorded_in_such_a_terminal(work):
     assert done(PYTEST, work, terminal(work)).returncode == 1
     logs = os.listdir(recording_folder(str(work)))
@@ -186,6 +189,7 @@ def write(file, text):
 RECORD = [sys.executable, "-m", "suspectra", "record", "--no-suspects", "--"]
 
 
+@pytest.mark.slow
 def test_tox_with_the_plugin_in_its_environment(work, surroundings):
     write(
         work / "tox.ini",
@@ -217,6 +221,7 @@ commands = pytest {posargs}
 PASSED = "pass_env = PYTHONPATH, PYTEST_*, SUSPECTRA_*\n"
 
 
+@pytest.mark.slow
 def test_tox_passes_the_recorder_only_if_it_is_told_to(work, surroundings):
     write(work / "tox.ini", TOX)
     ended = done([*RECORD, program("tox"), "-q"], work, surroundings)
@@ -229,6 +234,7 @@ def test_tox_passes_the_recorder_only_if_it_is_told_to(work, surroundings):
     assert ended.returncode == 1
 
 
+@pytest.mark.slow
 def test_tox_in_a_terminal_in_which_every_pytest_is_recorded(work, surroundings):
     write(work / "tox.ini", TOX + PASSED)
     ended = done([program("tox"), "-q"], work, terminal(work, **surroundings))
@@ -246,6 +252,7 @@ def tests(session):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["command", "terminal"])
 def test_nox_needs_nothing(work, surroundings, how):
     (work / "noxfile.py").write_text(NOX)

@@ -231,6 +231,7 @@ def expected_lines(modules, tests):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--suspectra-counts",), ("-n", "2", "-p", "xdist.plugin"), *MONITORING])
 def test_first_imports_belong_to_no_test(tmp_path, arguments):
     write(tmp_path, {**MODULES, "test_app.py": TESTS})

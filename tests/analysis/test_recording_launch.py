@@ -89,6 +89,7 @@ def test_what_cannot_be_run_is_said(work, command, python, cause):
     assert caught.value.problem.cure
 
 
+@pytest.mark.slow
 def test_status_and_output_pass_through(work, capfd):
     reported = io.StringIO()
     assert run(["pytest", "-q", "-p", "no:cacheprovider"], work, report=reported) == 1
@@ -101,6 +102,7 @@ def test_status_and_output_pass_through(work, capfd):
     assert run(["pytest", "-q", "nowhere.py"], work, report=reported) == 4
 
 
+@pytest.mark.slow
 def test_tests_see_the_script_of_pytest_as_the_main_module(work, capfd):
     (work / "test_main.py").write_text(
         "import multiprocessing, os, sys\n\n\ndef seen():\n    main = sys.modules['__main__']\n"
@@ -187,6 +189,7 @@ def test_an_interpreter_without_suspectra_and_numpy_records(work):
     assert verdicts == {"test_alone": "passed", "test_one": "passed", "test_two": "failed"}
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_record_too(work):
     reported = io.StringIO()
     assert run(["pytest", "-q", "-n", "2"], work, report=reported) == 1

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from suspectra.cli.main import run
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.recording import RecordingSource
+from suspectra.recording import launch
 
 MODULES, TESTS = 4, 6
 
@@ -93,6 +94,7 @@ def executed(folder):
     return lines, suspects, status, said.getvalue()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
 )
@@ -139,6 +141,7 @@ PARTLY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(  # an ini file matters to pytest alone
     ("ini", "all_runs"),
     [
@@ -146,7 +149,7 @@ PARTLY = [
         ("[pytest]\ntestpaths = tests\naddopts = -m 'not slow'\nmarkers = slow\n", WHOLE[:2]),
     ],
 )
-def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini, all_runs):
+def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, monkeypatch, ini, all_runs):
     (tmp_path / "pytest.ini").write_text(ini)
     (tmp_path / "tests" / "unit").mkdir(parents=True)
     for name in ("kept", "gone", "unit/other"):
@@ -157,22 +160,12 @@ def test_a_deleted_file_is_mentioned_until_a_run_has_looked_for_it(tmp_path, ini
 
     def recorded(module, *arguments):
         options = ("-q", "-p", "no:cacheprovider") if module == "pytest" else ()
-        command = [
-            sys.executable,
-            "-m",
-            "suspectra",
-            "record",
-            "--",
-            sys.executable,
-            "-m",
-            module,
-            *arguments,
-            *options,
-        ]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert "recorded" in done.stderr, done.stderr + done.stdout
+        reported = io.StringIO()
+        launch.run([sys.executable, "-m", module, *arguments, *options], tmp_path, report=reported)
+        assert "recorded" in reported.getvalue(), reported.getvalue()
         return [problem.cause for problem in RecordingSource(tmp_path).read().problems if problem.file == file]
 
+    monkeypatch.chdir(tmp_path)
     file = "tests/test_gone.py"
     source = (tmp_path / file).read_text()
     said = ["was deleted, so 1 recorded test in it is left out"]

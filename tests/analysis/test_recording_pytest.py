@@ -58,6 +58,7 @@ def kinds(request, tmp_path_factory):
     return request.param, folder, RecordingSource(folder).read()
 
 
+@pytest.mark.slow
 def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
     mode, folder, evidence = kinds
     text = (folder / "tests" / "test_kinds.py").read_text()
@@ -170,6 +171,7 @@ def test_a_workspace_that_cannot_be_written_leaves_the_tests_alone(tmp_path):
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_modules_imported_too_early_are_reported(tmp_path):
     project(tmp_path, **SMALL, early="import app\n")
     pytest_in(tmp_path, "--suspectra", PYTHONPATH=str(tmp_path), PYTEST_ADDOPTS="-p early")
@@ -253,6 +255,7 @@ def test_modules_with_rewritten_asserts_and_under_importlib_mode_are_recorded(tm
 # several runs
 
 
+@pytest.mark.slow
 def test_a_later_run_replaces_only_its_own_tests(tmp_path):
     project(tmp_path, **SMALL)
     pytest_in(tmp_path, "--suspectra")
@@ -267,6 +270,7 @@ def test_a_later_run_replaces_only_its_own_tests(tmp_path):
     assert after.rows[1] is not before.rows[1]
 
 
+@pytest.mark.slow
 def test_tests_that_are_gone_leave_no_ghosts(tmp_path):
     project(tmp_path, **SMALL, test_other="import app\ndef test_other(): app.f(2)\n")
     pytest_in(tmp_path, "--suspectra")
@@ -280,6 +284,7 @@ def test_tests_that_are_gone_leave_no_ghosts(tmp_path):
     assert [p.file for p in evidence.problems] == ["test_other.py"]
 
 
+@pytest.mark.slow
 def test_deselected_tests_are_kept(tmp_path):
     project(tmp_path, **SMALL)
     pytest_in(tmp_path, "--suspectra")
@@ -309,7 +314,6 @@ FAILING_RECORDER = """
 import pytest
 from suspectra_recorder.pytest.fixture_dependencies import SharedSetup
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.progress import Progress
 
 def fail(*arguments):
     raise RuntimeError("a fault of the recorder")
@@ -359,6 +363,7 @@ def test_after_kill_9_the_finished_tests_are_there(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_worker_that_crashes_fails_the_test_it_ran(tmp_path):
     project(
         tmp_path,

@@ -74,6 +74,7 @@ def verdicts(folder):
     return {test.name: test.verdict.value for test in RecordingSource(folder).read().tests}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["-p", "xdist", "-n", "2"]], ids=["plain", "xdist"])
 def test_a_failure_before_tests_of_the_same_name_that_pass_is_kept(shop, more):
     done = record(shop, *more)
@@ -93,6 +94,7 @@ def test_each_has_the_lines_that_it_ran_itself(shop):
     assert lines == dict(zip(NAMES, [[3], [4], [4]], strict=True))
 
 
+@pytest.mark.slow
 def test_only_the_failing_one_runs_again_where_others_are_not_affected(shop):
     record(shop)
     done = record(shop, options=["--failed-and-affected"])
@@ -100,6 +102,7 @@ def test_only_the_failing_one_runs_again_where_others_are_not_affected(shop):
     assert verdicts(shop) == dict(zip(NAMES, ["failed", "passed", "passed"], strict=True))
 
 
+@pytest.mark.slow
 def test_one_that_is_gone_is_forgotten(shop):
     record(shop)
     (shop / "some.cases").write_text("10 20")
@@ -107,6 +110,7 @@ def test_one_that_is_gone_is_forgotten(shop):
     assert verdicts(shop) == {NAMES[0]: "passed", NAMES[1]: "passed"}
 
 
+@pytest.mark.slow
 def test_a_file_that_is_named_twice_is_recorded_twice(tmp_path):
     (tmp_path / "test_once.py").write_text(
         "ran = []\n\ndef test_first_time():\n    ran.append(1)\n    assert len(ran) > 1\n"
@@ -118,6 +122,7 @@ def test_a_file_that_is_named_twice_is_recorded_twice(tmp_path):
     assert verdicts(tmp_path) == {"test_once.py::test_first_time": "failed"}
 
 
+@pytest.mark.slow
 def test_the_one_that_failed_runs_again_altered(shop):
     (shop / "some.cases").write_text("10 200 20")
     record(shop)

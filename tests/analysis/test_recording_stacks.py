@@ -133,6 +133,7 @@ EXAMPLES = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("expected", "message"),
     [

@@ -14,7 +14,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.log.compaction import MAX_LOGS
 from suspectra_recorder.log.frames import FrameKind, pack_rows, with_json
 from suspectra_recorder.log.writer import LogWriter
-from suspectra_recorder.record import TestRecord
+from suspectra_recorder.recorded_outcome import TestRecord
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "disturbing"
 RECORDERS = ["probes", "monitoring"] if sys.version_info >= (3, 12) else ["probes"]
@@ -58,10 +58,12 @@ def outcomes(work, command):
     return found
 
 
+@pytest.mark.slow
 def test_without_a_recorder_they_pass(work):
     assert len(outcomes(work, [])) > 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recorder", RECORDERS)
 def test_recorded_they_pass_and_late_modules_are_known(work, recorder):
     command = [sys.executable, "-m", "suspectra", "record", "--recorder", recorder, "--"]
@@ -126,6 +128,7 @@ def test_what_a_test_never_puts_back_does_not_keep_logs_from_being_merged(tmp_pa
     assert len(evidence.tests) == MAX_LOGS + 1
 
 
+@pytest.mark.slow
 def test_the_compiler_warns_again_of_what_is_in_the_cache(tmp_path):
     (tmp_path / "doubtful.py").write_text("x = 1 is 1\n")
     (tmp_path / "test_doubtful.py").write_text(

@@ -98,6 +98,7 @@ def test_every_kind_of_test_has_its_verdict_and_what_it_ran_without_pytest(shop,
     assert (first.file, first.line) == ("shop.py", 5)
 
 
+@pytest.mark.slow
 def test_names_verdicts_and_lines_are_those_of_pytest(shop, bare, tmp_path_factory):
     record(shop, bare, "python", "-m", "unittest")
     mine, ran, failed = verdicts(shop), lines(shop), stacks(shop)
@@ -197,6 +198,7 @@ def test_a_module_with_tests_of_other_code_is_test_code_whatever_it_is_called(tm
     assert {suspect.location.file for suspect in suspects} == {"shop/price.py"}
 
 
+@pytest.mark.slow
 def test_a_module_with_tests_of_other_code_is_not_altered(tmp_path, monkeypatch):
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "price.py").write_text(TOTAL)
@@ -267,6 +269,7 @@ def test_a_class_whose_setup_fails_leaves_others_of_its_name_alone(tmp_path, bar
     assert "recorded 3 tests" in reported
 
 
+@pytest.mark.slow
 def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
     record(shop, bare, "python", "-m", "unittest")
     before = verdicts(shop)
@@ -325,6 +328,7 @@ def test_a_name_that_could_not_be_found_is_no_error_once_it_can(tmp_path, bare, 
     assert RecordingSource(tmp_path).read().collection_errors == ()
 
 
+@pytest.mark.slow
 def test_what_setups_and_loaders_of_modules_raise_is_recorded(shop, bare):
     tests = shop / "tests"
     (tests / "test_load.py").write_text("def load_tests(loader, tests, pattern):\n    raise ValueError('no list')\n")
@@ -358,6 +362,7 @@ def test_what_setups_and_loaders_of_modules_raise_is_recorded(shop, bare):
     assert "tests/test_teardownmodule.py::tearDownModule" not in verdicts(shop)
 
 
+@pytest.mark.slow
 def test_a_class_that_is_named_is_no_module_that_fails(shop, bare):
     _, reported = record(
         shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock", "tests.test_shop.TestNone"

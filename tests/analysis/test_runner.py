@@ -43,7 +43,7 @@ def test_a_run_is_reported_from_start_to_end(tmp_path):
     progress = tmp_path / "progress"
     progress.touch()
     code = (
-        "import sys; from suspectra_recorder.progress import Progress; progress = Progress(sys.argv[1]);"
+        "import sys; from suspectra_recorder.progress import ProgressWriter; progress = ProgressWriter(sys.argv[1]);"
         "progress.collected(2); progress.ended(True); progress.trouble('no more'); print('one'); print('x' * 100_000);"
         "print('two', file=sys.stderr, end=''); sys.stdout.flush(); sys.exit(3)"
     )

@@ -15,11 +15,11 @@ from suspectra.base.errors import EvidenceError
 from suspectra.causes.report import CauseReport, CauseState
 from suspectra.cli.main import run
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.unusable import require_recorded_failure
+from suspectra.experiments.run_answers import AlteredRunAnswer
+from suspectra.experiments.unusable_tests import require_recorded_failure
 from suspectra.output.pictures.causes import cause_svg
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.failures.tracebacks import type_names
@@ -78,6 +78,7 @@ def lines_of_roots(found):
     return sorted(({state["line"] for state in one["roots"]} for one in (found, *found["further"])), key=min)
 
 
+@pytest.mark.slow
 def test_another_fault_is_searched_for_where_the_first_cause_explains_nothing(two_faults, capsys):
     """Section 4.3: a search finds the faults on one side; what they do not explain is searched next."""
     assert causes(two_faults, "*", "--format", "json") == 0
@@ -94,6 +95,7 @@ def test_another_fault_is_searched_for_where_the_first_cause_explains_nothing(tw
     assert (state["file"], state["line"]) in {("fees.py", 2), ("fees.py", 3)}
 
 
+@pytest.mark.slow
 def test_causes_are_drawn_a_column_for_each_failure(two_faults, capsys, tmp_path):
     assert causes(two_faults, "*", "--format", "svg", "--output", str(tmp_path / "causes.svg")) == 0
     text = (tmp_path / "causes.svg").read_text()
@@ -110,6 +112,7 @@ def test_causes_are_drawn_a_column_for_each_failure(two_faults, capsys, tmp_path
     assert 'class="box"' not in cause_svg([replace(long, roots=())], lambda file, line: "")
 
 
+@pytest.mark.slow
 def test_a_test_that_can_not_be_searched_does_not_keep_the_others_from_it(two_faults, capsys):
     tests = two_faults / "test_fees.py"
     tests.write_text(TWO_FAULTS["test_fees.py"].replace("fee(6) == 0", "fee(6) == 20"))
@@ -122,6 +125,7 @@ def test_a_test_that_can_not_be_searched_does_not_keep_the_others_from_it(two_fa
     tests.write_text(TWO_FAULTS["test_fees.py"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["causes"], ["slice", "--failure", "--test"], ["paths"], ["investigate"]])
 def test_where_a_test_failed_for_what_another_left_behind_that_is_said(tmp_path, capsys, command):
     (tmp_path / "fees.py").write_text("limits = [6]\n\n\ndef fee(age):\n    return 0 if age < limits[-1] else 20\n")

@@ -9,12 +9,13 @@ import time
 
 import pytest
 
-from suspectra.cli.altered_runs import failing_tests
 from suspectra.cli.main import main
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.suspicion import Suspicion
-from suspectra.experiments.traces import TraceInquiry
+from suspectra.experiments.trace_inquiry import TraceInquiry
 
 PROGRAM = """\
 def fee(age, member):
@@ -66,6 +67,7 @@ def run(folder, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_what_led_to_a_failure_is_shown_and_kept_for_the_ranking(folder, run):
     code, out, _ = run("slice", "--failure", *PYTEST)
     assert code == 0
@@ -103,13 +105,13 @@ def test_the_ranking_says_that_there_are_no_slices_of_these_sources(folder, run)
 
 
 def test_what_is_known_is_shown_when_the_command_is_interrupted(run, monkeypatch):
-    traces = TraceInquiry.traces
+    traces = TraceInquiry.steps
 
     def interrupted(self):
         yield from traces(self)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(TraceInquiry, "traces", interrupted)
+    monkeypatch.setattr(TraceInquiry, "steps", interrupted)
     code, out, _ = run("slice", "--failure", *PYTEST)
     assert code == 130
     assert "fees.py:6  if age < 6:" in out
@@ -135,13 +137,13 @@ def traces(folder, **more):
     evidence = find_source(folder, edges=True).read()
     suspicion = Suspicion(evidence, everywhere=True)
     (test,) = failing_tests(evidence, ()).values()
-    return TraceInquiry(folder, PYTEST[1:], [test], suspicion, **more)
+    return TraceInquiry(RerunSetup(folder, PYTEST[1:]), [test], suspicion, **more)
 
 
 def test_a_run_that_is_too_long_is_traced_in_the_functions_of_suspects(folder, monkeypatch):
-    monkeypatch.setattr("suspectra.experiments.investigation.MAX_SUSPECTS", 1)
+    monkeypatch.setattr("suspectra.experiments.inquiry.MAX_SUSPECTS", 1)
     made = traces(folder, most=10)
-    (trace,) = made.traces()
+    (trace,) = made.steps()
     assert trace.left_out == (
         "Only the functions of the suspects are traced, since the run is too long for a whole trace.",
     )
@@ -154,7 +156,7 @@ def test_sources_that_changed_since_the_recording_are_not_traced(folder):
     """Whoever traces: the command says so before it starts anything."""
     made = traces(folder)
     (folder / "fees.py").write_text("\n" + PROGRAM)
-    assert list(made.traces()) == []
+    assert list(made.steps()) == []
     (problem,) = made.problems
     assert problem.file == "fees.py"
     assert problem.cause == "it was changed after the tests ran, so a trace would not fit the recording"
@@ -194,6 +196,7 @@ def test_what_can_not_be_sliced(run, arguments, said):
     assert said in err
 
 
+@pytest.mark.slow
 def test_an_interrupt_before_the_first_trace_is_answered(tmp_path):
     (tmp_path / "fees.py").write_text(PROGRAM)
     waits = "import pathlib, time\n\npathlib.Path('imported').touch()\ntime.sleep(0.2)\n"

@@ -147,6 +147,7 @@ def test_a_run_in_which_nothing_failed(status, tmp_path):
     assert "--failed-and-affected" in out
 
 
+@pytest.mark.slow
 def test_a_failure_in_test_code_alone_is_named_and_no_line_that_passes_is_listed(status, tmp_path):
     (tmp_path / "doubling.py").write_text("def double(n):\n    return n * 2\n\n\ndef half(n):\n    return n / 2\n")
     (tmp_path / "test_all.py").write_text(
@@ -221,6 +222,7 @@ def next_commands(shown):
     return [line[2:].partition("  ")[0] for line in lines if line.startswith(("  suspectra", "  (cd"))]
 
 
+@pytest.mark.slow
 def test_the_commands_for_another_folder_work_in_the_current_one(recorded, status, tmp_path):
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
@@ -256,6 +258,7 @@ def test_a_failing_run_ends_with_the_first_suspects_on_request(recorded, status)
     assert shown.endswith(f"\nsuspectra: the first suspects; `suspectra rank` lists all\n{suspects}")
 
 
+@pytest.mark.slow
 def test_suspects_are_shown_on_a_terminal_and_not_in_a_pipe(recorded):
     assert b"suspects" not in recorded_again(recorded).stderr
     main, terminal = os.openpty()

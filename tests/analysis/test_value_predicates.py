@@ -73,6 +73,7 @@ def project(tmp_path_factory):
     return folder, json.loads(made.stdout), made.stderr
 
 
+@pytest.mark.slow
 def test_the_command_says_what_holds_in_failing_tests_alone(project):
     _, found, said = project
     words = " ".join(sentence for suspect in found["suspects"] for sentence in suspect["findings"])

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.cli.main import run
-from suspectra.experiments.alternates import one_more, pool, published, roots
+from suspectra.experiments.alterations.alternates import one_more, pool, published, roots
+from suspectra.experiments.alterations.replacing import Replacement, ValueReplacing
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.replacing import Replacement, ValueReplacing
 from suspectra.program import Program
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
@@ -263,6 +263,7 @@ def _chunks(machine, test):
 # the command, and the ranking
 
 
+@pytest.mark.slow
 def test_the_command_names_the_values(project, capsys):
     recording = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
     assert subprocess.run(recording, cwd=project, capture_output=True, check=False).returncode == 1
@@ -303,6 +304,7 @@ def test_statements_rank_by_how_many_failing_tests_they_repair():
     assert technique.localize(spectrum).notes[0].cure == "run `suspectra investigate`"
 
 
+@pytest.mark.slow
 def test_what_is_replaced_is_named_as_it_is_read(machine):
     chunk = next(iter(_chunks(machine, "test_price")))
     tried = next(tried for tried, _ in chunk if tried.parts and () not in tried.parts)

@@ -70,7 +70,7 @@ CASES = {  # the module, what is replaced in it, the test, and why it is refused
         "def f():\n    yield 1\n    yield 2\ng = f()\nnext(g)\n",
         ("yield 2", "yield 3"),
         "def test(): assert next(g) == 2",
-        "begun",
+        "suspended",
     ),
     "becomes a generator": (
         "def f():\n    return [1]\n",
@@ -272,6 +272,7 @@ def test_a_run_can_be_cancelled_and_the_next_one_begins(project, collect):
     assert warm.run(ALL, lambda event: None).code == 0
 
 
+@pytest.mark.slow
 def test_what_does_not_end_is_ended(project, collect, monkeypatch):
     """A test that hangs has no outcome; a process that hangs at its end has those of all its tests."""
     monkeypatch.setattr(warm_module, "TEST_S", 1.0)

@@ -105,6 +105,14 @@ def coverage(data: bytes, folder: Path) -> None:
 
 
 @target
+def coverage_json(data: bytes, folder: Path) -> None:
+    (folder / "a.py").write_text("def f(x):\n    if x:\n        return 1\n    return 2\n")
+    (folder / "coverage.json").write_bytes(data)
+    (folder / "junit.xml").write_text(JUNIT)
+    coherent(CoverageSource(folder, folder / "coverage.json", folder / "junit.xml").read())
+
+
+@target
 def junit(data: bytes, folder: Path) -> None:
     (folder / "junit.xml").write_bytes(data)
     for case in read_junit(folder / "junit.xml", "junit.xml").cases:

@@ -84,6 +84,7 @@ def test_seeds_do_no_harm(number, greeted):
     fuzz_lsp.run(fuzz_targets.seeds("lsp")[number], greeted=greeted)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(sent=st.lists(messages(), min_size=1, max_size=8), greeted=st.booleans())
 def test_requests_in_any_order_with_any_parameters_are_answered(sent, greeted):
@@ -154,6 +155,7 @@ def steps(draw, uri):
     } | position
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_an_editor_gone_wild_over_suspects_is_answered(root, data):

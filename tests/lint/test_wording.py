@@ -56,7 +56,7 @@ FILES = [
         "server/suspectra_mcp/*.py",
         "server/suspectra_server/**/*.py",
         "server/suspectra_server/**/*.md",
-        "vscode-extension/src/*.ts",
+        "vscode-extension/src/**/*.ts",
         "vscode-extension/package.nls.json",
         "vscode-extension/*.md",
         "editors/**/*.lua",

@@ -64,6 +64,7 @@ def sources(folder):
     return sorted(folder.rglob("*.py"))
 
 
+@pytest.mark.slow
 def test_the_library_knows_nothing_of_the_protocol():
     assert not [path for path in sources(ANALYSIS) if roots(path) & {"pygls", "lsprotocol"}]
     knowing = [path for path in sources(ANALYSIS) if roots(path) & {"suspectra_server", "suspectra_mcp"}]
@@ -208,7 +209,7 @@ def test_programs_are_started_in_one_place():
 
 def test_the_server_has_programs_run_in_one_place():
     runs = {"suspectra.processes.runner.run", "suspectra.recording.launch", "suspectra.c.recording"}
-    runs |= {"suspectra.experiments.investigation.Investigation", "suspectra.experiments.machine"}
+    runs |= {"suspectra.experiments.inquiry.RerunSetup", "suspectra.experiments.machine"}
     assert {path.name for path in sources(SERVER) if runs & imports(path)} == {"processes.py"}
 
 

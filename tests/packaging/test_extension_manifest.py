@@ -1,34 +1,32 @@
-"""The VS Code extension's manifest and sources say what the server declares."""
+"""The VS Code extension's manifest says what the server declares."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import suspectra
-from suspectra_server import extension, protocol
-from suspectra_server.protocol import COMMANDS, STATES, SUSPECT
+from suspectra_server import vscode_manifest
+from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import SETTINGS
 
 EXTENSION = Path(__file__).parents[2] / "vscode-extension"
 TEXTS = json.loads((EXTENSION / "package.nls.json").read_text())
 MANIFEST = json.loads((EXTENSION / "package.json").read_text())
-PROTOCOL = (EXTENSION / "src" / "protocol.ts").read_text()
 GENERATED = "run: python docs/generate.py"
 
 
 def test_the_settings_are_those_that_are_declared():
-    declared = extension.configuration()
+    declared = vscode_manifest.configuration()
     assert MANIFEST["contributes"]["configuration"] == declared, GENERATED
     properties = {name: what for section in declared for name, what in section["properties"].items()}
-    settings = {f"suspectra.{setting.name}": setting for setting in (*SETTINGS, *extension.EXTENSION_SETTINGS)}
+    settings = {f"suspectra.{setting.name}": setting for setting in (*SETTINGS, *vscode_manifest.EXTENSION_SETTINGS)}
     assert properties.keys() == settings.keys()
     for name, setting in settings.items():
         assert setting.check(properties[name]["default"]) == setting.option.default
         assert properties[name].get("enum", []) == list(setting.option.values)
     trusted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
-    assert trusted == extension.restricted(), GENERATED
+    assert trusted == vscode_manifest.restricted(), GENERATED
 
 
 def test_a_workspace_can_not_say_when_its_tests_run():
@@ -49,29 +47,14 @@ def test_the_parameters_of_the_debugging_model_stand_under_one_heading():
 
 def test_the_commands_are_those_that_are_declared():
     commands = MANIFEST["contributes"]["commands"]
-    assert commands == extension.commands(), GENERATED
+    assert commands == vscode_manifest.commands(), GENERATED
     titles = {item["command"]: TEXTS[item["title"].strip("%")] for item in commands}
     for command in COMMANDS:
         assert titles[f"suspectra.{command.name}"] == command.title
-        assert f"{command.name}: '{command.id}'" in PROTOCOL
 
 
 def test_the_texts_are_those_that_are_declared():
-    assert TEXTS == TEXTS | extension.texts(), GENERATED
-
-
-def test_the_methods_and_states_are_the_servers():
-    assert set(re.findall(r"'(suspectra/\w+)'", PROTOCOL)) == {
-        value for value in vars(protocol).values() if isinstance(value, str) and value.startswith("suspectra/")
-    }
-    states = re.search(r"type State =([^;]*);", PROTOCOL)[1]
-    assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in STATES}
-
-
-def test_a_suspect_has_the_servers_fields():
-    interface = re.search(r"interface Suspect \{(.*?)\n\}", PROTOCOL, re.DOTALL)[1]
-    declared = set(re.findall(r"^  (\w+): ", interface, re.MULTILINE))
-    assert declared == {name for field in SUSPECT for name in field.name.split(", ")}
+    assert TEXTS == TEXTS | vscode_manifest.texts(), GENERATED
 
 
 def test_the_versions_agree():

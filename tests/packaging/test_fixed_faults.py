@@ -60,6 +60,7 @@ def test_the_lines_of_a_fix_are_faulty_and_the_fix_is_undone(fixed_faults, commi
     assert (made / "test_cart.py").read_text() == MORE
 
 
+@pytest.mark.slow
 def test_fixes_are_found_by_their_tests(fixed_faults, commit, capsys):
     clone, fix = commit(cart=CHANGED, test_cart=MORE)
     commit(cart=CHANGED + "\n\ndef count(prices):\n    return len(prices)\n", test_cart=MORE + "\n# counted\n")

@@ -65,12 +65,14 @@ def fuzz_options(*arguments: str) -> list[str]:
 
 
 def test_make_test_repeats_its_examples(examples):
-    assert make("test-python") == []
+    assert make("test-slow") == [("-m", "slow")]
+    assert make("test-python") == [("-m", "not slow")]
     first = examples()
     assert first == examples()
     assert first.endswith("\n0\nwithout chance\n")
 
 
+@pytest.mark.slow
 def test_make_fuzz_tries_others_each_time_and_its_seed_brings_them_back(examples):
     first, second = fuzz_options(), fuzz_options()
     assert first != second

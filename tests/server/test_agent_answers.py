@@ -74,6 +74,7 @@ def texts_in(value):
     return [value] if isinstance(value, str) else []
 
 
+@pytest.mark.slow
 def test_both_ways_have_the_same_tools_and_answers(client, project):
     client.start(project)
     answers, tools = by_mcp(project)
@@ -111,6 +112,7 @@ def test_many_findings_and_states_keep_to_the_budget():
         assert answer["roots"]
 
 
+@pytest.mark.slow
 def test_tests_run_and_are_ranked_again(client, project):
     client.start(project)
     ran = ask(client, "run_tests")
@@ -120,6 +122,7 @@ def test_tests_run_and_are_ranked_again(client, project):
     assert ask(client, "run_tests", tests=[FAILING])["ranking"]["groups"]
 
 
+@pytest.mark.slow
 def test_altered_runs_need_the_consent_of_the_user(client, project):
     client.start(project)
     with pytest.raises(client.Error, match="The user does not allow this"):

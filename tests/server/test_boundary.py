@@ -133,6 +133,7 @@ def linked(path, target):
     path.symlink_to(target)
 
 
+@pytest.mark.slow
 def test_default_places_that_are_links(start, use, touched, measured_shop, outside, tmp_path):
     root = tmp_path / "shop"
     shutil.copytree(measured_shop, root)
@@ -149,6 +150,7 @@ def test_default_places_that_are_links(start, use, touched, measured_shop, outsi
     assert touched(root) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target", ["/net/host/share", "//host/share", "/sys/kernel", "/dev/fd", "../outside", "../../.."]
 )
@@ -162,6 +164,7 @@ def test_links_to_other_machines_and_devices(start, use, touched, shop, outside,
     assert touched(shop) == []
 
 
+@pytest.mark.slow
 def test_sources_and_tests_of_a_recording_that_are_links(start, use, touched, shop, outside):
     for name in ("shop", "tests"):
         shutil.copytree(shop / name, outside / name)
@@ -172,6 +175,7 @@ def test_sources_and_tests_of_a_recording_that_are_links(start, use, touched, sh
     assert touched(shop) == []
 
 
+@pytest.mark.slow
 def test_hostile_paths_in_evidence(start, use, touched, measured_shop, outside, tmp_path):
     root = tmp_path / "shop"
     shutil.copytree(measured_shop, root)
@@ -196,6 +200,7 @@ def test_hostile_paths_in_evidence(start, use, touched, measured_shop, outside, 
     assert touched(root) == []
 
 
+@pytest.mark.slow
 def test_files_beside_coverage_data_that_are_links(start, use, touched, measured_shop, outside, tmp_path):
     root = tmp_path / "shop"
     shutil.copytree(measured_shop, root)
@@ -205,6 +210,7 @@ def test_files_beside_coverage_data_that_are_links(start, use, touched, measured
     assert touched(root) == []
 
 
+@pytest.mark.slow
 def test_a_workspace_that_is_removed(start, watched, touched, shop):
     client = start(shop)
     shutil.rmtree(shop)
@@ -212,6 +218,7 @@ def test_a_workspace_that_is_removed(start, watched, touched, shop):
     assert touched(shop) == []
 
 
+@pytest.mark.slow
 def test_settings_that_are_left_out_are_announced_once(start, use, touched, shop, outside):
     far = {"coverage": str(outside / ".coverage"), "junit": "//host/share/r.xml", "testInterpreter": "/net/host/python"}
     client = start(shop, **far, showNotifications="onWarning")
@@ -224,6 +231,7 @@ def test_settings_that_are_left_out_are_announced_once(start, use, touched, shop
     assert touched(shop) == []
 
 
+@pytest.mark.slow
 def test_links_that_stay_inside_are_followed(start, use, touched, shop, tmp_path):
     """Also where the workspace itself is reached through a link, which is the user's own."""
     (shop / "lib").mkdir()

@@ -44,6 +44,7 @@ def hover(client, uri, line):
     return answer["contents"]["value"] if answer else ""
 
 
+@pytest.mark.slow
 def test_marks_are_those_of_the_command_line(client, shared):
     client.start(shared)
     client.wait(lambda: client.marks(shared))
@@ -89,6 +90,7 @@ def test_clones_are_refused_where_a_technique_knows_none(client, shared):
         client.command("selectTechnique", "cp", {"cloneFailed": True})
 
 
+@pytest.mark.slow
 def test_run_tests_builds_and_records_what_was_recorded_last(client, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     suspectra(folder, "record-c", "--ctest", "build")
@@ -102,6 +104,7 @@ def test_run_tests_builds_and_records_what_was_recorded_last(client, build_recko
     assert any(value.get("percentage") == 100 for value in client.progress)
 
 
+@pytest.mark.slow
 def test_run_tests_takes_the_options_that_are_set(client, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     client.start(folder, options={"cTests": ["--ctest", "build", "--select", "largest*"]})
@@ -111,6 +114,7 @@ def test_run_tests_takes_the_options_that_are_set(client, build_reckoner, tmp_pa
     assert client.statuses[-1]["failed"] == 2
 
 
+@pytest.mark.slow
 def test_bytes_of_old_encodings_are_shown_as_they_are(client, build_reckoner, tmp_path, find_line):
     folder = build_reckoner(tmp_path / "reckoner")
     source = folder / FAULTY
@@ -122,6 +126,7 @@ def test_bytes_of_old_encodings_are_shown_as_they_are(client, build_reckoner, tm
     assert client.marks(folder).keys() == ranked(folder)
 
 
+@pytest.mark.slow
 def test_the_first_run_of_a_cmake_project_is_that_of_ctest(client, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     client.start(folder)
@@ -169,6 +174,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.slow
 def test_groups_of_c_tests_are_perhaps_right(client, build_c):
     folder = build_c({"program.c": PROGRAM}).workspace
     calls = [*(f"{way} {n}" for n in (4, 6, 8) for way in ("t", "h")), *(f"other {n}" for n in range(24))]

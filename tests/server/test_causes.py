@@ -2,12 +2,12 @@
 
 import pytest
 
-from suspectra.cli.altered_runs import failing_tests
+from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.experiments.suspicion import Suspicion
-from suspectra_server.protocol import CAUSES_RESULT, SLICE_RESULT, STEP
-from suspectra_server.session.tests.processes import traces_of
+from suspectra_server.messages import Causes, SliceMessage, Step
+from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
@@ -44,6 +44,7 @@ UNUSED = TOTAL - 1
 SHARE = TOTAL - 3
 
 
+@pytest.mark.slow
 def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")
@@ -57,8 +58,8 @@ def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project
     assert ("found = 20", "20") in [(step["source"], step["value"]) for step in found["roots"]]
     assert found["chain"][0] == found["roots"][0]
     assert found["chain"][-1]["source"] == "assert paid == 107"
-    assert found.keys() == {name for field in CAUSES_RESULT for name in field.name.split(", ")}
-    assert found["roots"][0].keys() == {name for field in STEP for name in field.name.split(", ")}
+    assert found.keys() == Causes.__annotations__.keys()
+    assert found["roots"][0].keys() == Step.__annotations__.keys()
     assert any("the search goes on" in line["message"] for line in client.logged)
     assert any((one["investigation"] or {}).get("found") for one in client.statuses)
     assert "The cause is probably code_of_shop.py:" in client.messages[-1]["message"]
@@ -83,7 +84,7 @@ def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
     uri = client.open(project / "code_of_shop.py")
     test_uri = client.open(project / "test_shop.py")
     led = client.command("whatLedHere", test_uri, 5)  # the line of the assert; nobody is asked, as nothing is altered
-    assert led.keys() == {name for field in SLICE_RESULT for name in field.name.split(", ")}
+    assert led.keys() == SliceMessage.__annotations__.keys()
     assert led["heading"] == f"What led to the failure of {FAILING}"
     inside = {one["uri"]: one["lines"] for one in led["files"]}[uri]
     assert {1, SHARE, SHARE + 1, TOTAL} <= set(inside)
@@ -102,6 +103,7 @@ def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
         client.command("whatLedHere", uri, 3)
 
 
+@pytest.mark.slow
 def test_a_slice_is_evidence_at_once_and_values_can_be_hidden(client, project):
     """As with `suspectra slice`: the technique ranks by it, and its log has no values."""
     client.start(project, options={"experimentsHideValues": True, "technique": "slice"})
@@ -129,11 +131,10 @@ def test_a_trace_in_an_editor_falls_back_to_suspects_and_fits_the_recording(proj
     trust = Trust(True)
     trust.read({})
     (test,) = failing_tests(evidence, ()).values()
-    made = traces_of(trust, project, ["pytest"], test, Settings(experiments_hide_values=True), suspicion)
-    assert made.suspects is suspicion
+    setup = rerun_setup(trust, project, ["pytest"], Settings(experiments_hide_values=True))
     assert ("code_of_shop.py", 2) in suspicion.most_suspicious(test.name)
     assert suspicion.digests.keys() == {"code_of_shop.py"}
-    assert made.values_shown is False
+    assert setup.values_shown is False
 
 
 def of_file(client, uri):

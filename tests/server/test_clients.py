@@ -91,8 +91,16 @@ async def marks(editor, uri):
     return editor.diagnostics[uri]
 
 
+@pytest.mark.slow
 @pytest.mark.asyncio
-async def test_the_main_job(editor: LanguageClient, shop, markers):
+async def test_an_editor_is_served_as_it_asks_and_can(editor: LanguageClient, shop, markers):
+    """One session an editor, as starting the server takes longer than all that is asked of it."""
+    await does_the_main_job(editor, shop, markers)
+    await gets_what_it_can_take(editor, shop)
+    await is_told_how_the_tests_ended(editor, shop)
+
+
+async def does_the_main_job(editor, shop, markers):
     path = shop / "shop/vouchers.py"
     uri = path.as_uri()
     found = await marks(editor, uri)
@@ -121,8 +129,7 @@ async def test_the_main_job(editor: LanguageClient, shop, markers):
     assert lenses
 
 
-@pytest.mark.asyncio
-async def test_each_client_gets_what_it_can_take(editor: LanguageClient, shop):
+async def gets_what_it_can_take(editor, shop):
     await marks(editor, (shop / "shop/vouchers.py").as_uri())
     await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.server.firstSuspect"))
     await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.server.explain"))
@@ -141,8 +148,8 @@ async def test_each_client_gets_what_it_can_take(editor: LanguageClient, shop):
     assert hover.contents.kind == (lsp.MarkupKind.Markdown if takes.markdown else lsp.MarkupKind.PlainText)
 
 
-@pytest.mark.asyncio
-async def test_the_tests_run_at_the_users_word_and_the_editor_is_told_how_they_ended(editor: LanguageClient, shop):
+async def is_told_how_the_tests_ended(editor, shop):
+    """After the user asked for a run."""
     await marks(editor, (shop / "shop/vouchers.py").as_uri())
     source = shop / "shop/vouchers.py"
     source.write_text(source.read_text().replace("off = off - amount", "off = amount"))

@@ -20,6 +20,7 @@ def errors_on(client, path):
     return [d for d in client.diagnostics.get(path.as_uri(), ()) if d.get("code") == "collection-error"]
 
 
+@pytest.mark.slow
 def test_an_error_is_on_its_line_and_in_the_list_and_goes_when_fixed(client, broken, record):
     client.start(broken)
     path, test = broken / "shop/returns.py", broken / "tests/test_returns.py"
@@ -63,6 +64,7 @@ def test_an_error_is_on_its_line_and_in_the_list_and_goes_when_fixed(client, bro
     assert client.suspects()["collectionErrors"] == []
 
 
+@pytest.mark.slow
 def test_one_line_has_one_error_however_many_files_meet_it(client, broken, record):
     (broken / "tests/test_more.py").write_text("import shop.returns\n")
     record(broken)

@@ -184,6 +184,7 @@ def test_only_what_failed_or_can_be_reached_is_run(client, shop):
     assert "record --failed-and-affected -- " in str(client.progress)
 
 
+@pytest.mark.slow
 def test_who_has_no_status_is_told_how_the_tests_ended(client, shop, capable):
     del capable["experimental"]
     client.start(shop, capabilities=capable)

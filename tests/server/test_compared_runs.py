@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from suspectra.paths.searches.techniques import TECHNIQUES
-from suspectra_server.protocol import COMPARED_RUNS, RUN_TEXTS, TECHNIQUE
+from suspectra_server.messages import ComparedRuns, RunTexts, TechniqueMessage
 
 CODE = """\
 def total(prices, member=False):
@@ -64,19 +64,16 @@ def project(recorded_project, tmp_path):
     return root
 
 
-def fields(declared):
-    return {name for field in declared for name in field.name.split(", ")}
-
-
 def nearest(client, uri):
     return [one for one in client.diagnostics.get(uri, ()) if one["code"] == "nearest-path"]
 
 
+@pytest.mark.slow
 def test_a_failing_test_is_compared_with_the_nearest_passing_one(client, project):
     client.start(project)
     uri, tests_uri = client.open(project / "cart.py"), client.open(project / "test_cart.py")
     found = client.command("comparePassing", None, FAILING)  # nobody is asked, as nothing is altered
-    assert found.keys() == fields(COMPARED_RUNS)
+    assert found.keys() == ComparedRuns.__annotations__.keys()
     assert (found["test"], found["passing"]) == (FAILING, PASSING)
     assert [(step["line"], step["value"]) for step in found["report"]] == [(DECISION + 1, "true, there false")]
     assert [step["source"] for step in found["after"]] == ["return amount - 10", "return amount"]
@@ -105,7 +102,7 @@ def test_a_failing_test_is_compared_with_the_nearest_passing_one(client, project
     runs = len(client.messages)
     texts = client.command("compareRuns")
     assert len(client.messages) == runs
-    assert texts.keys() == fields(RUN_TEXTS)
+    assert texts.keys() == RunTexts.__annotations__.keys()
     assert texts["heading"] == "test_member ↔ test_small: cart.py:11 true, there false"
     failing, passing = (texts[name]["text"].splitlines() for name in ("failing", "passing"))
     assert failing[: texts["line"]] == passing[: texts["line"]]
@@ -155,7 +152,7 @@ def test_the_ways_to_compare_are_listed(client, project):
     client.start(project)
     listed = client.request("suspectra/techniques", {"for": "paths"})
     assert [one["name"] for one in listed] == list(TECHNIQUES)
-    assert listed[0].keys() == fields(TECHNIQUE)
+    assert listed[0].keys() == TechniqueMessage.__annotations__.keys()
     ranking = client.request("suspectra/techniques", {"for": "ranking"})
     assert ranking == client.request("suspectra/techniques")
     names = {one["name"] for one in ranking}
@@ -164,6 +161,7 @@ def test_the_ways_to_compare_are_listed(client, project):
         client.request("suspectra/techniques", {"for": "causes"})
 
 
+@pytest.mark.slow
 def test_the_chain_of_cause_transitions_and_forced_decisions(client, project):
     client.start(project)
     uri = client.open(project / "cart.py")

@@ -1,24 +1,27 @@
 """Settings, commands and methods are declared once: what else names them agrees."""
 
 import dataclasses
+import importlib
 import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import is_typeddict
 
 import pytest
 
 from suspectra.techniques import technique_infos, technique_names
-from suspectra_server import extension, messages, protocol
-from suspectra_server.features.commands.commands import Commands
+from suspectra_server import messages, protocol, vscode_manifest
+from suspectra_server.agent.tools import TOOL
+from suspectra_server.features.agent_answers import AgentTools
+from suspectra_server.features.commands.commands import command_groups
 from suspectra_server.features.diagnostics import PAGES
+from suspectra_server.safe_text import code, plain
 from suspectra_server.server import make_server
 from suspectra_server.settings import SETTINGS, Settings, read_settings
-from suspectra_server.text import code, plain
 
 ROOT = Path(__file__).parent.parent.parent
-EXTENSION = ROOT / "vscode-extension"
 
 
 def test_each_setting_has_a_value_of_its_own_with_a_default_that_is_usable():
@@ -35,76 +38,92 @@ def test_a_client_may_have_the_plain_ids_for_commands_of_its_own():
     # client libraries register the server's ids in their editor: a second registration fails
     ids = {command.id for command in protocol.COMMANDS}
     assert all(re.fullmatch(r"suspectra\.server\.\w+", one) for one in ids)
-    assert not ids & {command["command"] for command in extension.commands()}
+    assert not ids & {command["command"] for command in vscode_manifest.commands()}
     assert {f"suspectra.{command.name}" for command in protocol.COMMANDS} <= {
-        command["command"] for command in extension.commands()
+        command["command"] for command in vscode_manifest.commands()
     }
 
 
-def test_the_extension_speaks_the_same_methods_and_states():
-    source = (EXTENSION / "src" / "protocol.ts").read_text()
-    assert set(re.findall(r"'(suspectra/\w+)'", source)) <= {
-        value for value in vars(protocol).values() if isinstance(value, str) and value.startswith("suspectra/")
+@pytest.fixture
+def declared(monkeypatch):
+    """What the generated files are made from: the types of messages, by name."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    return {one.name: one for one in importlib.import_module("declared_messages").declared_types()}
+
+
+def test_a_message_and_each_of_its_fields_say_what_they_mean(declared):
+    assert {name for name, one in declared.items() if not one.alias} == {
+        name for name, value in vars(messages).items() if is_typeddict(value)
     }
-    assert set(re.findall(r"'(suspectra\.server\.\w+)'", source)) == {command.id for command in protocol.COMMANDS}
-    states = re.search(r"type State =([^;]+);", source)[1]
-    assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in protocol.FolderState}
+    for name, one in declared.items():
+        assert one.text.endswith("."), name
+        assert {field.name for field in one.fields if not field.text} == set(), name
+    for name, one in declared.items():
+        inherited = {field.name for field in declared[one.extends].fields} if one.extends else set()
+        if not one.alias and (not one.extends or not declared[one.extends].extends):
+            sent = getattr(messages, name).__annotations__
+            assert sent.keys() == {field.name for field in one.fields} | inherited, name
 
 
-def names(fields):
-    return {name for field in fields for name in field.name.split(", ")}
+def test_types_that_are_named_exist(declared):
+    known = {*declared, "Location", "Range", "Record"}
+    named = {
+        *(field.type for one in declared.values() for field in one.fields),
+        *(argument.type for command in protocol.COMMANDS for argument in command.arguments),
+        *(argument.type for request in protocol.REQUESTS for argument in request.params),
+        *(one.result for one in (*protocol.COMMANDS, *protocol.REQUESTS)),
+        *(one.params for one in protocol.NOTIFICATIONS),
+    }
+    assert {name for type_ in named for name in re.findall(r"\b[A-Z][a-z]\w+", type_)} <= known
 
 
-@pytest.mark.parametrize(
-    ("message", "fields"),
-    [
-        (messages.Status, protocol.STATUS_PARAMS),
-        (messages.Suspects, protocol.SUSPECTS_RESULT),
-        (messages.Suspect, protocol.SUSPECT),
-        (messages.CollectionError, protocol.COLLECTION_ERROR),
-        (messages.GroupOverview, protocol.GROUP_OVERVIEW),
-        (messages.GroupSuspects, protocol.GROUP_RESULT),
-        (messages.Technique, protocol.TECHNIQUE),
-        (messages.Jump, protocol.JUMP),
-        (messages.CodeLocation, protocol.CODE_LOCATION),
-        (messages.Move, protocol.CODE_LOCATION + protocol.MOVE),
-        (messages.Learned, protocol.LEARNED),
-        (messages.Explanation, protocol.EXPLANATION_RESULT),
-        (messages.Test, protocol.TEST),
-        (messages.TestResults, protocol.TEST_RESULTS_RESULT),
-        (messages.CommandLine, protocol.COMMAND_LINE_RESULT),
-        (messages.Coverage, protocol.COVERAGE_RESULT),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_the_type_of_a_message_has_the_declared_fields(message, fields):
-    assert message.__annotations__.keys() == names(fields)
+def test_every_declared_method_is_a_request_or_a_notification():
+    methods = {value for value in vars(protocol).values() if isinstance(value, str) and value.startswith("suspectra/")}
+    assert methods == {one.method for one in (*protocol.REQUESTS, *protocol.NOTIFICATIONS)}
+
+
+def names(message):
+    return message.__annotations__.keys()
 
 
 def test_every_declared_field_is_sent(client, shop, capable):
     client.start(shop)
     answer = client.suspects()
-    assert answer.keys() == names(protocol.SUSPECTS_RESULT)
-    assert answer["suspects"][0].keys() == names(protocol.SUSPECT)
-    assert answer["groups"][0].keys() == names(protocol.GROUP_OVERVIEW)
-    assert client.statuses[-1].keys() == names(protocol.STATUS_PARAMS)
-    assert client.request("suspectra/techniques")[0].keys() == names(protocol.TECHNIQUE)
+    assert answer.keys() == names(messages.Suspects)
+    assert answer["suspects"][0].keys() == names(messages.SuspectMessage)
+    assert answer["groups"][0].keys() == names(messages.GroupOverview)
+    assert client.statuses[-1].keys() == names(messages.Status)
+    assert client.request("suspectra/techniques")[0].keys() == names(messages.TechniqueMessage)
     best = answer["suspects"][0]
     explanation = client.request("suspectra/explanation", {"uri": best["uri"], "line": best["line"] - 1})
-    assert explanation.keys() == names(protocol.EXPLANATION_RESULT)
-    assert explanation["failing"][0].keys() == names(protocol.TEST)
-    assert client.request("suspectra/testResults")[0].keys() == names(protocol.TEST_RESULTS_RESULT)
-    assert client.request("suspectra/coverage", {"uri": best["uri"]})[0].keys() == names(protocol.COVERAGE_RESULT)
-    assert set(protocol.STATES) == set(protocol.FolderState)
+    assert explanation.keys() == names(messages.ExplanationMessage)
+    assert explanation["failing"][0].keys() == names(messages.Test)
+    (results,) = client.request("suspectra/testResults")
+    assert results.keys() == names(messages.TestResults)
+    assert results["files"][0].keys() == names(messages.MeasuredFileMessage)
+    assert client.request("suspectra/coverage", {"uri": best["uri"]})[0].keys() == names(messages.Coverage)
 
 
 @pytest.mark.asyncio
-async def test_every_declared_command_is_registered_with_its_arguments():
-    registered = make_server().protocol.fm.commands
-    assert list(registered) == [command.id for command in protocol.COMMANDS]
+async def test_every_declared_request_is_answered():
+    features = make_server().protocol.fm.features
+    assert {request.method for request in protocol.REQUESTS} <= set(features)
+
+
+@pytest.mark.asyncio
+async def test_every_declared_command_has_one_handler_that_takes_its_arguments():
+    server = make_server()
+    assert list(server.protocol.fm.commands) == [command.id for command in protocol.COMMANDS]
+    handlers = [item for group in command_groups(server) for item in group.handlers().items()]
+    assert sorted(name for name, _ in handlers) == sorted(command.name for command in protocol.COMMANDS)
+    methods = dict(handlers)
     for command in protocol.COMMANDS:
-        method = getattr(Commands, re.sub("[A-Z]", lambda m: "_" + m[0].lower(), command.name))
-        assert len(inspect.signature(method).parameters) - 1 >= len(command.arguments)
+        assert len(inspect.signature(methods[command.name]).parameters) >= len(command.arguments), command.name
+
+
+@pytest.mark.asyncio
+async def test_every_tool_of_agents_has_one_answer():
+    assert AgentTools(make_server()).answers().keys() == TOOL.keys()
 
 
 def test_every_technique_has_its_page_and_no_page_is_left_over():
@@ -123,6 +142,7 @@ def test_no_formula_is_cut_where_it_is_shown():
         assert info.formula in code(info.formula), info.name
 
 
+@pytest.mark.slow
 def test_starting_the_server_loads_nothing_it_does_not_need_at_once():
     # scipy takes as long to load as everything else of the server; the debugging model brings it when it is asked
     program = "import sys, suspectra_server.main; print(*sys.modules)"

@@ -13,10 +13,11 @@ from pygls.workspace import PositionCodec
 from suspectra.base.location import Location
 from suspectra.base.visible import hidden
 from suspectra.runs.measured_file import MeasuredFile
-from suspectra_server.convert import path_of
+from suspectra_server.features.suspect_texts import json_number
+from suspectra_server.positions import path_of
+from suspectra_server.safe_text import code, markdown, plain
 from suspectra_server.state.code_lines import code_lines
 from suspectra_server.state.documents import Disk, Document, Placement, Texts, Units, moved_lines
-from suspectra_server.text import code, markdown, number, plain
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "    d"]), max_size=12)
 TEXT = st.text(st.sampled_from("ab\n\r\x0c\u2028é😀"), max_size=30)
@@ -237,8 +238,8 @@ def test_foreign_text_can_not_become_markup_or_control_anything(text):
 
 
 def test_infinite_scores_and_foreign_uris():
-    assert number(float("-inf")) < -1e308
-    assert number(0.5) == 0.5
+    assert json_number(float("-inf")) < -1e308
+    assert json_number(0.5) == 0.5
     assert path_of("untitled:Untitled-1") is None
     assert path_of("file:///a%00b") is None
     assert path_of("not a uri") is None

@@ -49,6 +49,7 @@ def test_a_test_without_coverage_does_not_speak_for_the_others(client, tmp_path,
     assert (group["names"], group["failure"]) == ("test_double and 1 more", "AssertionError: expected 4, actual 6")
 
 
+@pytest.mark.slow
 def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, ledger, capsys):
     from suspectra.cli.main import run
 
@@ -192,6 +193,7 @@ def test_what_is_merged_and_split_survives_a_restart_and_can_be_undone(grouped, 
     again.wait(lambda: not (ledger / ".suspectra/groups.json").exists())
 
 
+@pytest.mark.slow
 def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, ledger, record, ledger_faults):
     first, second, third = grouped.suspects()["groups"]
     grouped.command("selectGroup", ledger.as_uri(), third["id"])
@@ -210,6 +212,7 @@ def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, 
     assert not grouped.messages, "it is said quietly"
 
 
+@pytest.mark.slow
 def test_a_number_is_not_given_again_after_all_tests_passed(grouped, ledger, record):
     groups = grouped.suspects()["groups"]
     numbers = {group["id"] for group in groups}

@@ -17,7 +17,7 @@ from suspectra.evidence.logs.per_test_log import Logged
 from suspectra.experiments.log import ExperimentLog
 from suspectra.localizer import Localizer
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
-from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.reported_lines import FailureSlice
 from suspectra.techniques import make_technique, technique_infos, technique_names
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, split_json, with_json
@@ -44,8 +44,19 @@ def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line
     assert found["message"].startswith("Suspect 1 of 24: All evidence 1 ")
     assert "All 3 failing and 0 of 7 passing tests execute this line" in found["message"]
     assert found["range"]["start"]["character"] == 8
-    counts = {name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "band")}
-    assert counts == {"ef": 3, "ep": 0, "nf": 0, "np": 7, "score": 1, "rankBest": 1, "rankWorst": 1, "band": "high"}
+    counts = {
+        name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "suspicion")
+    }
+    assert counts == {
+        "ef": 3,
+        "ep": 0,
+        "nf": 0,
+        "np": 7,
+        "score": 1,
+        "rankBest": 1,
+        "rankWorst": 1,
+        "suspicion": "high",
+    }
     assert "tags" not in found
     page = Path(to_fs_path(found["codeDescription"]["href"]))
     assert page.read_text().splitlines()[2] == "# All evidence"
@@ -135,7 +146,7 @@ def test_the_list_is_what_the_library_ranks(client, shop):
         "state": "ready",
     }
     assert answer["suspects"][0]["uri"] == (shop / "shop/vouchers.py").as_uri()
-    assert [s["band"] for s in answer["suspects"]] == ["high"] * 5 + ["medium"] * 5 + ["low"]
+    assert [s["suspicion"] for s in answer["suspects"]] == ["high"] * 5 + ["medium"] * 5 + ["low"]
     assert len(client.suspects(limit=2)["suspects"]) == 2
     assert "failing tests execute only 2 statements of its function" in str(answer["suspects"])
     assert answer["without"] == []
@@ -331,6 +342,7 @@ def test_a_client_without_action_literals_gets_commands(client, shop, find_line)
     assert "relatedInformation" not in client.diagnostics[path.as_uri()][0]
 
 
+@pytest.mark.slow
 def test_all_techniques_are_listed_and_each_can_rank(client, shop):
     client.start(shop)
     listed = client.request("suspectra/techniques")

@@ -103,6 +103,7 @@ def test_the_group_comes_first_and_its_ranking_is_the_final_one(ledger, record):
     assert last.report is first.report  # it is not made twice
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_for_the_same_reason_is_counted_at_once(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
     add_test(ledger, record)
@@ -117,6 +118,7 @@ def test_a_test_that_fails_for_the_same_reason_is_counted_at_once(ledger, record
     assert last.report is first.report
 
 
+@pytest.mark.slow
 def test_a_test_that_passes_again_leaves_the_group_at_once(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
     monkeypatch.setenv("OFF", "10")
@@ -130,6 +132,7 @@ def test_a_test_that_passes_again_leaves_the_group_at_once(ledger, record, monke
     assert first.suspects == last.suspects != before.suspects
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_for_another_reason_is_not_counted(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
     (ledger / "src/ledger/years.py").write_text("def is_leap(year):\n    return year % 4 == 0\n", "utf-8")
@@ -144,6 +147,7 @@ def test_a_test_that_fails_for_another_reason_is_not_counted(ledger, record, mon
     assert [suspect.ef for suspect in first.suspects] == [suspect.ef for suspect in before.suspects]
 
 
+@pytest.mark.slow
 def test_nothing_comes_first_if_the_group_may_be_another_one(ledger, record):
     workspace = Workspace(ledger)
     source = ledger / "src/ledger/discounts.py"
@@ -162,6 +166,7 @@ def test_only_what_is_quick_comes_first(ledger, record, technique):
     assert workspace.rank()[0] == []
 
 
+@pytest.mark.slow
 def test_groups_of_an_older_state_are_not_shown_after_it(client, ledger, record, monkeypatch):
     client.initialize(ledger, options={"technique": "ochiai"})
     client.wait(lambda: client.statuses and " in 3 groups" in client.statuses[-1]["message"])

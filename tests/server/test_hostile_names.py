@@ -140,6 +140,7 @@ def revision(name, files):
     return out
 
 
+@pytest.mark.slow
 def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, monkeypatch):
     rankings, loads, looks = [], [], []
     count(monkeypatch, Ranker, "rank", rankings, client)

@@ -40,6 +40,7 @@ def listed(shop, tmp_path, client_of):
     return start
 
 
+@pytest.mark.slow
 def test_nothing_looks_through_the_workspace(shop, listed):
     before = listed()
     assert os.path.join(shop, ".suspectra", "recording") in before  # it does hear

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from types import SimpleNamespace
 
 import pytest
 
+from suspectra.evidence.discovery import find_source
 from suspectra.experiments.safety import Safety
-from suspectra_server.session.tests.processes import investigation_of
+from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
@@ -78,6 +80,7 @@ def log_of(project):
     return [line for line in lines if "test" in line]
 
 
+@pytest.mark.slow
 def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_source_changes(
     client, connect, project, record
 ):
@@ -143,6 +146,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     assert not other.suspects()["problems"]
 
 
+@pytest.mark.slow
 def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_action(client, project, capable):
     source = project / "code_of_shop.py"
     capable["workspace"]["workspaceEdit"] = {"documentChanges": True, "changeAnnotationSupport": {}}
@@ -180,6 +184,7 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
     client.ask_until(lambda: fixes() == {})
 
 
+@pytest.mark.slow
 def test_one_suspect_can_be_tested_alone(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")
@@ -226,19 +231,21 @@ def test_settings_say_what_experiments_may_do(project):
     )
     trust = Trust(True)
     trust.read({})
+    evidence = find_source(project, edges=True).read()
 
     def made(settings):
-        return investigation_of(
-            trust, project, ["pytest"], (), settings=settings, suspects=None, at=None, notify=lambda _: None
-        )
+        folder = SimpleNamespace(root=project, settings=settings, pytest_command=lambda: ["pytest"])
+        return Investigating(None, None, folder, evidence, ()).inquiry(trust, lambda _: None)
 
     investigation = made(chosen)
-    assert investigation.safety == Safety(("slow",), all_modules=True, copy=True)
-    assert (investigation.forks, investigation.values_logged, investigation.seconds) == (True, False, 3)
+    assert investigation.setup.safety == Safety(("slow",), all_modules=True, copy=True)
+    assert (investigation.forks, investigation.setup.values_shown, investigation.seconds) == (True, False, 3)
     usual = made(Settings())
-    assert (usual.safety, usual.forks, usual.values_logged, usual.seconds) == (Safety(), False, True, 20)
+    assert (usual.setup.safety, usual.forks) == (Safety(), False)
+    assert (usual.setup.values_shown, usual.seconds) == (True, 20)
 
 
+@pytest.mark.slow
 def test_a_failing_test_has_the_command_as_a_code_action(client, project):
     client.start(project)
     uri = client.open(project / "test_shop.py")
@@ -257,6 +264,7 @@ def test_a_failing_test_has_the_command_as_a_code_action(client, project):
     assert {line["test"] for line in log_of(project)} >= set(DISCOUNT)
 
 
+@pytest.mark.slow
 def test_cancelling_keeps_what_is_known_and_nothing_waits_for_experiments(client, project, record):
     (project / "test_shop.py").write_text(SLOW)
     record(project)
@@ -321,6 +329,7 @@ def test_what_can_not_be_run_again_is_said(client, project):
         client.command("investigate")
 
 
+@pytest.mark.slow
 def test_what_another_environment_recorded_is_run_again_there(client, project, tmp_path_factory):
     environment = tmp_path_factory.mktemp("environment")
     venv.create(environment)

@@ -5,14 +5,13 @@ import subprocess
 import sys
 
 from suspectra.base.cancellation import Token
-from suspectra_server.protocol import FolderState
+from suspectra.evidence.discovery import usual_places
+from suspectra_server.messages import FolderState
 from suspectra_server.session.ranking import ranker as module
 from suspectra_server.session.ranking.ranker import Ranker, RankingInput
 from suspectra_server.session.ranking.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk
-
-PLACES = (".suspectra/recording", ".suspectra/recording-c/tests.log", ".coverage")
 
 
 class Workspace:
@@ -20,7 +19,7 @@ class Workspace:
 
     def __init__(self, root, monkeypatch):
         self.root, self.searched = root, 0
-        self.paths = frozenset(str(root / place) for place in PLACES)
+        self.paths = frozenset(usual_places(root))
         self.ranker = Ranker(root, Disk(root))
         search = module.find_source
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.navigation import learned_moves as learned_module
 from suspectra_server.session.ranking.ranker import Ranker
@@ -138,6 +138,7 @@ def test_a_choice_made_after_a_new_run_leads_where_it_said(client, shop, find_li
     assert there == wanted[number - 1]
 
 
+@pytest.mark.slow
 def test_the_next_suspect_by_steps_is_a_suspect(client, shop, ask_behind_a_ranking):
     client.configuration = {"order": "steps"}
     client.start(shop)
@@ -184,6 +185,7 @@ def test_a_folder_that_is_removed_while_it_is_ranked_is_heard_of_no_more(client,
     assert client.diagnostics[(other / "shop/vouchers.py").as_uri()] == []
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no_more(client, shop, tmp_path, until):
     other = tmp_path / "other"
     shutil.copytree(shop, other)
@@ -215,6 +217,7 @@ def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no
     assert not client.suspects()["failedRuns"]
 
 
+@pytest.mark.slow
 def test_a_folder_removed_and_added_again_is_watched(client, shop, tmp_path, record):
     other = tmp_path / "other"
     shutil.copytree(shop, other)
@@ -264,13 +267,13 @@ def test_nothing_runs_in_a_folder_that_was_removed_while_the_user_was_asked(clie
 @pytest.fixture
 def record_text(shop, record, monkeypatch, until):
     """A function that records another text of the faulty module, and returns when its ranking is shown."""
-    shown, show = [], Folder._show
+    shown, show = [], Folder.show
 
     def show_and_note(self, result):
         show(self, result)
         shown.append(result)
 
-    monkeypatch.setattr(Folder, "_show", show_and_note)
+    monkeypatch.setattr(Folder, "show", show_and_note)
 
     def record_text(text):
         (shop / "shop/vouchers.py").write_text(text)
@@ -285,6 +288,7 @@ def record_text(shop, record, monkeypatch, until):
     return record_text
 
 
+@pytest.mark.slow
 def test_a_suspect_is_found_again_in_what_was_recorded_while_the_user_was_asked(client, shop, find_line, record_text):
     path = shop / "shop/vouchers.py"
     line = find_line(path, FAULT)
@@ -328,6 +332,7 @@ def moves_while_read(shop, record_text, monkeypatch):
     monkeypatch.setattr(StepMessages, "read", read_slowly)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("moves_while_read")
 def test_a_debugger_stops_where_the_suspect_is_by_then(client, shop):
     client.start(shop)
@@ -336,6 +341,7 @@ def test_a_debugger_stops_where_the_suspect_is_by_then(client, shop):
     assert (stop["uri"], stop["range"]["start"]["line"]) == (first["uri"], first["range"]["start"]["line"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("moves_while_read")
 def test_a_slice_of_sources_that_changed_is_not_shown_in_others(client, shop, find_line):
     client.start(shop)
@@ -344,6 +350,7 @@ def test_a_slice_of_sources_that_changed_is_not_shown_in_others(client, shop, fi
         client.command("whatLedHere", path.as_uri(), find_line(path, FAULT))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("moves_while_read")
 @pytest.mark.parametrize("command", ["comparePassing", "compareRuns"])
 def test_runs_of_sources_that_changed_are_not_shown_in_others(client, shop, command):

@@ -74,6 +74,7 @@ def start_process(process, client_of, session):
     return start
 
 
+@pytest.mark.slow
 def test_marks_outlive_the_server(session, start_process):
     client = start_process()
     session.mark(client)
@@ -97,6 +98,7 @@ def test_marks_outlive_a_server_that_is_killed(session, start_process):
     again.ask_until(lambda: done(again) == {(session.line() + 1, False)})
 
 
+@pytest.mark.slow
 def test_marks_are_found_again_after_edits_and_runs_without_a_server(session, record):
     client = session.start()
     session.mark(client)
@@ -111,6 +113,7 @@ def test_marks_are_found_again_after_edits_and_runs_without_a_server(session, re
     assert json.loads(session.file.read_text())["files"]["shop/vouchers.py"]["examined"] == [session.line() + 1]
 
 
+@pytest.mark.slow
 def test_marks_are_found_again_when_the_run_comes_after_the_restart(session, record):
     client = session.start()
     session.mark(client)
@@ -212,6 +215,7 @@ def test_a_damaged_file_costs_one_line_and_is_replaced_with_the_next_mark(tmp_pa
     assert logged_by(marks_file) == [message]
 
 
+@pytest.mark.slow
 def test_a_server_with_a_damaged_file_says_so_once_and_goes_on(session, start_process):
     session.file.write_bytes(valid(examined=[10]))
     client = start_process()

@@ -1,4 +1,4 @@
-"""`suspectra mcp`: the tools of coding agents, by the client of the protocol's own SDK over real processes."""
+"""`suspectra mcp`: the tools of coding agents, by the client of the protocol's own SDK; most in this process."""
 
 import asyncio
 import json
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.server import MCPServer
 from mcp_types import ElicitResult
 
+from suspectra.cli.main import run
 from suspectra.output.agents.agent import MAX_CHARACTERS
 from suspectra.output.agents.bounded import MAX_TEXT, NOTICE, as_json
 
@@ -80,27 +82,46 @@ class Session:
         return result.content[0].text if result.is_error else result.structured_content
 
 
-def talk(root, conversation, *options, answer=None, mode="auto", command=("--", *PYTEST)):
-    """Run a conversation with a server; `answer` is what the user says: None to decline, {} if the client can't ask."""
+def process_of(root, *options, command):
+    """A server in a process of its own, as a client starts it."""
+    arguments = ["-m", "suspectra", "mcp", *options, *command]
+    return StdioServerParameters(command=sys.executable, args=arguments, cwd=str(root))
+
+
+def talk(root, conversation, *options, answer=None, mode="auto", command=("--", *PYTEST), start=None):
+    """Run a conversation with a server; `answer` is what the user says: None to decline, {} if the client can't ask.
+
+    What starts the server is the command line in this process, unless something else is named.
+    """
     questions = []
 
     async def ask(context, parameters):
         questions.append(parameters.message)
         return ElicitResult(action="decline") if answer is None else ElicitResult(action="accept", content=answer)
 
-    async def run():
-        arguments = ["-m", "suspectra", "mcp", *options, *command]
-        server = StdioServerParameters(command=sys.executable, args=arguments, cwd=str(root))
+    async def converse(server):
         callback = None if answer == {} else ask
         async with Client(server, elicitation_callback=callback, mode=mode) as client:
             return await conversation(Session(client, questions))
 
-    return asyncio.run(asyncio.wait_for(run(), 180)), questions
+    if start is not None:
+        return asyncio.run(asyncio.wait_for(converse(start(root, *options, command=command)), 180)), questions
+    conversations = []
+
+    async def serve(server):
+        conversations.append(await asyncio.wait_for(converse(server), 180))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MCPServer, "run_stdio_async", serve)
+        patch.chdir(root)
+        assert run(["mcp", *options, *command]) == 0
+    return conversations[0], questions
 
 
 NO_QUESTIONS = {}
 
 
+@pytest.mark.slow
 def test_what_is_recorded_is_told_without_a_question(checkout):
     async def conversation(session):
         ranking = await session.call("rank", top=2)
@@ -113,7 +134,9 @@ def test_what_is_recorded_is_told_without_a_question(checkout):
             await session.call("affected_tests"),
         )
 
-    (tools, ranking, explained, failing, affected), questions = talk(checkout, conversation, answer=NO_QUESTIONS)
+    (tools, ranking, explained, failing, affected), questions = talk(
+        checkout, conversation, answer=NO_QUESTIONS, start=process_of
+    )
     assert questions == []
     assert list(tools) == [
         "rank", "explain", "failing_tests", "affected_tests", "run_tests", "investigate", "causes",
@@ -148,6 +171,7 @@ def test_an_answer_keeps_to_its_budget(checkout):
     assert answers[0]["groups"][0]["suspects"]
 
 
+@pytest.mark.slow
 def test_pytest_is_started_as_it_was_recorded_unless_a_command_is_given(tmp_path):
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "__init__.py").write_text("def total(prices):\n    return sum(prices) - 1\n")
@@ -166,6 +190,7 @@ def test_pytest_is_started_as_it_was_recorded_unless_a_command_is_given(tmp_path
     assert ran["ranking"]["groups"][0]["suspects"][0]["place"] == "shop/__init__.py:2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_tests_run_after_the_user_has_allowed_it_once(checkout, mode):
     async def conversation(session):
@@ -173,7 +198,9 @@ def test_tests_run_after_the_user_has_allowed_it_once(checkout, mode):
         second = await session.call("run_tests", tests=[first["ranking"]["groups"][0]["tests"][0]])
         return first, second, session.progress
 
-    (first, second, progress), questions = talk(checkout, conversation, answer={"allow": True}, mode=mode)
+    (first, second, progress), questions = talk(
+        checkout, conversation, answer={"allow": True}, mode=mode, start=process_of
+    )
     (question,) = questions
     assert str(checkout) in question
     assert "pytest -q" in question
@@ -215,18 +242,20 @@ def test_the_name_of_a_folder_does_not_answer_the_question(tmp_path):
     assert f"`{sys.executable} -m pytest" in question
 
 
+@pytest.mark.slow
 def test_experiments_are_asked_for_apart(checkout):
     async def conversation(session):
         run = await session.call("run_tests")
         return run, await session.call("investigate", seconds=5)
 
-    (run, refused), questions = talk(checkout, conversation, "--trusted", answer={"allow": False})
+    (run, refused), questions = talk(checkout, conversation, "--trusted", answer={"allow": False}, start=process_of)
     assert run["ranking"]
     assert refused.endswith("The user does not allow this. Go on without it.")
     (question,) = questions
     assert "altered conditions and values" in question
 
 
+@pytest.mark.slow
 def test_what_was_allowed_on_the_command_line_is_not_asked(checkout):
     async def conversation(session):
         failing = await session.call("failing_tests")
@@ -321,6 +350,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow
 def test_a_question_that_has_no_answer_says_why(checkout):
     async def conversation(session):
         return [await session.call(name, **arguments) for name, arguments, _ in REFUSED]
@@ -329,6 +359,7 @@ def test_a_question_that_has_no_answer_says_why(checkout):
     assert [cause in text for text, (_, _, cause) in zip(texts, REFUSED, strict=True)] == [True] * len(REFUSED)
 
 
+@pytest.mark.slow
 def test_tests_of_c_are_not_run_as_tests_of_python(tmp_path):
     program = "int main(int argc, char **argv) {\n    return argc > 1 && argv[1][0] == 'b';\n}\n"
     (tmp_path / "check.c").write_text(program)

@@ -5,6 +5,7 @@ import gc
 import threading
 import weakref
 
+import pytest
 from scipy.sparse import linalg
 
 from suspectra.evidence.recording import RecordingSource
@@ -40,6 +41,7 @@ def test_memory_is_released_after_a_rest_and_at_times_without_one(monkeypatch):
     assert set(released) == {"suspectra-jobs"}
 
 
+@pytest.mark.slow
 def test_giving_back_collects_cycles():
     class Node:
         pass

@@ -1,5 +1,7 @@
 """In editors, too, an operand is named by its own text, and a test that fails otherwise alone is refused."""
 
+import pytest
+
 CODE = """\
 def fee(weight, express, member):
     if (
@@ -34,6 +36,7 @@ def test_reads():
 FILES = {"fees.py": CODE, "test_fees.py": TESTS}
 
 
+@pytest.mark.slow
 def test_the_steps_of_a_cause_have_the_text_of_operands(client, project):
     client.start(project)
     assert client.command("findCause") is None

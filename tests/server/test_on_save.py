@@ -85,6 +85,7 @@ def verdicts(client):
     return {test["name"]: test["verdict"] for folder in folders for test in folder["tests"]}
 
 
+@pytest.mark.slow
 def test_a_save_runs_what_it_can_affect_and_what_failed(client, project):
     assert start(client, project) == [DOUBLE, HALF, LOWER]
     for text, expected, failed in (
@@ -107,6 +108,7 @@ def test_a_save_runs_what_it_can_affect_and_what_failed(client, project):
     assert "Running tests that failed or that the save can affect: 1 of 1 test, 1 failed" in said
 
 
+@pytest.mark.slow
 def test_a_text_that_has_run_does_not_run_again(client, project):
     start(client, project)
     seen = len(client.statuses)
@@ -119,6 +121,7 @@ def test_a_text_that_has_run_does_not_run_again(client, project):
     assert nothing_runs(client, project, seen)
 
 
+@pytest.mark.slow
 def test_a_text_runs_again_where_another_one_has_run_since(client, project):
     """As after `git checkout` of one file, and a save of another: what is saved then has been saved before."""
     (project / "halving.py").write_text("def halve(n):\n    return n / 2\n")
@@ -147,6 +150,7 @@ def test_a_text_runs_again_where_another_one_has_run_since(client, project):
     assert not any("each save starts" in message["message"] for message in client.logged)
 
 
+@pytest.mark.slow
 def test_comments_and_layout_are_no_reason_to_run_tests(client, project):
     start(client, project)
     seen = len(client.statuses)
@@ -167,6 +171,7 @@ def nothing_runs(client, project, seen):
     return ran(project) == [] and not any(status["progress"] for status in client.statuses[seen:])
 
 
+@pytest.mark.slow
 def test_a_newer_save_cancels_the_run(client, project):
     start(client, project)
     (project / "tests" / "test_gate.py").write_text(GATE)
@@ -189,6 +194,7 @@ def until(condition):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_save_during_a_run_of_the_user_waits_for_its_end(client, project):
     start(client, project)
     (project / "tests" / "test_gate.py").write_text(GATE)
@@ -207,6 +213,7 @@ def test_a_save_during_a_run_of_the_user_waits_for_its_end(client, project):
     assert verdicts(client)[DOUBLE] == "failed"
 
 
+@pytest.mark.slow
 def test_a_run_of_the_user_comes_before_that_of_a_save_which_then_goes_on(client, project):
     start(client, project)
     (project / "tests" / "test_gate.py").write_text(GATE)
@@ -224,6 +231,7 @@ def test_a_run_of_the_user_comes_before_that_of_a_save_which_then_goes_on(client
     assert client.statuses[-1]["state"] == "ready"
 
 
+@pytest.mark.slow
 def test_outcomes_of_old_code_never_look_current(client, project):
     start(client, project)
     client.wait_for_state("noFailingTests")
@@ -239,6 +247,7 @@ def test_outcomes_of_old_code_never_look_current(client, project):
     client.wait_for_state("noFailingTests", after=len(client.statuses))
 
 
+@pytest.mark.slow
 def test_what_failed_before_is_not_shown_where_only_a_test_fails_that_executes_nothing(client, project):
     """There is nothing to rank then, but what was ranked last is no longer so."""
     start(client, project)
@@ -256,6 +265,7 @@ def test_what_failed_before_is_not_shown_where_only_a_test_fails_that_executes_n
     assert client.statuses[-1]["failed"] == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_early_leaves_outcomes_of_old_code_also_where_nothing_can_be_ranked(client, project):
     many = "import pytest\n\n\n@pytest.mark.parametrize('n', range(70))\ndef test_many(n):\n    pass\n"
     (project / "tests" / "test_c.py").write_text(many)
@@ -269,6 +279,7 @@ def test_a_run_that_ends_early_leaves_outcomes_of_old_code_also_where_nothing_ca
     client.wait(lambda: client.statuses[-1]["state"] == "stale")
 
 
+@pytest.mark.slow
 def test_after_typing_ended(client, project):
     start(client, project, "onIdle")
     began = time.monotonic()
@@ -282,6 +293,7 @@ def test_after_typing_ended(client, project):
     assert ran(project) == [DOUBLE]
 
 
+@pytest.mark.slow
 def test_a_long_run_pauses_while_somebody_types(client, project):
     start(client, project)
     (project / "tests" / "test_gate.py").write_text(GATE)
@@ -335,6 +347,7 @@ def test_the_default_is_no_setting_that_trust_keeps_from_being_used(client, proj
     assert not any("not trusted" in message["message"] for message in client.logged)
 
 
+@pytest.mark.slow
 def test_a_file_that_can_not_be_parsed_is_shown_without_a_notification(client, project):
     start(client, project)
     seen = len(client.statuses)
@@ -346,6 +359,7 @@ def test_a_file_that_can_not_be_parsed_is_shown_without_a_notification(client, p
     assert not client.statuses[-1]["collectionErrors"]
 
 
+@pytest.mark.slow
 def test_the_first_failing_run_says_that_there_is_such_a_setting(client, project, capable):
     (project / "doubling.py").write_text(WRONG)
     client.initialize(project, capabilities={**capable, "experimental": {}})
@@ -386,6 +400,7 @@ def save_and_wait(client, project, text):
     return set((project / "by").read_text().split()) if (project / "by").exists() else set()
 
 
+@pytest.mark.slow
 def test_tests_run_in_a_process_that_has_collected_them_before(client, project):
     same = start_with_a_waiting_process(client, project)
     client.ask_until(lambda: verdicts(client) == {DOUBLE: "failed", HALF: "passed", LOWER: "passed"})
@@ -404,6 +419,7 @@ def test_tests_run_in_a_process_that_has_collected_them_before(client, project):
     client.wait(lambda: client.statuses[-1]["state"] == "noFailingTests")
 
 
+@pytest.mark.slow
 def test_a_process_waits_again_once_the_tests_can_be_collected(client, project):
     """People save what can't be imported all the time, and go on typing."""
     same = start_with_a_waiting_process(client, project)
@@ -421,6 +437,7 @@ def test_a_process_waits_again_once_the_tests_can_be_collected(client, project):
     assert not any("each save starts" in message["message"] for message in client.logged)
 
 
+@pytest.mark.slow
 def test_a_process_that_waits_belongs_to_its_command(client, project):
     same = start_with_a_waiting_process(client, project)
     client.configuration = {"run": "onSave", "testCommand": [*COMMAND, "--deselect", HALF]}
@@ -431,6 +448,7 @@ def test_a_process_that_waits_belongs_to_its_command(client, project):
     assert HALF not in ran(project)
 
 
+@pytest.mark.slow
 def test_a_process_waits_on_while_a_new_one_runs_some_tests_again(client, project):
     same = start_with_a_waiting_process(client, project)
     until(lambda: sum(name not in same for name in (project / "by").read_text().split()) == len(verdicts(client)))
@@ -438,6 +456,7 @@ def test_a_process_waits_on_while_a_new_one_runs_some_tests_again(client, projec
     assert save_and_wait(client, project, DOUBLING) == same
 
 
+@pytest.mark.slow
 def test_where_a_new_process_comes_to_another_outcome_no_process_waits_any_more(client, project):
     """What a module has read from the code of a function is not known to be old, but noticed while nobody types."""
     with (project / "tests" / "test_a.py").open("a") as out:

@@ -80,6 +80,7 @@ def cancel(server, client):
     client.command("cancelTests")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [hang_up, shut_down, kill, cancel])
 def test_no_process_of_a_test_run_outlives_the_server(process, client_of, stubborn, end, pids, all_end):
     server = process()
@@ -92,6 +93,7 @@ def test_no_process_of_a_test_run_outlives_the_server(process, client_of, stubbo
     all_end(numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_no_process_of_a_test_run_outlives_the_command_line(stubborn, number, pids, all_end):
     command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -102,6 +104,7 @@ def test_no_process_of_a_test_run_outlives_the_command_line(stubborn, number, pi
     all_end(numbers)
 
 
+@pytest.mark.slow
 def test_what_tests_of_c_run_ends_with_the_command_line(build_c, pids, all_end):
     workspace = build_c().workspace
     (workspace / "tests.sh").write_text("trap '' INT TERM\necho $$ > pids.tmp\nmv pids.tmp pids.txt\nsleep 600\n")

@@ -82,6 +82,7 @@ def test_a_run_without_any_test_says_so(client, tmp_path):
     client.wait(lambda: any("no tests were found" in str(message) for message in client.messages))
 
 
+@pytest.mark.slow
 def test_pytest_is_started_as_it_was_recorded(client, tmp_path):
     """Tests that can import the program only where the folder is on the path, as `python -m pytest` puts it there."""
     prices = "def rate(kind):\n    found = 20\n    if kind == 'book':\n        found = 7\n    return found\n"

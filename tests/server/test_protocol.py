@@ -83,6 +83,7 @@ def test_the_server_ends_when_nobody_reads_any_more(process, client_of, shop):
     assert ended(server) == 1
 
 
+@pytest.mark.slow
 def test_running_tests_end_with_the_server(over_stdio, shop, until):
     marker = shop / "pid"
     (shop / "tests/test_slow.py").write_text(
@@ -125,7 +126,7 @@ def computing(**how):
         while True:
             job.check()
             np.unique(numbers)
-    for jobs in (server.jobs, server.long_jobs, server.experiment_jobs):
+    for jobs in (server.workers.rankings, server.workers.long, server.workers.experiments):
         jobs.submit("compute", compute, print)
     return server
 
@@ -144,6 +145,7 @@ def test_the_server_ends_in_order_while_jobs_compute():
     assert (process.returncode, errors) == (1, b""), "1, since nobody asked for shutdown"
 
 
+@pytest.mark.slow
 def test_printing_does_not_break_the_stream(shop, process, client_of, tmp_path):
     # whatever a library prints while the server runs goes to standard error
     (tmp_path / "sitecustomize.py").write_text(
@@ -217,6 +219,7 @@ def test_a_message_of_absurd_length_ends_the_connection(over_stdio):
     assert ended(server) == 1
 
 
+@pytest.mark.slow
 def test_a_message_that_is_cut_short_ends_the_connection(over_stdio):
     server, client = over_stdio()
     client.initialize()
@@ -313,6 +316,7 @@ def test_a_client_that_answers_with_errors_is_served(client, shop):
     assert not client.progress
 
 
+@pytest.mark.slow
 def test_the_command_line_is_the_same_server(shop, client_of):
     pipe = subprocess.PIPE
     server = subprocess.Popen([sys.executable, "-m", "suspectra", "server"], stdin=pipe, stdout=pipe, stderr=pipe)

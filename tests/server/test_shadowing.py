@@ -64,6 +64,7 @@ def test_the_server_runs_the_tests_with_a_python_that_it_has_to_look_for(client,
     client.wait_for_state("ready")
 
 
+@pytest.mark.slow
 def test_a_server_that_starts_in_the_project(process, client_of, shadows):
     leave_what_python_needs_for_m(shadows)
     server = process(cwd=shadows)

@@ -113,6 +113,7 @@ def connection(request, process, tmp_path):
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_is_hung_up_on(connection):
     highest = 0
     with suppress(OSError):
@@ -138,6 +139,7 @@ def test_a_client_that_reads_late_gets_everything_in_its_order(connection):
     assert connection.process.wait(TIMEOUT_S) == 0
 
 
+@pytest.mark.slow
 def test_the_server_goes_on_while_the_client_does_not_read(connection):
     for _ in range(40):
         connection.send({"id": LONG_ID, "method": "no/such/method"})
@@ -145,6 +147,7 @@ def test_the_server_goes_on_while_the_client_does_not_read(connection):
     assert connection.process.wait(TIMEOUT_S) == 1
 
 
+@pytest.mark.slow
 def test_a_log_that_nobody_reads_holds_up_nothing(process, tmp_path):
     connection = Connection(process, "stdio", tmp_path)
     for number in range(5000):
@@ -164,9 +167,9 @@ def gate(monkeypatch):
     """Holds back the answers to suspectra/testResults until it is set."""
     gate, by_file = threading.Event(), results._by_file
 
-    def held_back(evidence):
+    def held_back(*given):
         assert gate.wait(TIMEOUT_S)
-        return by_file(evidence)
+        return by_file(*given)
 
     monkeypatch.setattr(results, "_by_file", held_back)
     monkeypatch.setattr(wire, "MAX_PENDING", 20)

@@ -118,6 +118,7 @@ def everything(folder, uri, line):
         yield "workspace/executeCommand", {"command": f"suspectra.server.{name}", "arguments": arguments}
 
 
+@pytest.mark.slow
 def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, shop, find_line, tmp_path, until):
     from suspectra_server.protocol import COMMANDS
 
@@ -156,6 +157,7 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     assert looked_at(client, "loop") == []
 
 
+@pytest.mark.slow
 def test_a_hover_does_not_wait_for_the_disk(server, shop, find_line, until):
     client = server(EACH)
     path = shop / "shop/vouchers.py"

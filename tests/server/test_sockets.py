@@ -165,6 +165,7 @@ def test_over_a_websocket(ws, shop):
         assert ended(ws.process) == 0
 
 
+@pytest.mark.slow
 def test_over_a_websocket_with_a_header(ws, shop):
     address = ws.where.partition("?")[0]
     headers = {"Authorization": f"Bearer {ws.token}"}
@@ -173,6 +174,7 @@ def test_over_a_websocket_with_a_header(ws, shop):
         assert ended(ws.process) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["[::1]", "localhost"])
 def test_names_and_addresses_of_this_machine(process, host, shop):
     try:
@@ -186,6 +188,7 @@ def test_names_and_addresses_of_this_machine(process, host, shop):
         assert ended(server.process) == 0
 
 
+@pytest.mark.slow
 def test_over_a_unix_socket(process, client_of, tmp_path, shop):
     path = tmp_path / "socket"
     with socket.socket(socket.AF_UNIX) as stale:  # of a server that was killed
@@ -209,6 +212,7 @@ def test_over_a_unix_socket(process, client_of, tmp_path, shop):
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_a_unix_socket_replaces_nothing_else_and_stands_where_nobody_can_replace_it(process, tmp_path):
     (tmp_path / "notes").write_text("mine")
     server = process("--unix", str(tmp_path / "notes"))
@@ -267,6 +271,7 @@ def test_tokens_in_requests():
     assert access.token_of_request("/?" + "&".join(["token=a"] * 1000), ()) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["--tcp", "--ws"])
 def test_a_file_for_the_token(process, tmp_path, way):
     elsewhere = tmp_path / "elsewhere"
@@ -290,6 +295,7 @@ def test_a_file_for_the_token(process, tmp_path, way):
     assert not path.exists(), "what it opened is over"
 
 
+@pytest.mark.slow
 def test_a_token_file_that_can_not_be_written_is_said(process, tmp_path):
     server = process("--tcp", ":0", "--token-file", str(tmp_path / "missing" / "token"))
     assert server.wait(TIMEOUT_S) == 2
@@ -323,6 +329,7 @@ def handshake(server, *hosts, target=None):
         return int(connection.recv(100).split()[1])
 
 
+@pytest.mark.slow
 def test_a_name_that_was_made_to_lead_here_is_refused(ws):
     for host in (
         "evil.example",
@@ -402,6 +409,7 @@ def test_connecting_to_a_websocket_and_closing_ends_nothing(shared_ws):
     assert shared_ws.listens()
 
 
+@pytest.mark.slow
 def test_connections_that_wait_keep_nobody_out(tcp, client_of):
     waiting = [tcp.connect() for _ in range(sockets.MAX_PENDING * 3)]
     try:
@@ -413,6 +421,7 @@ def test_connections_that_wait_keep_nobody_out(tcp, client_of):
             one.close()
 
 
+@pytest.mark.slow
 def test_connections_that_wait_keep_nobody_from_a_websocket(ws, shop):
     waiting = [ws.connect() for _ in range(sockets.MAX_PENDING * 3)]
     with connect_websocket(ws.where, max_size=None) as connection:
@@ -447,6 +456,7 @@ def test_what_may_be_sent_without_the_token_is_limited_and_ends_nothing(shared_t
     assert shared_tcp.listens()
 
 
+@pytest.mark.slow
 def test_there_is_little_time_to_give_the_token(process, client_of):
     server = Listening(process, "--tcp", ":0", timing={"TOKEN_TIMEOUT_S": 0.5})
     with server.connect() as connection:
@@ -502,6 +512,7 @@ def test_bad_usage(arguments, capsys):
     assert "error: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_said(process):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         server = process("--tcp", f"127.0.0.1:{taken.getsockname()[1]}")

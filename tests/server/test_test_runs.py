@@ -71,6 +71,7 @@ ALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["pytest"], ["python", "-m", "pytest", "-q", "tests"]], ids=len)
 def test_only_the_chosen_tests_run_and_the_others_keep_their_results(client, project, command):
     client.start(project, options={"testCommand": command, "affectedOnly": True})
@@ -102,6 +103,7 @@ def test_it_is_said_how_many_tests_are_done_and_how_many_failed(client, project)
     client.wait(lambda: client.statuses[-1]["progress"] is None)
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_during_a_run_leaves_nothing_open(client, project, monkeypatch):
     (project / "tests" / "test_c.py").write_text(SLOW)
     gc.collect()  # what tests before have left is not meant
@@ -132,6 +134,7 @@ def test_output_comes_while_the_tests_run(client, project):
     assert client.command("cancelTests") is True
 
 
+@pytest.mark.slow
 def test_that_nothing_can_be_ranked_yet_is_no_notification_while_tests_run(client, project):
     """Which would come again and again, as its numbers change."""
     (project / "test_aaa.py").write_text(
@@ -176,6 +179,7 @@ def test_a_run_that_a_test_cuts_off_has_failed(client, project, status):
     client.wait(lambda: "1 test was not run" in client.statuses[-1]["message"])
 
 
+@pytest.mark.slow
 def test_the_command_line_for_a_terminal_works_when_copied(client, project):
     client.start(project, options={"testCommand": ["pytest", "-q", "tests/test_b.py"]})
     line = client.request("suspectra/commandLine", {"folder": project.as_uri()})["commandLine"]
@@ -189,6 +193,7 @@ def test_the_command_line_for_a_terminal_works_when_copied(client, project):
     assert ran(project) == ALL[-1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_the_recorder_says_how_a_run_gets_on(project, options):
     events = project / "events"

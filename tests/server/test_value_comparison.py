@@ -37,6 +37,7 @@ FAILING = "test_periods.py::test_reversed[1]"
 WHOLE = 1
 
 
+@pytest.mark.slow
 def test_how_values_compare_is_said_on_its_line_with_any_technique(client, project):
     client.start(project)
     uri = client.open(project / "code_of_periods.py")

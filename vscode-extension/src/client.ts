@@ -6,12 +6,20 @@ import * as vscode from 'vscode';
 import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
-import { createEnvironment, findEnvironment, InstallationError, wheelIn } from './privateEnvironment';
+import { createEnvironment, findEnvironment, InstallationError, wheelIn } from './environment/privateEnvironment';
 import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
-import { ask, candidates, type Interpreter, interpreterSetting, type NotFound, search, shown } from './python';
-import { activeInterpreter } from './pythonExtension';
-import { RunNotification } from './runNotification';
+import {
+  ask,
+  candidates,
+  type Interpreter,
+  interpreterSetting,
+  type NotFound,
+  search,
+  shown,
+} from './environment/python';
+import { activeInterpreter } from './environment/pythonExtension';
+import { RunNotification } from './testing/runNotification';
 import type { Condition } from './messages';
 
 const DOCUMENTS = ['python', 'c', 'cpp'].map((language) => ({ scheme: 'file', language }));

@@ -3,21 +3,22 @@
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
-import type { Card } from './failureCards';
-import { groupOf, mergeGroups, selectGroup, splitGroup } from './groupPicker';
-import { GROUPINGS } from './grouping';
-import { targetOf } from './investigation';
-import { jump } from './jumpPicker';
+import type { Card } from './suspects/failureCards';
+import { groupOf, mergeGroups, selectGroup, splitGroup } from './suspects/groupPicker';
+import { GROUPINGS } from './suspects/grouping';
+import { targetOf } from './runs/investigation';
+import { jump } from './panels/jumpPicker';
 import { t } from './l10n';
 import type { Model } from './model';
 import { type Cursor, cursor, open, locationOf } from './locations';
-import { type CommandLine, type Learned, methods, serverCommands, type Suspect } from './protocol';
-import type { Slices } from './slices';
+import type { Suspect } from './listed';
+import { type CommandLine, type Learned, methods, serverCommands } from './protocol';
+import type { Slices } from './runs/slices';
 import type { StatusItem } from './status';
-import { isFunction, suspectOf, type SuspectsView } from './suspectsView';
-import { chooseComparison, selectTechnique } from './techniquePicker';
-import type { Testing } from './testing';
-import type { TestingView } from './testingView';
+import { isFunction, suspectOf, type SuspectsView } from './suspects/suspectsView';
+import { chooseComparison, selectTechnique } from './suspects/techniquePicker';
+import type { Testing } from './testing/testing';
+import type { TestingView } from './testing/testingView';
 import { learnedText } from './messages';
 
 interface Parts {

@@ -1,26 +1,26 @@
 import * as vscode from 'vscode';
 
-import { registerAgentTools } from './agentTools';
-import { Answers } from './answers';
-import { CausesView } from './causes';
+import { registerAgentTools } from './agents/agentTools';
+import { Answers } from './panels/answers';
+import { CausesView } from './runs/causes';
 import { Server } from './client';
 import { registerCommands } from './commands';
-import { Debugging } from './debugging';
-import { Decorations } from './decorations';
-import { Explanations } from './explanations';
+import { Debugging } from './runs/debugging';
+import { Decorations } from './suspects/decorations';
+import { Explanations } from './panels/explanations';
 import { setTranslator } from './l10n';
-import { registerMcpServer } from './mcpServer';
+import { registerMcpServer } from './agents/mcpServer';
+import { destination } from './locations';
 import { Model } from './model';
-import { destination } from './protocol';
-import { onDidChangeInterpreter } from './pythonExtension';
-import { RunOffer } from './runOffer';
-import { Runs } from './runs';
-import { Slices } from './slices';
+import { onDidChangeInterpreter } from './environment/pythonExtension';
+import { RunOffer } from './testing/runOffer';
+import { Runs } from './runs/runs';
+import { Slices } from './runs/slices';
 import { StatusItem } from './status';
-import { SuspectsView } from './suspectsView';
-import { Terminals } from './terminals';
-import { Testing } from './testing';
-import { TestingView } from './testingView';
+import { SuspectsView } from './suspects/suspectsView';
+import { Terminals } from './environment/terminals';
+import { Testing } from './testing/testing';
+import { TestingView } from './testing/testingView';
 
 let server: Server | undefined;
 

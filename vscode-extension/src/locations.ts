@@ -1,9 +1,11 @@
 /** Locations in documents: the cursor, the target of a command, and opening a location. */
 
 import * as vscode from 'vscode';
+import type { Location } from 'vscode-languageclient';
 
 import { t } from './l10n';
-import type { Suspect } from './protocol';
+import type { Suspect } from './listed';
+import { type Jump, serverCommands } from './protocol';
 
 export interface Cursor {
   uri: string;
@@ -35,4 +37,19 @@ export async function open(uri: string, line: number, character = 0): Promise<vo
     ...(code?.viewColumn === undefined ? {} : { viewColumn: code.viewColumn }),
     selection: new vscode.Range(line, character, line, character),
   });
+}
+
+const STEPS: ReadonlySet<string> = new Set([
+  serverCommands.nextSuspect,
+  serverCommands.previousSuspect,
+  serverCommands.firstSuspect,
+  serverCommands.back,
+]);
+
+/** The location that a command led the reader to, if any. */
+export function destination({ command, result }: { command: string; result: unknown }): Location | undefined {
+  if (command === serverCommands.jump) {
+    return (result as Jump | null)?.chosen ?? undefined;
+  }
+  return STEPS.has(command) ? ((result as Location | null) ?? undefined) : undefined;
 }

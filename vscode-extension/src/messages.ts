@@ -1,8 +1,18 @@
 /** Texts that users read, about statuses and suspects. Knows nothing of VS Code. */
 
-import { bar, type Heat } from './heat';
+import { bar, type Heat } from './suspects/heat';
 import { t } from './l10n';
-import type { Investigation, Jump, Learned, Move, CodeLocation, Progress, Status, Suspect, Suspects } from './protocol';
+import type { Suspect } from './listed';
+import type {
+  InvestigationMessage,
+  Jump,
+  Learned,
+  MoveMessage,
+  CodeLocation,
+  Progress,
+  Status,
+  Suspects,
+} from './protocol';
 
 /** The server's states, and those that the extension adds while no server runs. */
 export type Condition =
@@ -88,7 +98,7 @@ function saveText({ done, total, failed }: Progress): string {
   return failed ? t('{0} · {1} ✗ this save', counted, failed) : t('{0} this save', counted);
 }
 
-function alteredText({ runs }: Investigation): string {
+function alteredText({ runs }: InvestigationMessage): string {
   return runs === 1 ? t('1 altered run') : t('{0} altered runs', runs);
 }
 
@@ -227,7 +237,7 @@ export function locationText(location: Pick<CodeLocation, 'file' | 'line'>): str
 }
 
 /** A next location as an item of a list. */
-export function moveText(move: Move): { label: string; description: string; detail: string } {
+export function moveText(move: MoveMessage): { label: string; description: string; detail: string } {
   const rank =
     move.rankBest === null || move.rankWorst === null
       ? ''
@@ -241,7 +251,7 @@ export function moveText(move: Move): { label: string; description: string; deta
 
 /** The title of a list of moves. */
 export function jumpTitle(jump: Jump): string {
-  return t('Where to look next from {0}', locationText(jump.origin));
+  return jump.origin ? t('Where to look next from {0}', locationText(jump.origin)) : t('Where to look next');
 }
 
 /** The result of a recorded run. */

@@ -4,9 +4,10 @@ import { isDeepStrictEqual } from 'node:util';
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
-import { type Heat, heats } from './heat';
-import { groupKey } from './failureGroups';
-import { type FailureGroup, type GroupSuspects, methods, type Status, type Suspect, type Suspects } from './protocol';
+import { type Heat, heats } from './suspects/heat';
+import { groupKey } from './suspects/failureGroups';
+import type { FailureGroup, Suspect } from './listed';
+import { type GroupSuspects, methods, type Status, type Suspects } from './protocol';
 import type { Condition } from './messages';
 
 export class Model implements vscode.Disposable {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as vscode from 'vscode';
 
-import { registerAgentTools } from '../src/agentTools';
-import { registerMcpServer } from '../src/mcpServer';
+import { registerAgentTools } from '../src/agents/agentTools';
+import { registerMcpServer } from '../src/agents/mcpServer';
 import { methods } from '../src/protocol';
 import { lm } from './standins/lm';
 import { ScriptedServer, status } from './standins/server';

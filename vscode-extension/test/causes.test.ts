@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { CausesView } from '../src/causes';
+import { CausesView } from '../src/runs/causes';
 import { Model } from '../src/model';
 import { type ComparedRuns, methods, serverCommands, type Step } from '../src/protocol';
-import type { StepsView } from '../src/stepsView';
+import type { StepsView } from '../src/runs/stepsView';
 import { report } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';

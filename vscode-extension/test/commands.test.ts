@@ -6,12 +6,12 @@ import * as vscode from 'vscode';
 
 import { registerCommands } from '../src/commands';
 import { Model } from '../src/model';
-import { type Jump, methods, type Move, serverCommands } from '../src/protocol';
-import type { Slices } from '../src/slices';
+import { type Jump, methods, type MoveMessage, serverCommands } from '../src/protocol';
+import type { Slices } from '../src/runs/slices';
 import { StatusItem } from '../src/status';
-import { Testing } from '../src/testing';
-import { TestingView } from '../src/testingView';
-import { SuspectsView } from '../src/suspectsView';
+import { Testing } from '../src/testing/testing';
+import { TestingView } from '../src/testing/testingView';
+import { SuspectsView } from '../src/suspects/suspectsView';
 import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
@@ -268,7 +268,7 @@ describe('a run of the tests', () => {
 });
 
 describe('a jump', () => {
-  const move: Move = {
+  const move: MoveMessage = {
     ...{ uri: suspect.uri, range: suspect.range, file: 'shop/cart.py', line: 12, function: 'Cart.total', source: 'x' },
     ...{ rankBest: 2, rankWorst: 4, steps: 3, probability: 0.5, reasons: ['same function'] },
   };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as vscode from 'vscode';
 
-import { Debugging, DEBUGGER } from '../src/debugging';
+import { Debugging, DEBUGGER } from '../src/runs/debugging';
 import { type DebugLaunch, serverCommands } from '../src/protocol';
 import { SourceBreakpoint } from './standins/debug';
 import { ScriptedServer } from './standins/server';
@@ -16,6 +16,7 @@ const launch: DebugLaunch = {
   python: '/venv/bin/python',
   module: 'pytest',
   arguments: ['-q', 'test_cart.py::test_sum'],
+  commandLine: 'python -m debugpy --listen 5678 -m pytest -q test_cart.py::test_sum',
   stops: [at(7)],
 };
 const kept = new Map<string, unknown>();

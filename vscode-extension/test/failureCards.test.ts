@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { cards } from '../src/failureCards';
-import type { CollectionError, Suspects } from '../src/protocol';
+import { cards } from '../src/suspects/failureCards';
+import type { CollectionErrorMessage, Suspects } from '../src/protocol';
 
-const error: CollectionError = {
+const error: CollectionErrorMessage = {
   collector: 'tests/test_a.py',
   exception: 'ModuleNotFoundError',
   message: "No module named 'nowhere'",
@@ -25,6 +25,7 @@ const report: Suspects = {
   state: 'error',
   problems: [],
   collectionErrors: [],
+  tiedBeyond: 0,
   failedRuns: [],
   groups: [],
   suspects: [],

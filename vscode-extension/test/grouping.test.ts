@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { byFunction, emptiness, filtered, grouped } from '../src/grouping';
+import { byFunction, emptiness, filtered, grouped } from '../src/suspects/grouping';
 import { suspect } from './samples';
 
 const total = { ...suspect, failingTests: ['tests/test_cart.py::test_sum', 'tests/test_cart.py::test_tax[10]'] };
@@ -25,6 +25,7 @@ describe('an empty list', () => {
     elements: 9,
     problems: [],
     collectionErrors: [],
+    tiedBeyond: 0,
     failedRuns: [],
     groups: [],
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { bar, mark, heats } from '../src/heat';
+import { bar, mark, heats } from '../src/suspects/heat';
 
 describe('heats', () => {
   it('are relative to the highest score', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { moved } from '../src/lines';
+import { moved } from '../src/suspects/lines';
 
 const change = (from: [number, number], to: [number, number], text: string) => ({
   range: { start: { line: from[0], character: from[1] }, end: { line: to[0], character: to[1] } },

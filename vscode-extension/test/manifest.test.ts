@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-import { GUTTER, HEATS } from '../src/heat';
+import { GUTTER, HEATS } from '../src/suspects/heat';
 import { serverCommands } from '../src/protocol';
 
 interface Manifest {
@@ -144,7 +144,8 @@ describe('the colours', () => {
 
 describe('the texts of the sources', () => {
   const folder = join(import.meta.dirname, '../src');
-  const files = readdirSync(folder).map((name) => {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const files = names.map((name) => {
     const text = readFileSync(join(folder, name), 'utf8');
     return ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Move, State, Progress, Status } from '../src/protocol';
+import type { MoveMessage, FolderState, Progress, Status } from '../src/protocol';
 import {
   cursorText,
   learnedText,
@@ -23,6 +23,7 @@ const status: Status = {
   suspects: 1,
   failed: 3,
   passed: 45,
+  collectionErrors: 0,
   progress: null,
   investigation: null,
 };
@@ -45,7 +46,7 @@ describe('statusText', () => {
   });
 
   it('says something in every state, and the server’s own message where it sent one', () => {
-    const states: State[] = ['noEvidence', 'ranking', 'noFailingTests', 'error', 'runningTests', 'stale'];
+    const states: FolderState[] = ['noEvidence', 'ranking', 'noFailingTests', 'error', 'runningTests', 'stale'];
     for (const state of states) {
       expect(statusText({ ...status, state, message: 'said by the server' }).tooltip).toBe('said by the server');
       expect(statusText({ ...status, state, message: '' }).text).toMatch(/^\$\([a-z~-]+\) \S/);
@@ -96,6 +97,7 @@ describe('the line above the suspects', () => {
       failed: 1,
       elements: 9,
       collectionErrors: [],
+      tiedBeyond: 0,
       failedRuns: [],
       groups: [],
     };
@@ -174,7 +176,7 @@ describe('a suspect', () => {
 
 describe('a place to go next', () => {
   const { uri, range, file, line } = suspect;
-  const move: Move = {
+  const move: MoveMessage = {
     ...{ uri, range, file, line, function: 'Cart.total', source: 'return sum', rankBest: 2, rankWorst: 4, steps: 3 },
     probability: 0.3456,
     reasons: ['runs just before', 'same function'],

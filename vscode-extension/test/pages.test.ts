@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { answer } from '../src/answerPage';
-import { explanation, noLongerSuspect, nothingFails } from '../src/explanationPage';
-import { html, page } from '../src/html';
+import { answer } from '../src/panels/answerPage';
+import { explanation, noLongerSuspect, nothingFails } from '../src/panels/explanationPage';
+import { html, page } from '../src/panels/html';
 import { format, setTranslator, t } from '../src/l10n';
-import type { CodeLocation, Reasons, Test } from '../src/protocol';
+import type { CodeLocation, ExplanationMessage, Test } from '../src/protocol';
 
 const location: CodeLocation = {
   uri: 'file:///project/shop/cart.py',
@@ -28,7 +28,7 @@ const test: Test = {
   line: 3,
 };
 
-const reasons: Reasons = {
+const reasons: ExplanationMessage = {
   location,
   technique: 'Ochiai',
   score: 0.7,

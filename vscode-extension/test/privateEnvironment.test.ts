@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { findEnvironment, createEnvironment, InstallationError, wheelIn } from '../src/privateEnvironment';
-import { ask, type NotFound } from '../src/python';
+import { findEnvironment, createEnvironment, InstallationError, wheelIn } from '../src/environment/privateEnvironment';
+import { ask, type NotFound } from '../src/environment/python';
 
 const WHEEL = `
 import sys, zipfile

@@ -13,7 +13,7 @@ import {
   search,
   type InterpreterSearch,
   type Wanted,
-} from '../src/python';
+} from '../src/environment/python';
 
 const basis: InterpreterSearch = {
   setting: [],

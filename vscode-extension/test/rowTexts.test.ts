@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { badges, rowDetail, rowLabel, type RowSuspects, rowTitle, tiedLines } from '../src/rowTexts';
+import { badges, rowDetail, rowLabel, type RowSuspects, rowTitle, tiedLines } from '../src/suspects/rowTexts';
 import { suspect } from './samples';
 
 const at = (line: number, tie = 1, more = {}) => ({ ...suspect, line, endLine: line, tie, ...more });

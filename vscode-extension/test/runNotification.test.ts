@@ -3,13 +3,13 @@ import { join } from 'node:path';
 
 import { expect, test } from 'vitest';
 
-import { inWords } from '../src/runNotification';
+import { inWords } from '../src/testing/runNotification';
 
 const SESSION = join(__dirname, '../../server/suspectra_server/session');
 
 /** The titles that the server gives the progress of its runs. */
 function titles(): string[] {
-  const sources = readdirSync(SESSION).filter((name) => name.endsWith('.py'));
+  const sources = readdirSync(SESSION, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.py'));
   return sources.flatMap((name) => {
     const text = readFileSync(join(SESSION, name), 'utf8');
     return [...text.matchAll(/title(?:: str = field\(default=| = self\.cancel, )"([^"]+)"/g)].map(

@@ -3,7 +3,7 @@ import type * as vscode from 'vscode';
 
 import { Model } from '../src/model';
 import { methods } from '../src/protocol';
-import { RunOffer } from '../src/runOffer';
+import { RunOffer } from '../src/testing/runOffer';
 import { report } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';

@@ -1,4 +1,5 @@
-import type { FailureGroup, Suspect, Suspects } from '../src/protocol';
+import type { FailureGroup, Suspect } from '../src/listed';
+import type { Suspects } from '../src/protocol';
 
 export const suspect: Suspect = {
   uri: 'file:///project/shop/cart.py',
@@ -28,7 +29,7 @@ export const suspect: Suspect = {
   examined: false,
   innocent: false,
   steps: 12.34,
-  band: 'high',
+  suspicion: 'high',
 };
 
 /** The failing tests of a folder that has one failure group. */
@@ -58,6 +59,7 @@ export const report: Suspects = {
   state: 'ready',
   problems: [],
   collectionErrors: [],
+  tiedBeyond: 0,
   failedRuns: [],
   groups: [failure],
   suspects: [suspect],

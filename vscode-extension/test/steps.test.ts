@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Step } from '../src/protocol';
-import { stepDetail, stepLabel } from '../src/stepsView';
+import { stepDetail, stepLabel } from '../src/runs/stepsView';
 
 const position = { line: 1, character: 0 };
 const step: Step = {

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
 import { Model } from '../src/model';
-import { type FailureGroup, type GroupSuspects, methods, type Suspects } from '../src/protocol';
-import { isFunction, suspectOf, SuspectsView } from '../src/suspectsView';
+import type { FailureGroup } from '../src/listed';
+import { type GroupSuspects, methods, type Suspects } from '../src/protocol';
+import { isFunction, suspectOf, SuspectsView } from '../src/suspects/suspectsView';
 import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { type Tree, workbench } from './standins/workbench';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import * as vscode from 'vscode';
 
 import { methods } from '../src/protocol';
-import { Terminals } from '../src/terminals';
+import { Terminals } from '../src/environment/terminals';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
 

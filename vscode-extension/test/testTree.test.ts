@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Test } from '../src/protocol';
-import { chosenTests, type Item, type TestNode, treeOf } from '../src/testTree';
+import { chosenTests, type Item, type TestNode, treeOf } from '../src/testing/testTree';
 
 const names = [
   'tests/test_a.py::test_case[1]',

@@ -4,7 +4,7 @@ import { CancellationTokenSource } from 'vscode';
 
 import { Model } from '../src/model';
 import { methods, serverCommands, type Test, type TestResults } from '../src/protocol';
-import { Testing } from '../src/testing';
+import { Testing } from '../src/testing/testing';
 import { defined, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { type Run, type TestController, workbench } from './standins/workbench';

@@ -4,9 +4,9 @@ import { delimiter, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { isRecording, withoutVariables, withVariables } from '../src/envFile';
+import { isRecording, withoutVariables, withVariables } from '../src/environment/envFile';
 import { methods } from '../src/protocol';
-import { TestingView } from '../src/testingView';
+import { TestingView } from '../src/testing/testingView';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
 

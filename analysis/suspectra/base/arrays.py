@@ -1,5 +1,8 @@
 """Type aliases for arrays, and what NumPy and SciPy leave open. The docstrings give the shapes, and the widths of
 numbers that matter.
+
+There are few of them on purpose: a row of a spectrum, integers of any width, floats, booleans. Shapes are not part of
+the types.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The caller runs long work under a token, and the work calls :func:`check` from time to time. No function has to pass
 the token on, and the check costs next to nothing in work that can't be cancelled.
 
+State that is kept for later is replaced only once the new one is complete, so work may be cancelled at any check.
+
 Examples
 --------
 >>> token = Token()
@@ -35,10 +37,7 @@ class Token:
         self.cancelled = False  # may be set in any thread
 
     def check(self) -> None:
-        """Raise if `cancelled` was set.
-
-        Raises Cancelled when `cancelled` was set.
-        """
+        """Raises Cancelled when `cancelled` was set."""
         if self.cancelled:
             raise Cancelled
 
@@ -55,6 +54,11 @@ def cancellable(token: Token) -> Iterator[None]:
         yield
     finally:
         _token.reset(before)
+
+
+def current_token() -> Token:
+    """The token of this thread's work, for what waits in other threads or for processes."""
+    return _token.get()
 
 
 def check() -> None:

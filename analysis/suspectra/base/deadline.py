@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from suspectra_recorder.experiments.exchange import MachineRunAnswer
+from suspectra_recorder.experiments.messages import MachineRunAnswer
 
 
 class TimeIsUp(Exception):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 _NAMED = 3  # of many names
+_LISTED = 10  # the most that a list in a message names
 
 
 def many(count: int, noun: str) -> str:
@@ -55,3 +56,10 @@ def some(names: Iterable[str], glue: str = ", ") -> str:
 def visible(text: str) -> str:
     """Escape unprintable characters, which a terminal could take for commands."""
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def listed(items: Sequence[object], noun: str) -> str:
+    """Say how many items there are, and name the first ones."""
+    names = ", ".join(str(item) for item in items[:_LISTED])
+    more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''} ({names}{more})"

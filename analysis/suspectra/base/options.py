@@ -1,4 +1,8 @@
-"""Options that the command line and the settings of editors share."""
+"""Options that the command line and the settings of editors share.
+
+Each is declared here once, as an `Option`: name, default, range, text. Options of commands, settings of editors and
+their tables in docs/ are made from it. Options that only one command has are written where that command is.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,17 @@ CLONE_FAILED = Option(
     "Weigh the failing tests as if there were as many of them as passing ones. For formulas only.",
 )
 INCLUDE_TESTS = Option("include_tests", False, "Let test code be suspected too.")
-COVERAGE = Option("coverage", "", "A coverage.py data file with dynamic contexts to rank from.")
-JUNIT = Option("junit", "", "The JUnit XML file that belongs to the coverage file.")
+COVERAGE = Option(
+    "coverage",
+    "",
+    "A coverage.py data file with dynamic contexts to rank from, or a report of `coverage json --show-contexts`.",
+)
+JUNIT = Option("junit", "", "The JUnit XML file that belongs to the coverage file, or a pattern such as `**/T*.xml`.")
+GCOV = Option("gcov", "", "C/C++: a folder of .gcda files, or of gcov's JSON, a folder a test.")
+GCOVR = Option("gcovr", "", "C/C++: a folder of gcovr's JSON, a file a test.")
+LCOV = Option("lcov", "", "C/C++: a tracefile with test names, or a folder of them.")
+COBERTURA = Option("cobertura", "", "C/C++: a folder of Cobertura XML, a file a test.")
+OUTCOMES = Option("outcomes", "", "C/C++: how the tests ended: JUnit XML, JSON, or lines of text.")
 P_JUMP = Option(
     "p_jump",
     0.5,

@@ -14,15 +14,15 @@ from typing import Protocol, TypeAlias
 
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
-from suspectra.causes.progress import FailurePlace
+from suspectra.causes.failure_place import FailurePlace
 from suspectra.causes.states import AlteredStates, NewValue, StatePoint, StatesRun
 from suspectra.dependences.exploration import Exploration, ExploredPath, Solver, Values
 from suspectra.dependences.narrowing import PASSES, Combination, Property
-from suspectra.experiments.alternates import Alternate, one_more, roots
-from suspectra.experiments.answers import AlteredRunAnswer
-from suspectra.experiments.replacing import NotedValues, Part, other_values, parts_of
+from suspectra.experiments.alterations.alternates import Alternate, one_more, roots
+from suspectra.experiments.alterations.replacing import NotedValues, Part, other_values, parts_of
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.values.literals import to_text
 
 TIME_BOUND_S = 10.0
@@ -59,7 +59,7 @@ class KnownValues:
     def at(self, point: StatePoint) -> Parts:
         """The value that was assigned at a time.
 
-        As `suspectra.experiments.replacing.parts_of` gives it; empty if nothing is known.
+        As `suspectra.experiments.alterations.replacing.parts_of` gives it; empty if nothing is known.
         """
         texts = self._own.get((point.file, point.number), ())
         return parts_of(texts[point.instance - 1]) if point.instance <= len(texts) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,18 +13,17 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
-from suspectra.causes.progress import FailurePlace
+from suspectra.causes.failure_place import FailurePlace
 from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import DEFAULT
 from suspectra.dependences.trace import DependenceTrace
+from suspectra.experiments.alterations.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
 from suspectra.experiments.dependences import KIND, trace_dependences
-from suspectra.experiments.investigation import SuspicionSource
-from suspectra.experiments.machine import Machine
+from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
-from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
-from suspectra.experiments.safety import HOW_TO_ALLOW, Safety
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.streams import most_alike
 from suspectra.experiments.system_use import system_use
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
@@ -34,24 +33,18 @@ _READ_AS_HINT = "take it as a hint: the fault may break more than one assertion 
 
 
 @dataclass
-class CauseInquiry:
+class CauseInquiry(Inquiry[Narrowing]):
     """Asks for the causes of one failure, within some time."""
 
-    workspace: Path  # the folder
-    command: Sequence[str]  # what runs pytest: program and arguments, without tests
+    setup: RerunSetup
     test: FailingTest  # the test that fails
     suspects: SuspicionSource  # the ranking that weighted techniques use, and where passing tests and sources are known
-    seconds: float = 60.0  # for the whole
     technique: str = DEFAULT  # a name of `suspectra.causes.techniques.TECHNIQUES`
-    safety: Safety = field(default_factory=Safety)  # what altered runs may do
-    values_shown: bool = True  # whether the report has the values of the states, besides how decisions came out
     known: Sequence[CauseState] = ()  # root causes of other failures
-    problems: list[Problem] = field(default_factory=list, init=False)  # what could not be done, and what is missing
-    explained_by: CauseState | None = field(
-        default=None, init=False
-    )  # the cause of another failure that explains this one
+    seconds: float = field(default=60.0, kw_only=True)
+    # the cause of another failure that explains this one
+    explained_by: CauseState | None = field(default=None, init=False)
     _search: CauseNarrowing | None = field(default=None, init=False)
-    _began: float = field(default=0.0, init=False)
     _uses: dict[str, str] = field(default_factory=dict, init=False)  # by file, what of the system it uses
 
     def steps(self) -> Generator[Narrowing]:
@@ -59,11 +52,9 @@ class CauseInquiry:
 
         Raises EvidenceError when the test can't be traced or altered.
         """
-        self._began = time.monotonic()
-        end = self._began + self.seconds
-        self.workspace = Path(os.path.realpath(self.workspace))
-        with self.safety.folder(self.workspace) as folder:
-            tests = self._repeated(folder)
+        end = self.begin()
+        with self.setup.folder() as folder:
+            tests = self.setup.repeated(folder, [self.test], ("states", "values"), self._passing)
             try:
                 test = tests[self.test.name]
                 trace = self._traced(folder)
@@ -73,56 +64,52 @@ class CauseInquiry:
                     yield from self._search.steps()
             finally:
                 tests.close()
-                self.problems += [notice for notice in tests.notices if notice not in self.problems]
-                if self._search is not None and self._search.fails_later and self._search.report.roots:
-                    self.problems.append(Problem("", "", _FAILS_LATER, _READ_AS_HINT))
-                if self._search is not None and (files := sorted(self._search.left_alone)):
-                    left_out = ", ".join(f"{file} ({self._uses[file]})" for file in files)
-                    cause = f"no other values were tried in modules that may do harm: {left_out}"
-                    self.problems.append(Problem("", "", cause, HOW_TO_ALLOW))
+                self.complete = self.report.complete
+                self.note(tests.notices)
+                if self._search is not None:
+                    self.note(self._limits_of(self._search))
+
+    def _limits_of(self, search: CauseNarrowing) -> Iterator[Problem]:
+        """What has to be known to judge what was found."""
+        if search.fails_later and search.report.roots:
+            yield Problem("", "", _FAILS_LATER, _READ_AS_HINT)
+        if files := sorted(search.left_alone):
+            left_out = ", ".join(f"{file} ({self._uses[file]})" for file in files)
+            cause = f"no other values were tried in modules that may do harm: {left_out}"
+            yield Problem("", "", cause, HOW_TO_ALLOW)
 
     @property
     def report(self) -> CauseReport:
         """What is known so far; nothing before the first step."""
-        seconds = time.monotonic() - self._began if self._began else 0.0
         if self._search is None:
-            return CauseReport(self.test.name, (), (), (), (), (), 0, False, seconds)
-        return self._search.report.after(seconds)
-
-    def _repeated(self, folder: Path) -> RepeatedTests:
-        passing = most_alike(self.test.name, self.suspects.spectrum(self._group))[:MAX_PASSING]
-        return RepeatedTests(
-            self.command,
-            folder,
-            [self.test],
-            ("states", "values"),
-            passing,
-            self.safety.excluded,
-            self.workspace,
-        )
+            return CauseReport(self.test.name, (), (), (), (), (), 0, False, self.elapsed)
+        return self._search.report.after(self.elapsed)
 
     @property
     def _group(self) -> int:
         return self.suspects.group_of(self.test.name)
 
+    @property
+    def _passing(self) -> list[str]:
+        """The passing tests whose values are tried."""
+        return most_alike(self.test.name, self.suspects.spectrum(self._group))[:MAX_PASSING]
+
     def _traced(self, folder: Path) -> DependenceTrace:
-        with Machine(
-            self.command, folder, self.test.file, [self.test.name], (KIND,), self.safety.excluded, self.workspace
-        ) as machine:
+        with self.setup.machine(folder, self.test.file, [self.test.name], (KIND,)) as machine:
             suspects, recorded = self.suspects.most_suspicious(self.test.name), self.suspects.digests
             try:
                 trace = trace_dependences(machine, self.test.name, suspects=suspects, recorded=recorded)
             finally:
-                self.problems += machine.notices
+                self.note(machine.notices)
         cure = "look there yourself if no cause is found elsewhere"
-        self.problems += [Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out]
-        return trace if self.values_shown else trace.without_values()
+        self.note(Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out)
+        return trace if self.setup.values_shown else trace.without_values()
 
     def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseNarrowing:
         """The search, with all that it needs."""
         values = self._values(test, end)
         if not solver.is_available():
-            self.problems.append(solver.missing_solver())
+            self.note([solver.missing_solver()])
         alterations = StateAlterations(
             partial(test.alone, most_seconds=TIME_BOUND_S),
             points_of(trace),
@@ -156,7 +143,7 @@ class CauseInquiry:
         noted = _noted(test, test.test, TRACE_S)
         until = time.monotonic() + (end - time.monotonic()) * PASSING_SHARE
         others = []
-        for name in most_alike(self.test.name, self.suspects.spectrum(self._group))[:MAX_PASSING]:
+        for name in self._passing:
             left = until - time.monotonic()
             if left <= 0:
                 break
@@ -167,7 +154,7 @@ class CauseInquiry:
         return KnownValues(noted, others)
 
     def _harmful(self, file: str) -> bool:
-        if self.safety.all_modules:
+        if self.setup.safety.all_modules:
             return False
         if file not in self._uses:
             self._uses[file] = system_use(self.suspects.read(file) or b"")

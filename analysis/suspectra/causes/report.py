@@ -23,8 +23,9 @@ class CauseState(NamedTuple):
     """A state of the failing run."""
 
     file: str  # relative to the workspace
-    line: int  # from 1, both included
-    end_line: int  # from 1, both included
+    # from 1, both included
+    line: int
+    end_line: int
     instance: int  # which time the statement was executed, from 1
     value: str  # the value that it had, in short; how it came out, of a decision
     # where a decision begins that is only a part of its line, or goes over several, in bytes from 0; 0 otherwise
@@ -60,8 +61,9 @@ class Narrowing(NamedTuple):
     cut: tuple[Member, ...]  # what was altered
     after: tuple[CauseState, ...]  # what counts as right; none at first, when that is what the test gives
     before: tuple[CauseState, ...]  # what counts as wrong; at first the failure
-    nodes: int  # how many nodes there were between these before the step, and how many are left
-    left: int  # how many nodes there were between these before the step, and how many are left
+    # how many nodes there were between these before the step, and how many are left
+    nodes: int
+    left: int
     fails_later: bool = False  # whether it is searched for what makes the test fail later, since nothing makes it pass
 
     @property

@@ -18,7 +18,7 @@ from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrow
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
 from suspectra.dependences.trace import DependenceTrace
-from suspectra.experiments.unusable import CURE_OF_A_PASS
+from suspectra.experiments.unusable_tests import CURE_OF_A_PASS
 
 MAX_INSTANCES = 10
 """Times of a statement that are altered to find out whether it explains another failure, the last ones."""
@@ -143,6 +143,7 @@ class CauseNarrowing:
 
 def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
     """Assigned values of files in which wrong ones may do harm; decisions have no other values than their own."""
+    # whole files: a function may make the path to which another one writes
     files = {site.file: harmful(site.file) for site in trace.sites if site.kind == "value"}
     of_site = np.array([site.kind == "value" and files[site.file] for site in trace.sites], bool)
     return of_site[trace.graph.site]

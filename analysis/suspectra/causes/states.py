@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suspectra.dependences.exploration import Constraint
-from suspectra.experiments.answers import AlteredRunAnswer
-from suspectra_recorder.experiments import exchange
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra.experiments.run_answers import AlteredRunAnswer
+from suspectra_recorder.experiments import messages
+from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.values.literals import to_text
 
 
@@ -30,7 +30,7 @@ class NewValue(NamedTuple):
     value: object  # what `suspectra_recorder.experiments.values.literals` can write down
     symbol: str = ""  # the name of the symbol that stands for it; empty for none
 
-    def to_json(self) -> exchange.NewValueRequest:
+    def to_json(self) -> messages.NewValueRequest:
         """How a machine is asked for it."""
         file, number, instance = self.point
         text = to_text(self.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from suspectra.base.technique_info import Need, TechniqueInfo
@@ -33,8 +33,7 @@ class CauseTechnique:
 
     def load(self) -> type[NarrowingSearch]:
         """Import the class."""
-        module, _, name = self.place.partition(":")
-        search: type[NarrowingSearch] = getattr(import_module(module), name)
+        search: type[NarrowingSearch] = resolve_name(self.place)
         return search
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
 from suspectra.base.errors import EvidenceError
 from suspectra.base.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
-from suspectra.cli.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
@@ -25,13 +23,21 @@ from suspectra.cli.console import (
     workspace_option,
     written,
 )
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    rerun_setup,
+    suspicious_tests,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.causes.failures import Failures
     from suspectra.causes.inquiry import CauseInquiry
     from suspectra.causes.report import CauseState
+    from suspectra.causes.several_failures import Failures
     from suspectra.experiments.repeated_tests import FailingTest
 
 SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
@@ -63,50 +69,37 @@ def register(cli: click.Group) -> None:
         return _causes(context.meta[COMMAND], chosen)
 
 
-class _Options(TypedDict):
-    workspace: Path
-    python: str | None
+class _Options(RerunOptions):
     causes_seconds: float
     technique: str
     form: str
     output: Path | None
-    exclude_markers: tuple[str, ...]
-    copy: bool
     all_modules: bool
     hide_values: bool
     test: str
 
 
 def _causes(command: Sequence[str], chosen: _Options) -> int:
-    from suspectra.causes.failures import Failures
     from suspectra.causes.inquiry import CauseInquiry
+    from suspectra.causes.several_failures import Failures
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.sources import Sources
-    from suspectra.experiments.safety import Safety
-    from suspectra.experiments.suspicion import Suspicion
     from suspectra.output.causes import write_explained, write_json, write_text
     from suspectra.output.pictures.causes import cause_svg
-    from suspectra.recording.pytest_command import pytest_command
 
     evidence = find_source(chosen["workspace"], edges=True).read()
-    root = os.path.realpath(chosen["workspace"])
-    require_python(evidence)
-    failing = failing_tests(evidence, [chosen["test"]])
-    suspicion = Suspicion(evidence, everywhere=True)
-    require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    arguments = pytest_command(command, root, python=chosen["python"]).arguments
-    safety = Safety(chosen["exclude_markers"], all_modules=chosen["all_modules"], copy=chosen["copy"])
+    tests, suspicion = suspicious_tests(evidence, chosen["workspace"], [chosen["test"]])
+    shown = not chosen["hide_values"]
+    setup = rerun_setup(command, chosen, all_modules=chosen["all_modules"], values_shown=shown)
 
     def ask(test: FailingTest, seconds: float, known: Sequence[CauseState]) -> CauseInquiry:
-        shown, technique = not chosen["hide_values"], chosen["technique"]
-        return CauseInquiry(Path(root), arguments, test, suspicion, seconds, technique, safety, shown, known)
+        return CauseInquiry(setup, test, suspicion, chosen["technique"], known, seconds=seconds)
 
-    tests = [failing[name] for name in suspicion.in_turn(failing)]
-    failures = Failures(tests, chosen["causes_seconds"], ask)
+    failures = Failures(tests, ask, seconds=chosen["causes_seconds"])
     try:
         interrupted = _search(failures, chosen["causes_seconds"])
     except EvidenceError:
-        warn(dict.fromkeys(failures.problems))  # what is left out may be the reason
+        warn(failures.problems)  # what is left out may be the reason
         raise
     sources = Sources(chosen["workspace"])
     with written(chosen["output"]) as out:
@@ -118,7 +111,7 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
             for report in failures.reports:
                 write_text(report, out, sources)
             write_explained(failures.explained, out)
-    warn(dict.fromkeys(failures.problems))
+    warn(failures.problems)
     found = any(report.roots for report in failures.reports)
     return INTERRUPTED if interrupted else 0 if found else NOTHING_TO_RANK
 
@@ -129,17 +122,14 @@ def _search(failures: Failures, seconds: float) -> bool:
     from suspectra.output.terminal import safe
     from suspectra.output.time_bar import TimeBar
 
-    try:
-        with closing(failures.steps()) as steps, TimeBar(sys.stderr, seconds) as bar:
-            shown, last = "" if len(failures.tests) > 1 else failures.tests[0].name, ""
-            for step in steps:
-                with bar.aside():
-                    if shown != failures.current:
-                        shown, last = failures.current, ""
-                        click.echo(f"{safe(shown)}:", err=True)
-                    if str(step) != last or step.left < step.nodes:  # otherwise a cut more was altered in vain
-                        write_narrowing(step, sys.stderr)
-                    last = str(step)
-    except KeyboardInterrupt:
-        return True  # what is known is kept, and shown
-    return False
+    with Interruption() as interruption, closing(failures.steps()) as steps, TimeBar(sys.stderr, seconds) as bar:
+        shown, last = "" if len(failures.tests) > 1 else failures.tests[0].name, ""
+        for step in steps:
+            with bar.aside():
+                if shown != failures.current:
+                    shown, last = failures.current, ""
+                    click.echo(f"{safe(shown)}:", err=True)
+                if str(step) != last or step.left < step.nodes:  # otherwise a cut more was altered in vain
+                    write_narrowing(step, sys.stderr)
+                last = str(step)
+    return interruption.happened

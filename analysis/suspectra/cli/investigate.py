@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from suspectra.base.english import many
 from suspectra.base.options import EXPERIMENTS, INVESTIGATION_SECONDS
-from suspectra.cli.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
 from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
 from suspectra.cli.localization import parameter_option, technique_parameters
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    rerun_setup,
+    suspicious_tests,
+)
 from suspectra.runs.experiment import COMBINATION, KINDS
 from suspectra.runs.observation import VALUE_PREDICATES
 
@@ -24,8 +29,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.evidence.evidence import Evidence
-    from suspectra.experiments.investigation import ExperimentInquiry
-    from suspectra.experiments.observing import ValueInquiry
+    from suspectra.experiments.experiment_inquiry import ExperimentInquiry
+    from suspectra.experiments.value_inquiry import ValueInquiry
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.runs.experiment import Experiment
     from suspectra.spectrum import Elements
@@ -62,16 +67,12 @@ def register(cli: click.Group) -> None:
         return _investigate(context.meta[COMMAND], chosen)
 
 
-class _Options(TypedDict):
-    workspace: Path
-    python: str | None
+class _Options(RerunOptions):
     investigation_seconds: float
     technique: str
     parameters: tuple[str, ...]
     top: int
     form: str
-    exclude_markers: tuple[str, ...]
-    copy: bool
     all_modules: bool
     forks: bool
     hide_values: bool
@@ -80,52 +81,40 @@ class _Options(TypedDict):
 
 def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
-    from suspectra.experiments.investigation import ExperimentInquiry
-    from suspectra.experiments.observing import ValueInquiry
-    from suspectra.experiments.safety import Safety
-    from suspectra.experiments.suspicion import Suspicion
+    from suspectra.experiments.experiment_inquiry import ExperimentInquiry
+    from suspectra.experiments.value_inquiry import ValueInquiry
     from suspectra.output.investigation import InvestigationProgress
-    from suspectra.recording.pytest_command import pytest_command
     from suspectra.selection.since_revision import since_revision
     from suspectra.techniques import make_technique
 
     began = time.monotonic()
     technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
     evidence = since_revision(find_source(chosen["workspace"], edges=True).read(), chosen["workspace"], None)
-    root = os.path.realpath(chosen["workspace"])
-    require_python(evidence)
-    failing = failing_tests(evidence, chosen["tests"])
-    suspicion = Suspicion(evidence, everywhere=chosen["technique"] != COMBINATION)
-    require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    progress = InvestigationProgress(sys.stderr, len(failing), partial(_line_of, evidence.elements))
-    arguments = pytest_command(command, root, python=chosen["python"]).arguments
-    tests = [failing[name] for name in suspicion.in_turn(failing)]
-    safety = Safety(chosen["exclude_markers"], chosen["all_modules"], chosen["copy"])
+    everywhere = chosen["technique"] != COMBINATION
+    tests, suspicion = suspicious_tests(evidence, chosen["workspace"], chosen["tests"], everywhere=everywhere)
+    progress = InvestigationProgress(sys.stderr, len(tests), partial(_line_of, evidence.elements))
+    shown = not chosen["hide_values"]
+    setup = rerun_setup(command, chosen, all_modules=chosen["all_modules"], values_shown=shown)
     seconds = _left(chosen["investigation_seconds"], began)
     end = time.monotonic() + seconds
     if technique.name == VALUE_PREDICATES:
         observing = ValueInquiry(
-            Path(root),
-            arguments,
+            setup,
             tests,
             suspicion,
-            seconds,
-            safety=safety,
+            seconds=seconds,
             notify=lambda now: progress.show(now.share, f"test {now.number} of {now.total}: {now.test}"),
         )
-        observed, interrupted = _made(observing.observations(), progress)
+        observed, interrupted = _made(observing.steps(), progress)
         left = "all tests were observed" if observing.complete else _left_over("observed", end, interrupted=interrupted)
         said = f"{many(len(observed), 'test')} observed in {{seconds:.1f}} s; {left}"
         return _write(evidence, observing, technique, (), chosen, began, said, interrupted=interrupted)
     investigation = ExperimentInquiry(
-        Path(root),
-        arguments,
+        setup,
         tests,
         suspicion,
-        seconds,
+        seconds=seconds,
         kinds=technique.kinds,
-        values_logged=not chosen["hide_values"],
-        safety=safety,
         forks=chosen["forks"],
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
@@ -157,7 +146,7 @@ def _left_over(done: str, end: float, *, interrupted: bool) -> str:
 def _experiments(investigation: ExperimentInquiry, progress: InvestigationProgress) -> Iterator[Experiment]:
     """The experiments, while repairs are shown."""
     failing = {test.name for test in investigation.tests}
-    for experiment in investigation.experiments():
+    for experiment in investigation.steps():
         yield experiment
         if experiment.outcome.repairs and experiment.test in failing:
             progress.found(experiment)
@@ -166,15 +155,13 @@ def _experiments(investigation: ExperimentInquiry, progress: InvestigationProgre
 def _made(results: Iterator[_Result], progress: InvestigationProgress) -> tuple[list[_Result], bool]:
     """The results, as far as the user lets them go on."""
     made: list[_Result] = []
-    interrupted = False
     try:
-        for result in results:
-            made.append(result)
-    except KeyboardInterrupt:
-        interrupted = True  # what is known is kept, and shown
+        with Interruption() as interruption:
+            for result in results:
+                made.append(result)
     finally:
         progress.finish()
-    return made, interrupted
+    return made, interruption.happened
 
 
 def _write(

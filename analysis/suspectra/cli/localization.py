@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from suspectra.base.errors import Problem, SuspectraError
-from suspectra.base.options import CLONE_FAILED, COVERAGE, INCLUDE_TESTS, JUNIT, TECHNIQUE
+from suspectra.base.options import (
+    CLONE_FAILED,
+    COBERTURA,
+    COVERAGE,
+    GCOV,
+    GCOVR,
+    INCLUDE_TESTS,
+    JUNIT,
+    LCOV,
+    OUTCOMES,
+    TECHNIQUE,
+)
 from suspectra.base.technique_info import Need
 from suspectra.cli.console import build_options, declared, options, unpacked, warn, workspace_option
 
@@ -28,7 +39,6 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _CHANGED = 3  # files that are named one by one
-_FOREIGN = ("gcov", "gcovr", "lcov", "cobertura")
 
 evidence_options = options(
     workspace_option,
@@ -40,11 +50,7 @@ evidence_options = options(
     click.option(
         "--recording", type=_PATH, callback=unpacked, help="The folder of a recording, or a ZIP file that contains one."
     ),
-    click.option("--gcov", type=_PATH, help="C/C++: a folder of .gcda files, or of gcov's JSON, a folder a test."),
-    click.option("--gcovr", type=_PATH, help="C/C++: a folder of gcovr's JSON, a file a test."),
-    click.option("--lcov", type=_PATH, help="C/C++: a tracefile with test names, or a folder of them."),
-    click.option("--cobertura", type=_PATH, help="C/C++: a folder of Cobertura XML, a file a test."),
-    click.option("--outcomes", type=_PATH, help="C/C++: how the tests ended: JUnit XML, JSON, or lines of text."),
+    *(declared(option, type=_PATH) for option in (GCOV, GCOVR, LCOV, COBERTURA, OUTCOMES)),
     build_options,
 )
 parameter_option = click.option(
@@ -197,7 +203,7 @@ def _changed_files(report: RankedReport, evidence: Evidence, workspace: Path) ->
 
 
 def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool) -> EvidenceSource:
-    from suspectra.evidence.discovery import find_source, foreign_c_source
+    from suspectra.evidence.discovery import FORMS, find_source, foreign_c_source
 
     coverage, junit, recording, outcomes = (
         path and path.absolute()
@@ -205,7 +211,7 @@ def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool)
     )
     build, mapping = chosen["build"], chosen["mapping"]
     foreign = (chosen["gcov"], chosen["gcovr"], chosen["lcov"], chosen["cobertura"])
-    named = {form: path.absolute() for form, path in zip(_FOREIGN, foreign, strict=True) if path is not None}
+    named = {form: path.absolute() for form, path in zip(FORMS, foreign, strict=True) if path is not None}
     given = [*named, *(name for name, value in (("recording", recording), ("coverage", coverage)) if value)]
     if len(given) > 1 or (recording and junit):
         raise click.UsageError("Give --recording, or --coverage and --junit, or one of the C/C++ formats, not both.")
@@ -216,7 +222,7 @@ def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool)
         ((form, location),) = named.items()
         return foreign_c_source(workspace, form, location, outcomes=junit or outcomes, build=folders, mapping=mapping)
     if outcomes or build or mapping:
-        raise click.UsageError(f"--outcomes, --build and --map go with one of --{', --'.join(_FOREIGN)}.")
+        raise click.UsageError(f"--outcomes, --build and --map go with one of --{', --'.join(FORMS)}.")
     return find_source(workspace, coverage=coverage, junit=junit, recording=recording, edges=edges, flow=flow)
 
 

@@ -8,15 +8,24 @@ from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
-from suspectra.base.options import PATHS_SECONDS
-from suspectra.cli.altered_runs import COMMAND, BeforeCommand, has_python, one_failing_test, require_unchanged
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, python_option, warn, workspace_option
+from suspectra.base.options import ALL_MODULES, COPY, EXCLUDE_MARKERS, PATHS_SECONDS
+from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    has_python,
+    one_failing_test,
+    require_unchanged,
+    rerun_setup,
+)
 from suspectra.paths.searches.techniques import DEFAULT, TECHNIQUES
 
 if TYPE_CHECKING:
@@ -47,13 +56,7 @@ def register(cli: click.Group) -> None:
     )
     @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-    @click.option(
-        "--exclude-marker", "excluded", multiple=True, metavar="NAME", help="Never run tests with this marker."
-    )
-    @click.option(
-        "--all-modules", is_flag=True, help="Alter states also in modules that use files, programs or connections."
-    )
-    @click.option("--copy", is_flag=True, help="Run the tests in a temporary copy of the workspace.")
+    @options(*map(declared, (EXCLUDE_MARKERS, ALL_MODULES, COPY)))
     @click.option(
         "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
     )
@@ -72,17 +75,13 @@ def register(cli: click.Group) -> None:
         return _paths(context.meta[COMMAND], chosen)
 
 
-class _Options(TypedDict):
-    workspace: Path
-    python: str | None
+class _Options(RerunOptions):
     paths_seconds: float
     technique: str
     order: str
     ask: bool
     form: str
-    excluded: tuple[str, ...]
     all_modules: bool
-    copy: bool
     ctest: Path | None
     test: str
 
@@ -109,35 +108,37 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
         if chosen["ctest"] is None
         else _for_c(command, chosen, test, ranking)
     )
-    with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
-        interrupted = _search(inquiry, bar)
+    with (
+        nullcontext() if chosen["ctest"] is None else Watchdog(os.environ),  # ends a build if this process is killed
+        Interruption() as interruption,
+        closing(inquiry.steps()) as reports,
+        bar,
+    ):
+        for report in reports:
+            bar.state = many(report.candidates, "candidate")
     if chosen["form"] == "json":
         write_json(inquiry.report, sys.stdout)
     else:
         write_text(inquiry.report, sys.stdout, Sources(chosen["workspace"]))
-    warn(dict.fromkeys(inquiry.problems))
-    return INTERRUPTED if interrupted else 0 if inquiry.report.found else NOTHING_TO_RANK
+    warn(inquiry.problems)
+    return INTERRUPTED if interruption.happened else 0 if inquiry.report.found else NOTHING_TO_RANK
 
 
 def _for_python(
     command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport, bar: TimeBar
 ) -> PathInquiry:
-    from suspectra.experiments.safety import Safety
     from suspectra.paths.searches.inquiry import PathInquiry
     from suspectra.paths.searches.search import Nearness, PathOptions
-    from suspectra.recording.pytest_command import pytest_command
 
-    root = os.path.realpath(chosen["workspace"])
+    ask = partial(_ask, bar) if chosen["ask"] else None
     return PathInquiry(
-        Path(root),
-        pytest_command(command, root, python=chosen["python"]).arguments,
-        test,
-        ranking.spectrum,
-        chosen["paths_seconds"],
-        chosen["technique"],
-        PathOptions(Nearness(chosen["order"]), chosen["all_modules"], partial(_ask, bar) if chosen["ask"] else None),
-        Safety(chosen["excluded"], copy=chosen["copy"]),
+        rerun_setup(command, chosen),
         ranking.suspiciousness,
+        test=test,
+        spectrum=ranking.spectrum,
+        seconds=chosen["paths_seconds"],
+        technique=chosen["technique"],
+        options=PathOptions(Nearness(chosen["order"]), chosen["all_modules"], ask),
     )
 
 
@@ -149,17 +150,21 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
         "--": command,
         "--python": chosen["python"],
         "--copy": chosen["copy"],
-        "--exclude-marker": chosen["excluded"],
+        "--exclude-marker": chosen["exclude_markers"],
         "--all-modules": chosen["all_modules"],
     }
     if unusable := next((option for option, value in given.items() if value), None):
         cause = "it is for tests of Python, and --ctest names tests of C"
         raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
     assert chosen["ctest"] is not None
-    options = PathOptions(Nearness(chosen["order"]), chosen["all_modules"])
-    build = chosen["ctest"].absolute()
     return CPathInquiry(
-        chosen["workspace"], build, test.name, ranking.spectrum, chosen["paths_seconds"], chosen["technique"], options
+        chosen["workspace"],
+        chosen["ctest"].absolute(),
+        test=test,
+        spectrum=ranking.spectrum,
+        seconds=chosen["paths_seconds"],
+        technique=chosen["technique"],
+        options=PathOptions(Nearness(chosen["order"]), chosen["all_modules"]),
     )
 
 
@@ -171,17 +176,6 @@ def _ask(bar: TimeBar, question: str) -> bool | None:
     except click.Abort:
         raise KeyboardInterrupt from None  # what is known is shown
     return {"y": True, "n": False}.get(answer)
-
-
-def _search(inquiry: PathInquiry | CPathInquiry, bar: TimeBar) -> bool:
-    """Search as long as the user lets it go on; whether it was interrupted."""
-    try:
-        with closing(inquiry.reports()) as reports, bar:
-            for report in reports:
-                bar.state = many(report.candidates, "candidate")
-    except KeyboardInterrupt:
-        return True  # what is known is kept, and shown
-    return False
 
 
 def _executed_files(spectrum: Spectrum, test: str) -> set[str]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES
-from suspectra.cli.altered_runs import COMMAND, BeforeCommand, failing_tests, require_python, require_unchanged
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
@@ -25,13 +23,21 @@ from suspectra.cli.console import (
     workspace_option,
     written,
 )
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    rerun_setup,
+    suspicious_tests,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.dependences.slices import Slice
     from suspectra.dependences.trace import DependenceTrace
-    from suspectra.experiments.traces import TraceInquiry
+    from suspectra.experiments.trace_inquiry import TraceInquiry
     from suspectra.output.slices import LineOf
 
 _FileLine = tuple[str, int]
@@ -64,9 +70,7 @@ def register(cli: click.Group) -> None:
         return _slice(context.meta[COMMAND], chosen)
 
 
-class _Options(TypedDict):
-    workspace: Path
-    python: str | None
+class _Options(RerunOptions):
     failure: bool
     forward: bool
     target: str | None
@@ -74,8 +78,6 @@ class _Options(TypedDict):
     form: str
     output: Path | None
     top: int | None
-    exclude_markers: tuple[str, ...]
-    copy: bool
     hide_values: bool
     place: str | None
 
@@ -91,44 +93,26 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
         raise click.UsageError("--to already says where the slice ends.")
 
     from suspectra.evidence.discovery import find_source
-    from suspectra.experiments.safety import Safety
-    from suspectra.experiments.suspicion import Suspicion
-    from suspectra.experiments.traces import TraceInquiry
-    from suspectra.recording.pytest_command import pytest_command
+    from suspectra.experiments.trace_inquiry import TraceInquiry
 
     evidence = find_source(chosen["workspace"], edges=True).read()
-    root = os.path.realpath(chosen["workspace"])
-    require_python(evidence)
-    failing = failing_tests(evidence, chosen["tests"])
-    suspicion = Suspicion(evidence, everywhere=True)
-    require_unchanged(evidence, suspicion.files, chosen["workspace"])
-    traces = TraceInquiry(
-        Path(root),
-        pytest_command(command, root, python=chosen["python"]).arguments,
-        [failing[name] for name in suspicion.in_turn(failing)],
-        suspicion,
-        Safety(chosen["exclude_markers"], copy=chosen["copy"]),
-        values_shown=not chosen["hide_values"],
-    )
+    tests, suspicion = suspicious_tests(evidence, chosen["workspace"], chosen["tests"])
+    traces = TraceInquiry(rerun_setup(command, chosen, values_shown=not chosen["hide_values"]), tests, suspicion)
     found: Slice | None = None
-    interrupted = False
-    try:
-        with closing(traces.traces()) as made:
-            for trace in made:
-                found = found or _found(trace, place, target, chosen)
-                if found is not None and place is not None:
-                    break  # without a line, the slices of all failures are kept
-    except KeyboardInterrupt:
-        interrupted = True  # what is known is shown
+    with Interruption() as interruption, closing(traces.steps()) as made:
+        for trace in made:
+            found = found or _found(trace, place, target, chosen)
+            if found is not None and place is not None:
+                break  # without a line, the slices of all failures are kept
     warn(traces.problems)
-    if interrupted and found is None:
+    if interruption.happened and found is None:
         cause = f"interrupted after {many(traces.made, 'traced test')}, so there is nothing to show"
         warn([Problem("", "", cause, "")])
     if found is not None:
         _write(found, place, target, chosen)
-    elif not interrupted:
+    elif not interruption.happened:
         return _nothing(place, traces)
-    return INTERRUPTED if interrupted else 0
+    return INTERRUPTED if interruption.happened else 0
 
 
 def _found(trace: DependenceTrace, place: _FileLine | None, target: _FileLine | None, chosen: _Options) -> Slice | None:

@@ -1,4 +1,8 @@
-"""Control and summary control dependences of a run, from the order of its nodes (paper 002, Algorithms 1 and 3)."""
+"""Control and summary control dependences of a run, from the order of its nodes (paper 002, Algorithms 1 and 3).
+
+They are found for all nodes at once, by one sorted number of call, point and node. The last node that depends on a
+decision says how long it is in force, since the nodes of a call are a preorder of the tree of their nearest decisions.
+"""
 
 from __future__ import annotations
 

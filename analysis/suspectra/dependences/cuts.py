@@ -1,4 +1,9 @@
-"""Minimum vertex cuts: the fewest nodes through which all paths between two sets of nodes lead."""
+"""Minimum vertex cuts: the fewest nodes through which all paths between two sets of nodes lead.
+
+Paths without a node that can be altered, as through parameters, C code or test code, need no cut: a cut that had to go
+through them would declare them right without a test. So such nodes are in the network twice, before and behind the
+first one that can be altered.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +36,9 @@ def minimum_cut(
     source: Ints,
     target: Ints,
     capacity: Ints,
-    begins: Iterable[int],  # where paths start and end. These nodes themselves are never part of a cut
-    ends: Iterable[int],  # where paths start and end. These nodes themselves are never part of a cut
+    # where paths start and end. These nodes themselves are never part of a cut
+    begins: Iterable[int],
+    ends: Iterable[int],
     nearest: Nearest = Nearest.BEGIN,
 ) -> Ints | None:
     """Find the cheapest nodes without which no path is left (paper 002, Definition 3.2).

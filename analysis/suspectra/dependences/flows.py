@@ -4,6 +4,9 @@ The process that ran the test only noted which nodes there are, in order, and to
 reads and binds by name is known from the source. So each name refers to the last node before that bound it in the same
 call; in the call that the function was defined in, for variables of functions around it; anywhere, for variables of
 modules.
+
+So the traced process notes only what the source can't tell. Functions that share variables are told apart by their
+cells.
 """
 
 from __future__ import annotations
@@ -24,8 +27,9 @@ class Names:
     """What the sites of a run read and bind by name."""
 
     frame: Ints  # the function, or module, in whose calls each site is executed; shape (sites,)
-    uses: Sequence[Sequence[int]]  # the variables of each site
-    defines: Sequence[Sequence[int]]  # the variables of each site
+    # the variables of each site
+    uses: Sequence[Sequence[int]]
+    defines: Sequence[Sequence[int]]
     scope: Ints  # the function or module that each variable belongs to; shape (variables,)
     is_global: Ints  # whether it belongs to a module; shape (variables,)
 

@@ -1,4 +1,12 @@
-"""Minimum debugging frontier sets: narrowing the causes of a failure by cuts of its dependence graph (paper 002)."""
+"""Minimum debugging frontier sets: narrowing the causes of a failure by cuts of its dependence graph (paper 002).
+
+Two things differ from the paper. There each statement that depends on inputs alone counts as right, since only `read`
+statements do; in Python a function computes with what the test gave it in its first statement, and the fault may be
+there. So only nodes count that contain an input unchanged. And the paper's solver alters any state, but nobody can
+alter an object whose content can't be written down: such a node is in no cut, since it would be altered in vain, and
+all that it was made from would then count as right. Of several minimum cuts the one next to the inputs is taken, as in
+the paper's example.
+"""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from suspectra.program.python.point_dependences import Lists
 class InstanceEdges(NamedTuple):
     """Dependences between nodes."""
 
-    source: Ints  # the target depends on the source; shape (dependences,)
-    target: Ints  # the target depends on the source; shape (dependences,)
+    # the target depends on the source; shape (dependences,)
+    source: Ints
+    target: Ints
 
 
 class Instances:

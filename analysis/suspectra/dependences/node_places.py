@@ -164,6 +164,7 @@ def _decisions(source: bytes, sites: Sequence[TraceSite]) -> dict[int, Instrumen
     best: dict[int, InstrumentedDecision] = {}
     numbers = {site.number for site in sites}
     for asserts in (True, False):  # whether those in asserts were numbered
+        # a source is parsed a second time only where decisions are not found
         if len(best) == len(numbers):
             break
         try:

@@ -20,8 +20,9 @@ class SliceStep(NamedTuple):
 
     node: int  # its number in the trace
     file: str  # relative to the workspace
-    line: int  # from 1, both included
-    end_line: int  # from 1, both included
+    # from 1, both included
+    line: int
+    end_line: int
     column: int  # in bytes, from 0
     kind: str  # as suspectra.dependences.trace.Site has it
     instance: int  # how often its place had been executed, from 1; 0 while its module was imported

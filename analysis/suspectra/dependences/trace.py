@@ -15,8 +15,9 @@ class TraceSite(NamedTuple):
     """A place of the program that has nodes."""
 
     file: str  # relative to the workspace
-    line: int  # from 1, both included
-    end_line: int  # from 1, both included
+    # from 1, both included
+    line: int
+    end_line: int
     column: int  # in bytes, from 0
     # `decision`; `end`: that a `for` has no further round; `value`: what is assigned, returned, yielded or passed;
     # `argument`: what is passed, without a number; `parameter`: what no traced argument was found for; `nothing`: that

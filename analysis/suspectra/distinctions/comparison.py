@@ -34,12 +34,14 @@ class SuspectComparison:
     """A statement against the first suspect; the first suspect itself against the one behind it."""
 
     report: RankedReport  # the ranking
-    element: int  # the statement, and what it is compared with; -1 where there is nothing else
-    rival: int  # the statement, and what it is compared with; -1 where there is nothing else
+    # the statement, and what it is compared with; -1 where there is nothing else
+    element: int
+    rival: int
     standing: Standing  # the comparison
     reason: str  # the first key that differs, in one sentence; empty without a rival
-    passing: int  # passing tests that execute the statement, and those of them that do not execute the rival
-    apart: int  # passing tests that execute the statement, and those of them that do not execute the rival
+    # passing tests that execute the statement, and those of them that do not execute the rival
+    passing: int
+    apart: int
     passing_witnesses: tuple[Pair, ...]  # some of the latter: those most like a failing test that executes the rival
     failing_apart: int  # failing tests that execute the rival and not the statement
     failing_witnesses: tuple[int, ...]  # some of these, those that execute least: row numbers

@@ -24,8 +24,9 @@ _MAX_LOOKED_AT = 4_000_000  # entries of rows that one question about similar te
 class Pair:
     """A failing and a passing test."""
 
-    failing: int  # row numbers
-    passing: int  # row numbers
+    # row numbers
+    failing: int
+    passing: int
     similarity: float  # statements that both execute, divided by those that either executes (Jaccard): from 0 to 1
 
 
@@ -95,21 +96,22 @@ class Executions:
                     least = min(pair.similarity for pair in best.values())
         return sorted(best.values(), key=lambda pair: (-pair.similarity, names[pair.passing]))
 
-    def twins(self, failing: Ints, passing: Ints, limit: int) -> list[Pair]:
+    def same_coverage(self, failing: Ints, passing: Ints, limit: int) -> list[Pair]:
         """Passing tests that execute the same statements and take the same branches as a failing one."""
         names, size = self.spectrum.tests, self.size
         of_size: dict[int, list[tuple[int, int]]] = {}
         sizes = set(size[passing].tolist())
         for test in checked(sorted(failing.tolist(), key=names.__getitem__)):
+            # a row that lacks the rarest statement can't be the same, so few rows are compared as a whole
             if size[test] in sizes and (rarest := self._rarest(test)) is not None:
                 of_size.setdefault(int(size[test]), []).append((test, rarest))
         found: list[Pair] = []
         for test in checked(sorted(passing.tolist(), key=names.__getitem__)):
             alike = of_size.get(int(size[test]), ())
             row = self.spectrum.rows[test]
-            twin = next((one for one, rarest in alike if _has(row, rarest) and self._are_twins(one, test)), None)
-            if twin is not None:
-                found.append(Pair(twin, test, 1.0))
+            same = next((one for one, rarest in alike if _has(row, rarest) and self._is_same(one, test)), None)
+            if same is not None:
+                found.append(Pair(same, test, 1.0))
                 if len(found) == limit:
                     break
         return found
@@ -117,7 +119,7 @@ class Executions:
     def _rarest(self, test: int) -> int | None:
         """The candidate that the fewest passing tests execute, of those that a test executes; -1 if there is none.
 
-        None where no passing test executes it, so that none can be a twin. In any other case few rows need to be
+        None where no passing test executes it, so that none has the same coverage. Otherwise few rows need to be
         compared as a whole.
         """
         row = self.row(test)
@@ -127,7 +129,7 @@ class Executions:
         rarest = int(passing.argmin())
         return int(row[rarest]) if passing[rarest] else None
 
-    def _are_twins(self, one: int, other: int) -> bool:
+    def _is_same(self, one: int, other: int) -> bool:
         """Whether two tests execute the same candidates and take the same branches, where these are recorded."""
         spectrum = self.spectrum
         if not np.array_equal(self.row(one), self.row(other)):

@@ -22,8 +22,9 @@ _Arc = tuple[int, int]
 class Way:
     """One way on from a node."""
 
-    source: int  # nodes
-    target: int  # nodes
+    # nodes
+    source: int
+    target: int
     column: int  # of the edge in the spectrum; -1 where it has none
     recorded: bool  # whether a test that goes this way would be known to
     line: int | None  # where it leads; None out of the function

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from suspectra.distinctions.executions import Pair
-from suspectra.distinctions.words import listed
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Elements, Spectrum
+
+_MAX_RANGES = 6  # ranges of lines that a sentence names
 
 
 def gain(part: int, whole: int) -> float:
@@ -19,11 +21,11 @@ def gain(part: int, whole: int) -> float:
 
 
 @dataclass(frozen=True)
-class Twin:
+class SameCoverage:
     """A passing test that executes what a failing one does, so that no coverage tells what is different."""
 
     pair: Pair  # the two tests
-    kind = "twin"
+    kind = "same coverage"
     gain = None
     members = 0
 
@@ -52,7 +54,7 @@ class MissingOutcome:
         if self.gain is None:
             return f"If possible, add a test that takes the other outcome at {name}, as none does."
         way = f"goes from {name} to line {self.line}" if self.line else f"leaves the function at {name}"
-        past = f": it need not execute {listed(spectrum.elements, self.avoided)}" if self.avoided else ""
+        past = f": it need not execute {_listed(spectrum.elements, self.avoided)}" if self.avoided else ""
         return f"If possible, add a test that {way}, as none does{past}."
 
 
@@ -99,7 +101,7 @@ class NearestTest:
         return f"{begins}{share}, and they part at {name}, where only the failing one goes to line {self.line}."
 
 
-Step = Twin | MissingOutcome | DirectCall | NearestTest
+Step = SameCoverage | MissingOutcome | DirectCall | NearestTest
 
 
 def in_bits(step: Step, whole: float) -> str:
@@ -108,3 +110,21 @@ def in_bits(step: Step, whole: float) -> str:
     Such as `0.50 of 3.17 bits`; empty where the gain is not known.
     """
     return "" if step.gain is None else f"{step.gain:.2f} of {whole:.2f} bits"
+
+
+def _listed(elements: Elements, members: Iterable[int]) -> str:
+    """Several statements by their files and lines; those that follow each other as a range."""
+    runs: list[list[int]] = []
+    for member in members:
+        if runs and member == runs[-1][-1] + 1 and elements.file[member] == elements.file[runs[-1][-1]]:
+            runs[-1].append(member)
+        else:
+            runs.append([member])
+    parts, file = [], -1
+    for run in runs[:_MAX_RANGES]:
+        first, last = int(elements.line[run[0]]), int(elements.line[run[-1]])
+        lines = str(first) if first == last else f"{first}–{last}"
+        same, file = file == int(elements.file[run[0]]), int(elements.file[run[0]])
+        parts.append(lines if same else f"{elements.files[file].rpartition('/')[2]}:{lines}")
+    more = sum(map(len, runs[_MAX_RANGES:]))
+    return ", ".join(parts) + (f" and {more} more" if more else "")

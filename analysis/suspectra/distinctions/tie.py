@@ -13,7 +13,7 @@ import numpy as np
 from suspectra.base.arrays import Ints
 from suspectra.distinctions.executions import Executions, Pair
 from suspectra.distinctions.function_flow import FunctionFlows
-from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Step, Twin, gain
+from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, SameCoverage, Step, gain
 from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
 from suspectra.program.sources_as_run import SourcesAsRun
@@ -31,8 +31,9 @@ class Tie:
 
     report: RankedReport  # the ranking
     members: Ints  # their elements, ascending; a failing test executes each, or reads what it defines; shape (k,)
-    rank_best: int  # the ranks that they take
-    rank_worst: int  # the ranks that they take
+    # the ranks that they take
+    rank_best: int
+    rank_worst: int
 
     @cached_property
     def executed(self) -> Ints:
@@ -79,7 +80,7 @@ class TieAdvice:
     tie: Tie
     agreeing: bool  # whether every test executes all of the members or none
     partial: tuple[int, ...]  # some tests that execute some members and not others: row numbers
-    steps: tuple[Step, ...]  # twins first, then what tells most; the most similar test comes last
+    steps: tuple[Step, ...]  # those of the same coverage first, then what tells most; the most similar test comes last
 
     @classmethod
     def for_tie(cls, tie: Tie, program: Program | None = None) -> TieAdvice:
@@ -93,11 +94,11 @@ class TieAdvice:
         failing = np.flatnonzero(spectrum.failed & (count > 0))
         passing = np.flatnonzero(~spectrum.failed & (count > 0))
         partial = np.flatnonzero((count > 0) & (count < len(tie.executed)))
-        steps: list[Step] = [Twin(pair) for pair in executions.twins(failing, passing, _SHOWN)]
+        steps: list[Step] = [SameCoverage(pair) for pair in executions.same_coverage(failing, passing, _SHOWN)]
         if len(members) > 1:
             telling: list[Step] = [*_missing_outcomes(tie, program)[:_SHOWN], *_direct_calls(tie, program)[:_SHOWN]]
             steps += sorted(telling, key=lambda step: -(step.gain or 0.0))
-        if not any(isinstance(step, Twin) for step in steps):
+        if not any(isinstance(step, SameCoverage) for step in steps):
             every = passing if len(passing) else np.flatnonzero(~spectrum.failed)
             steps += [_parting(pair, tie) for pair in executions.most_alike(failing, every, 1)]
         return cls(tie, not len(partial), tuple(partial[:_SHOWN].tolist()), tuple(steps))

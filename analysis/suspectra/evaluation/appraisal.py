@@ -22,9 +22,10 @@ class FaultRank:
 
     location: str  # file and lines of that statement
     score: float  # its suspiciousness
-    rank_best: int  # first, average and last rank of its tie, counted from 1
-    rank_average: float  # first, average and last rank of its tie, counted from 1
-    rank_worst: int  # first, average and last rank of its tie, counted from 1
+    # first, average and last rank of its tie, counted from 1
+    rank_best: int
+    rank_average: float
+    rank_worst: int
     standard_rank: float  # paper 003, Definition 17
     steimann_rank: float  # paper 003, Definition 18
     # HT_Rank of the statement of the fault that a reader gets to soonest (paper 003, Definition 25); None where the

@@ -54,8 +54,9 @@ class EvidenceSubject:
     name: str  # the name of the subject
     workspace: Path  # the folder that paths of the evidence are relative to
     recording: Path | None  # the folder of a recording
-    coverage: Path | None  # a coverage.py data file and a JUnit XML file of the same run
-    junit: Path | None  # a coverage.py data file and a JUnit XML file of the same run
+    # a coverage.py data file and a JUnit XML file of the same run
+    coverage: Path | None
+    junit: Path | None
     faults: Path  # the list of faults
     include_tests: bool = False  # whether test code may be suspected
 

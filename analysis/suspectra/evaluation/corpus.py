@@ -80,8 +80,9 @@ class SubjectFile:
 class Subject:
     """A program with known faults and the spectrum of its tests."""
 
-    family: str  # what tables group subjects by, and its own name
-    name: str  # what tables group subjects by, and its own name
+    # what tables group subjects by, and its own name
+    family: str
+    name: str
     spectrum: Spectrum  # the spectrum of its tests
     program: Program  # its flow graphs and sources, as far as they are known
     faulty: Ints  # elements that contain a fault; shape (k,)

@@ -25,8 +25,9 @@ class FaultLocation:
     """A range of lines of one file that belongs to a fault."""
 
     file: str  # relative to the workspace, with forward slashes
-    first: int  # counted from 1, both included
-    last: int  # counted from 1, both included
+    # counted from 1, both included
+    first: int
+    last: int
     named_on: int  # the line number in the fault file
 
 

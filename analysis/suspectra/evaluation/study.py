@@ -103,8 +103,9 @@ class StudyPlan:
 class Result:
     """The rank of a subject's best-ranked fault."""
 
-    family: str  # the family and the name of the subject
-    subject: str  # the family and the name of the subject
+    # the family and the name of the subject
+    family: str
+    subject: str
     technique: str  # what the tables call it
     clone: int  # 1 where failed tests are cloned, else 0
     n: int  # statements that were ranked

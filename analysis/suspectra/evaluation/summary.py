@@ -31,11 +31,13 @@ class Summary:
     technique: str  # the name of the technique in tables
     clone: int  # 1 where failed tests are cloned, else 0
     subjects: int  # the number of subjects
-    mean: float  # of EXAM over the subjects
-    median: float  # of EXAM over the subjects
-    deviation: float  # of EXAM over the subjects
-    lowest: float  # of EXAM
-    highest: float  # of EXAM
+    # of EXAM over the subjects
+    mean: float
+    median: float
+    deviation: float
+    # of EXAM
+    lowest: float
+    highest: float
     top: tuple[tuple[int, int, int], ...]  # for each N, at best, on average and at worst
 
 
@@ -43,8 +45,9 @@ class Interval(NamedTuple):
     """A statistic and its 95 % bootstrap confidence interval."""
 
     value: float  # the statistic of the subjects themselves
-    low: float  # the 2.5th and the 97.5th percentile over the samples
-    high: float  # the 2.5th and the 97.5th percentile over the samples
+    # the 2.5th and the 97.5th percentile over the samples
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,10 @@ class TechniqueComparison:
 
     technique: str  # the name of the technique in tables
     clone: int  # 1 where failed tests are cloned, else 0
-    better: int  # the number of subjects whose EXAM is lower than, equal to and higher than the reference's
-    equal: int  # the number of subjects whose EXAM is lower than, equal to and higher than the reference's
-    worse: int  # the number of subjects whose EXAM is lower than, equal to and higher than the reference's
+    # the number of subjects whose EXAM is lower than, equal to and higher than the reference's
+    better: int
+    equal: int
+    worse: int
     p_value: float  # wilcoxon's, two-sided
     ratio: Interval  # the mean EXAM, divided by that of the reference
     # how many more faults than by the reference are among the first five, by the average rank of ties

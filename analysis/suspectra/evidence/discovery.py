@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suspectra.base.errors import EvidenceError, NoEvidence, Problem, UsageError
-from suspectra.evidence.boundary import Boundary, shown
+from suspectra.evidence import places
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.places import parts_of
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX, Frame, LogDamage
 from suspectra_recorder.log.reader import LogReader, RecordedTest
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 RECORDING = Path(".suspectra", "recording")
 RECORDING_C = Path(".suspectra", "recording-c")
 COVERAGE = Path(".coverage")
+COVERAGE_JSON = Path("coverage.json")
 C_LOG = "tests.log"
 """The file that only recordings of C and C++ tests have."""
 
-# usual folders of reports
-_REPORT_FOLDERS = ("", "reports", "report", "test-results", "test-reports", "build", "build/test-results", "junit")
-_MAX_REPORTS = 500  # in one folder
-_HEAD = 4096
+FORMS = ("gcov", "gcovr", "lcov", "cobertura")
+"""Formats with a profile for each test; how the tests ended is in another file."""
+
 _BEGINNING = 1 << 20  # of a log: one without tests is much smaller
 
 
@@ -47,7 +49,8 @@ def find_source(
     workspace : Path
         Relative paths start here.
     coverage, junit : Path or str, optional
-        A coverage.py data file and a JUnit XML file of the same run. If only one is given, the other is searched.
+        A coverage.py data file, or a report of ``coverage json --show-contexts``, and a JUnit XML file, or a pattern of
+        such files, of the same run. If only one is given, the other is searched.
     recording : Path or str, optional
         The folder of a recording, of Python or of C and C++.
     edges : bool
@@ -65,7 +68,7 @@ def find_source(
     NoEvidence
         When there is none; the problem says what to run.
     EvidenceError
-        When one of the two files is missing.
+        When one of the two is missing.
 
     Notes
     -----
@@ -88,22 +91,25 @@ def find_source(
         return _recording_source(workspace, workspace / recording, edges, flow)
     if coverage is not None or junit is not None:
         return _coverage_source(workspace, coverage, junit)
-    recorded, coverage = _recorded_at(boundary.real(RECORDING)), boundary.real(COVERAGE)
-    covered, recorded_c = _modified(coverage), _modified(boundary.real(RECORDING_C / C_LOG))
+    recorded, recorded_c = _recorded_at(boundary.real(RECORDING)), _modified(boundary.real(RECORDING_C / C_LOG))
+    measured = _measured(workspace, boundary)
+    covered = max(map(_modified, measured.data_files()), default=0) if measured else 0
+    # a newer recording without tests must not hide older evidence that has some
     useful = recorded if not (covered or recorded_c) or _has_tests(boundary.real(RECORDING)) else 0
-    if covered > max(useful, recorded_c):
-        found = find_junit(workspace)
-        if found:
-            source = _coverage_source(workspace, coverage, found)
-            # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
-            if not (recorded or recorded_c) or source.names_tests():
-                return source
+    # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
+    if (
+        measured
+        and covered > max(useful, recorded_c)
+        and measured.reports()
+        and (not (recorded or recorded_c) or measured.names_tests())
+    ):
+        return measured
     if recorded_c > useful:
         return _c_recording_source(workspace, None)
     if recorded:
         return _recording_source(workspace, None, edges, flow)
-    if covered:
-        return _coverage_source(workspace, coverage, None)
+    if measured:
+        return _complete(measured)
     for place in (RECORDING, RECORDING_C / C_LOG, COVERAGE):
         if boundary.real(place) is None:
             cause = "it leads out of the workspace, so it was not looked at"
@@ -118,6 +124,27 @@ def find_source(
         " --junit"
     )
     raise NoEvidence(Problem("", "", cause, cure))
+
+
+def chosen_source(workspace: Path, chosen: Mapping[str, str]) -> EvidenceSource | None:
+    """Make the source of evidence that is chosen by the names of options: `coverage`, `junit`, `outcomes`, and FORMS.
+
+    None where nothing is chosen. It has not been read yet.
+
+    Raises EvidenceError when the choices contradict each other, or one of them is missing.
+    """
+    data = [name for name in ("coverage", *FORMS) if chosen.get(name)]
+    coverage, junit, outcomes = (chosen.get(name) or None for name in ("coverage", "junit", "outcomes"))
+    if len(data) > 1 or (junit and outcomes):
+        names = data if len(data) > 1 else ["junit", "outcomes"]
+        cause = f"{' and '.join(names)} are both given, and only one of them can be used"
+        raise EvidenceError(Problem("", "", cause, "empty the other setting"))
+    if data and data[0] in FORMS:
+        return foreign_c_source(workspace, data[0], chosen[data[0]], outcomes=outcomes or junit)
+    if outcomes:
+        cause = f"outcomes are given, but none of {', '.join(FORMS)}, which say what the tests executed"
+        raise EvidenceError(Problem(outcomes, "", cause, "give one of them, or a report with junit"))
+    return find_source(workspace, coverage=coverage, junit=junit) if coverage or junit else None
 
 
 def foreign_c_source(
@@ -163,12 +190,31 @@ def _holds_profiles(folder: Path) -> bool:
     return any(name.endswith(".gcda") for _, _, names in os.walk(folder) for name in names)
 
 
-def find_junit(workspace: Path) -> Path | None:
-    """Find the newest JUnit XML file in the usual places of a workspace.
+def usual_places(workspace: Path) -> list[str]:
+    """Return the paths and patterns at which evidence may appear that nothing names."""
+    data = workspace / COVERAGE
+    paths = (workspace / RECORDING, workspace / RECORDING_C / C_LOG, data, workspace / COVERAGE_JSON)
+    return [*map(str, paths), parts_of(data)]
 
-    None if there is none.
-    """
-    return max((path for path in _reports(Boundary(workspace)) if _is_junit(path)), key=_modified, default=None)
+
+def chosen_places(workspace: Path, chosen: Mapping[str, str]) -> list[str]:
+    """Return the paths and patterns at which the evidence is that :func:`chosen_source` is told."""
+    named = [str(workspace / path) for path in chosen.values() if path]
+    folders = [places.below(workspace / chosen[form]) for form in FORMS if chosen.get(form)]
+    parts = [parts_of(workspace / chosen["coverage"])] if chosen.get("coverage") else []
+    data = places_of_data(workspace) if chosen.get("junit") and not (folders or parts) else []
+    return [*named, *folders, *parts, *data]
+
+
+def places_of_data(workspace: Path) -> list[str]:
+    """Return the paths and patterns of coverage.py's data, for which JUnit reports are needed."""
+    data = workspace / COVERAGE
+    return [str(data), str(workspace / COVERAGE_JSON), parts_of(data)]
+
+
+def places_of_reports(workspace: Path) -> str:
+    """Return the pattern of the JUnit reports in a workspace."""
+    return str(workspace / places.REPORTS)
 
 
 def _recording_source(workspace: Path, folder: Path | None, edges: bool, flow: bool) -> EvidenceSource:
@@ -184,49 +230,52 @@ def _c_recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
     return CRecordingSource(workspace, folder)
 
 
+def _measured(workspace: Path, boundary: Boundary) -> CoverageSource | None:
+    """Coverage.py's data in its usual places: the data file rather than a report, which has no branches."""
+    has_file, has_parts = boundary.real(COVERAGE) is not None and os.path.lexists(workspace / COVERAGE), False
+    if not has_file:
+        has_parts = bool(places.found(parts_of(workspace / COVERAGE), boundary))
+    # imported on demand, since importing all readers would take longer
+    from suspectra.evidence.formats.coverage_json import is_report
+
+    has_report = (report := boundary.real(COVERAGE_JSON)) is not None and is_report(Path(report))
+    if not (has_file or has_parts or has_report):
+        return None
+    from suspectra.evidence.formats.coverage_source import CoverageSource
+
+    found = CoverageSource(workspace, COVERAGE) if has_file or has_parts else None
+    if found is None or (has_report and not found.names_tests()):
+        other = CoverageSource(workspace, COVERAGE_JSON)
+        return other if found is None or other.names_tests() else found
+    return found
+
+
 def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> CoverageSource:
     from suspectra.evidence.formats.coverage_source import CoverageSource
 
-    coverage = coverage or Boundary(workspace).real(COVERAGE)
-    if junit is None:
-        junit = find_junit(workspace)
     if coverage is None:
-        cause = "it is a link that leads out of the workspace"
-        raise EvidenceError(Problem(COVERAGE.as_posix(), "", cause, "name the file that you mean with --coverage"))
-    if not os.path.lexists(workspace / coverage):
+        boundary = Boundary(workspace)
+        if boundary.real(COVERAGE) is None:
+            cause = "it is a link that leads out of the workspace"
+            raise EvidenceError(Problem(COVERAGE.as_posix(), "", cause, "name the file that you mean with --coverage"))
+        found = _measured(workspace, boundary)
+        coverage = found.coverage if found else COVERAGE
+    return _complete(CoverageSource(workspace, Path(coverage), *([Path(junit)] if junit is not None else [])))
+
+
+def _complete(source: CoverageSource) -> CoverageSource:
+    """Refuse data that is not there, and data without a report."""
+    if not any(map(os.path.lexists, source.data_files())):
         cure = "name a coverage.py data file; `pytest --cov --cov-context=test` makes one"
-        raise EvidenceError(Problem(shown(workspace, workspace / coverage), "", "there is no such file", cure))
-    if junit is None:
+        raise EvidenceError(Problem(source.name, "", "there is no such file", cure))
+    if not source.reports():
         cause = "it says what each test executed, but there is no JUnit XML beside it that says how the tests ended"
         cure = (
             "run `pytest --cov --cov-context=test --junit-xml=results.xml`, or name the report with --junit;"
             " `suspectra record -- pytest` needs neither"
         )
-        raise EvidenceError(Problem(shown(workspace, workspace / coverage), "", cause, cure))
-    return CoverageSource(workspace, Path(coverage), Path(junit))
-
-
-def _reports(boundary: Boundary) -> Iterator[Path]:
-    for folder in _REPORT_FOLDERS:
-        real = boundary.real(folder)
-        if real is None:
-            continue
-        try:
-            with os.scandir(real) as entries:
-                found = (entry.path for entry in entries if entry.name.endswith(".xml"))
-                yield from (Path(path) for path in map(boundary.real, islice(found, _MAX_REPORTS)) if path)
-        except OSError:
-            continue
-
-
-def _is_junit(path: Path) -> bool:
-    try:
-        if not path.is_file():
-            return False
-        with open(path, "rb") as file:
-            return b"<testsuite" in file.read(_HEAD)
-    except OSError:
-        return False
+        raise EvidenceError(Problem(source.name, "", cause, cure))
+    return source
 
 
 def _recorded_at(folder: str | None) -> int:

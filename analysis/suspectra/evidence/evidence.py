@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import Problem
 from suspectra.base.location import Location
-from suspectra.evidence.replaced import Replaced
 from suspectra.program import Program
 from suspectra.program.languages import is_c
 from suspectra.runs.experiment import Experiment
-from suspectra.runs.failure_slice import FailureSlice
 from suspectra.runs.measured_file import MeasuredFile
 from suspectra.runs.observation import Observation
-from suspectra.runs.reported_paths import ReportedPaths
+from suspectra.runs.reported_lines import FailureSlice, ReportedPaths
 from suspectra.spectrum import Edges, Elements, Function, Spectrum, chosen
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
@@ -177,6 +176,36 @@ class EdgeEvidence:
     uncounted: Problem | None = None
 
 
+class Replaced(NamedTuple):
+    """Something of which a test ran with another version when it passed.
+
+    Parameters
+    ----------
+    name : str
+        A distribution, ``Python`` for the interpreter, or a file relative to the workspace.
+    before, after : str
+        The versions; empty where it was not there, and both empty for a file.
+
+    Examples
+    --------
+    >>> str(Replaced("numpy", "1.26.4", "2.1.0")), str(Replaced("rates.csv", "", ""))
+    ('numpy 1.26.4 → 2.1.0', 'rates.csv')
+    """
+
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not (self.before or self.after):
+            return self.name
+        if not self.before:
+            return f"{self.name} {self.after} is new"
+        if not self.after:
+            return f"{self.name} {self.before} is gone"
+        return f"{self.name} {self.before} → {self.after}"
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """One consistent state of the evidence.
@@ -294,7 +323,7 @@ class Evidence:
         """Whether it is of a program in C or C++."""
         return any(is_c(file.path) for file in self.files)
 
-    @cached_property
+    @CachedProperty
     def elements(self) -> Elements:
         """The statements of all files in one table; the same object as long as the files are the same."""
         return join_files(self.files)
@@ -323,7 +352,7 @@ class Evidence:
         edge_counts = chosen(self.edges.counts, counted) if self.edges and self.edges.counts else None
         runs = chosen(self.runs, counted) if self.runs else ()
         if previous is not None and previous.elements.versions is self.files:
-            self.__dict__["elements"] = previous.elements  # avoids comparing file by file
+            Evidence.elements.give(self, previous.elements)  # avoids comparing file by file
         candidates = self.candidates(include_tests)
         raised = self._raised(tests, failed, candidates)
         if (

@@ -86,6 +86,7 @@ class SourcePaths:
         """The folder there that most probably is the workspace: below it the same file is here."""
         for path in sorted(self._outside)[:_MAX_TRIED]:
             parts = path.split("/")
+            # only looked for within the workspace, however its links lead
             here = self._boundary.existing("/".join(parts[size:]) for size in range(1, len(parts)))
             if here:
                 return path.removesuffix(max(here, key=len)).rstrip("/") or "/"

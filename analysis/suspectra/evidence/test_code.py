@@ -1,4 +1,7 @@
-"""Recognizing test code, which is measured but is not a suspect by default."""
+"""Recognizing test code, which is measured but is not a suspect by default.
+
+Candidates are a mask over the elements and no filter on them, so showing test code or hiding it changes no row.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from suspectra.runs.measured_file import MeasuredFile
-from suspectra_recorder.scope import is_test_folder
+from suspectra_recorder.recorded_files import is_test_folder
 
 _NAMES = ("test_*.py", "*_test.py")
 _C_TEST = re.compile(

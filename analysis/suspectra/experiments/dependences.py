@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, overload
 
 from suspectra.base.cancellation import check
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.answers import answer_of
-from suspectra.experiments.runs import Runs
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.run_answers import answer_of
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
 from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES, NAMES
 
 if TYPE_CHECKING:
@@ -222,8 +222,9 @@ class _Tables:
 
     sites: tuple[TraceSite, ...]
     names: Names
-    is_test: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
-    decides: Bools  # which are in test code; and which are decisions, or where functions begin; shape (sites,)
+    # which are in test code; and which are decisions, or where functions begin; shape (sites,)
+    is_test: Bools
+    decides: Bools
 
     @classmethod
     def from_sources(cls, sources: Sequence[SourceTable]) -> _Tables:

@@ -16,14 +16,14 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError, Problem, SuspectraError
 from suspectra.base.operating_system import ELSEWHERE, FORK, require
-from suspectra.experiments.answers import AlteredRunAnswer, Trace, answer_of
-from suspectra.experiments.not_collected import ended_early, not_collected
-from suspectra.experiments.runs import Alteration, Runs
+from suspectra.experiments.altered_runs import Alteration, Runs
+from suspectra.experiments.collection_problems import ended_early, not_collected
+from suspectra.experiments.run_answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, Streams, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
-from suspectra_recorder.experiments.exchange import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
+from suspectra_recorder.experiments.messages import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.start_request import StartRequest
 
 START_S = 120.0

@@ -1,4 +1,10 @@
-"""A test that is run again and again, each time with something else altered."""
+"""A test that is run again and again, each time with something else altered.
+
+Several runs in one process cost least, if they leave nothing behind. The control says that: the unaltered test, run
+after them, has to make the same decisions as the second unaltered run of another process (the first one fills caches).
+Otherwise each run is repeated in a process of its own. What makes the test pass is always confirmed alone. Forks at
+each decision share open files and cost more than a small test, so they are made on request only.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +20,14 @@ from suspectra.base.cancellation import checked
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiments.answers import AlteredRunAnswer, answer_of
-from suspectra.experiments.runs import Alteration, Runs
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.altered_runs import Alteration, Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, answer_of
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.program.python.decision_texts import DecisionTexts
 from suspectra.program.python.points import Span
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 
 TRACE_S = 20.0
 """For the unaltered test: of one that takes longer, too few altered runs could be made."""
@@ -87,6 +93,7 @@ class RepeatedTest:
         self._texts = DecisionTexts(SourceReader(runs.workspace))
         self._forks = forks
         failures = {(run.answer.exception, run.answer.message) for run in (self.trace, again)}
+        # a run that passes since it does not come to the check that failed repairs nothing
         self._check = self.trace.answer.noted.get("check") if fails else None
         self._failures = failures if len(failures) == 1 else set()  # its message depends on chance
         self._warm = warm[0] if warm and warm[0].end == self.trace.end else None

@@ -4,6 +4,8 @@ Experiments of a kind with a test form a stream, most suspicious statements firs
 a time; how much suspicion it met per second in its last moment says what its next one is worth. So a stream is left
 when it comes to statements that are hardly suspicious, and continued when the others have become worse. Failure groups
 get equal shares of the time.
+
+So costs need no model: what is slow for this test has a low rate, and waits.
 """
 
 from __future__ import annotations

@@ -12,12 +12,20 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.mutants import ENOUGH_BROKEN, MAX_PASSING, Mutants, always, changes, nearest_first, repairs
+from suspectra.experiments.alterations.mutants import (
+    ENOUGH_BROKEN,
+    MAX_PASSING,
+    Mutants,
+    always,
+    changes,
+    nearest_first,
+    repairs,
+)
+from suspectra.experiments.alterations.replacing import ValueReplacing
+from suspectra.experiments.alterations.switching import switches
+from suspectra.experiments.altered_runs import Alteration
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
-from suspectra.experiments.replacing import ValueReplacing
-from suspectra.experiments.runs import Alteration
-from suspectra.experiments.switching import switches
 from suspectra.runs.experiment import EVERY_MUTANT, Experiment
 from suspectra.spectrum import Spectrum
 
@@ -96,6 +104,7 @@ def by_suspicion(
     """Put alterations in order: the more suspicious the place, and the fewer of it came before, the earlier."""
     earlier = Counter[tuple[str, int]]()
     waiting = iter(alterations)
+    # a test may make millions of decisions, of which a few hundred get a turn
     while window := list(islice(waiting, _WINDOW)):
         left: list[tuple[AlterationT, str, int, int, tuple[object, ...]]] = []
         for alteration in window:

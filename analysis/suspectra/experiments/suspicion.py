@@ -10,7 +10,7 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.investigation import SuspicionSource
+from suspectra.experiments.inquiry import SuspicionSource
 from suspectra.localizer import Localizer
 from suspectra.program import Program
 from suspectra.program.calls import StatementCalls
@@ -64,6 +64,7 @@ class Suspicion(SuspicionSource):
 
     def _cost(self, group: _Group, test: str) -> float:
         """What it costs to alter all that a test executes, about."""
+        # a slow test that executes little would take half of the time of an investigation
         return group.statements_of(test) * max(self._seconds.get(test, 0.0), ONE_RUN_S)
 
     def at(self, group: int, file: str, line: int) -> float:
@@ -153,6 +154,7 @@ def called_by(callers: Ints, report: RankedReport, program: Program | None) -> I
     Of shape (m,).
     """
     spectrum = report.spectrum
+    # only the files of suspects: to read all took seconds before the first experiment
     files = [spectrum.elements.files[file] for file in np.unique(spectrum.elements.file[callers]).tolist()]
     pairs = StatementCalls.from_program(spectrum, program, files=files).pairs
     first = pairs[np.isin(pairs[:, 0], callers), 1]

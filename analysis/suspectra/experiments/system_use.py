@@ -148,6 +148,7 @@ def _writes(call: ast.Call, modules: Mapping[str, str], methods: Container[str])
     name = (
         function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
     )
+    # other things than files have a method called open, too; it counts only with a mode that writes
     of_object = isinstance(function, ast.Attribute) and not _dotted(function.value, modules)
     if isinstance(function, ast.Attribute) and (
         name in methods and (name in _WRITING or (len(call.args) < 2 and not _named(call)))

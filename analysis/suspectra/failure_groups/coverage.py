@@ -3,6 +3,9 @@
 Statements and branches that the same failing tests execute form one class. Classes come from partition refinement: all
 columns start in one class, and each failing test splits every class into what it executes and what it does not. A
 changed test splits them again, so the cost of an update depends only on what that test executes.
+
+A million statements make some ten thousand classes. They are sorted by the passing tests that execute them, so two
+tests are compared class by class only until the next class would keep them apart.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cached_property import CachedProperty
 from suspectra.base.cancellation import check, checked
 from suspectra.spectrum import Derived, Spectrum
 
@@ -127,7 +131,7 @@ class FailingCoverage:
         order: Ints = executed[np.argsort(fewest, kind="stable")]
         return order
 
-    @cached_property
+    @CachedProperty
     def _fewest(self) -> Ints:
         """For each class that failing tests execute the fewest passing tests that execute one of its columns."""
         return self._with_fewest(np.zeros(len(self.size), np.int32), self._executed)
@@ -141,7 +145,7 @@ class FailingCoverage:
 
     def _follow(self, previous: FailingCoverage) -> None:
         """Take the fewest passing tests from the previous state, for classes in which no column has changed."""
-        if "_fewest" not in previous.__dict__:
+        if (fewest := FailingCoverage._fewest.peek(previous)) is None:
             return
         now, then = _passing(self.spectrum), _passing(previous.spectrum)
         wanted = self._executed.copy()
@@ -153,8 +157,8 @@ class FailingCoverage:
             differs |= moved
         wanted[self.class_of[differs]] = True
         known = np.zeros(len(self.size), np.int32)
-        known[: len(previous.size)] = previous._fewest
-        self.__dict__["_fewest"] = self._with_fewest(known, wanted & self._executed)
+        known[: len(previous.size)] = fewest
+        FailingCoverage._fewest.give(self, self._with_fewest(known, wanted & self._executed))
 
     @cached_property
     def passing(self) -> Ints:

@@ -15,8 +15,9 @@ class GroupDecision:
     """That tests belong together, or apart."""
 
     together: bool  # whether each test of `left` belongs to the group of each test of `right`, or to another one
-    left: frozenset[str]  # names of tests
-    right: frozenset[str]  # names of tests
+    # names of tests
+    left: frozenset[str]
+    right: frozenset[str]
 
     def covers(self, other: GroupDecision) -> bool:
         """Whether this decision is about every pair of tests that another one is about."""

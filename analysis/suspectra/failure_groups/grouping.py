@@ -6,6 +6,9 @@ say which of the a + e tests failed. Two groups are merged if the cost of their 
 their costs. A test alone also joins a group if what it shares with the group explains it as well as anything that it
 executes: then it is no sign of another fault. Groups that share no statement or branch are never merged: they can't
 have executed the same fault.
+
+Exceptions and stacks give titles, and have no say here. Tests that execute nothing join the largest group. What a user
+merged is merged last, so that a decision about two groups does not change a third one.
 """
 
 from __future__ import annotations

@@ -91,6 +91,7 @@ class FailureGroups:
         parts = found.parts
         names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
         known = _known(previous)
+        # no number is given twice, since a client may have kept it
         numbers, next_number = _numbers(names, known, previous.next_number if previous else first_number)
         groups = [
             FailureGroup(

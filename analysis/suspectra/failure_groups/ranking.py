@@ -120,6 +120,7 @@ class RankedGroup:
         """The exception of half of the tests, and the first suspect, since it is not known where that was raised."""
         names = Counter(name for test in self.group.covered if (name := self._exceptions.get(test, "")))
         name = min(names, key=lambda name: (-names[name], name), default="")
+        # an exception that fewer tests raise says little of the group
         name = self._by(names[name], name) if 2 * names[name] >= len(self.group.covered) else ""
         element = -1 if self.group.idle else self._first.element
         suspect = self._whole.spectrum.elements.location(element).short if element >= 0 else ""

@@ -33,8 +33,9 @@ class Chain:
     # off-diagonal transition probabilities; a location with a hub has a row sum above 1 (see the module); shape
     # (states, states)
     rates: FloatMatrix
-    groups: int  # the numbers of groups and of subgraphs
-    subgraphs: int  # the numbers of groups and of subgraphs
+    # the numbers of groups and of subgraphs
+    groups: int
+    subgraphs: int
     location: Ints  # the location of each of these states, ascending; shape (states of locations,)
     locations: int  # the number of locations in the program. Locations that are not in the report have no state
     hub_size: Ints  # the number of locations of each hub; shape (hubs,)
@@ -88,9 +89,7 @@ class Chain:
     def row(self, state: int) -> tuple[Ints, Floats]:
         """Return the transitions of the paper's chain from a state.
 
-        Of shape (k,). States, ascending.
-
-        Of shape (k,).
+        The states that they lead to, ascending, and their probabilities; both of shape (k,).
 
         Raises IndexError when there is no such state, or it is a hub.
         """

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import NothingToRank, Problem
 from suspectra.markov.chain import Chain, ranked_list, suspicious_behaviour
 from suspectra.markov.elimination_plan import Progress
@@ -93,9 +94,8 @@ class DebuggingModel:
     def _take_over(self, other: DebuggingModel) -> None:
         self._function, self._locations, self.chain = other._function, other._locations, other.chain
         self._previous, self._solver = other._previous, other._solver
-        for name in ("_from_start", "_ranking_walk"):
-            if name in other.__dict__:
-                self.__dict__[name] = other.__dict__[name]
+        DebuggingModel._from_start.share(other, self)
+        DebuggingModel._ranking_walk.share(other, self)
 
     def _build(self) -> Chain:
         if not len(self.elements):
@@ -136,7 +136,7 @@ class DebuggingModel:
         """The eliminated chain."""
         return self.solve()
 
-    @cached_property
+    @CachedProperty
     def _from_start(self) -> HittingTimes:
         # without jumps there is a closed form
         return hitting_times(self.chain) if self.chain.is_ranked_list else self.solve().from_start()
@@ -298,7 +298,7 @@ class DebuggingModel:
         present = np.unique(self.report.level[self.elements])
         return min(int(np.searchsorted(present, level)), len(present) - 1)
 
-    @cached_property
+    @CachedProperty
     def _ranking_walk(self) -> RankingWalk:
         return RankingWalk(self.chain)
 

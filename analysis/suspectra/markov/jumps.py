@@ -16,9 +16,10 @@ class JumpModel:
     """
 
     p_jump: float = 0.5  # probability of a jump from a location with neighbours, 0 to 1
-    same_function: float = 1.0  # weights of the kinds of neighbours, not negative
-    control_flow: float = 1.0  # weights of the kinds of neighbours, not negative
-    calls: float = 1.0  # weights of the kinds of neighbours, not negative
+    # weights of the kinds of neighbours, not negative
+    same_function: float = 1.0
+    control_flow: float = 1.0
+    calls: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.p_jump <= 1:

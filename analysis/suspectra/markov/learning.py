@@ -21,8 +21,9 @@ class JumpHabit:
     Raises UsageError for a negative count.
     """
 
-    jumps: int = 0  # numbers of observed moves, not negative
-    returns: int = 0  # numbers of observed moves, not negative
+    # numbers of observed moves, not negative
+    jumps: int = 0
+    returns: int = 0
 
     def __post_init__(self) -> None:
         if self.jumps < 0 or self.returns < 0:
@@ -49,6 +50,7 @@ class JumpHabit:
         tail = (1 - confidence) / 2
         from scipy import special  # slow to load, and few ask
 
+        # as scipy.stats.beta.ppf does, which takes long to load
         return float(special.betaincinv(a, b, tail)), float(special.betaincinv(a, b, 1 - tail))
 
     def _beta(self, prior: float) -> tuple[float, float]:

@@ -23,8 +23,9 @@ class ModelNode:
 class ModelEdge:
     """A transition between two states of the picture."""
 
-    source: int  # states of the chain
-    target: int  # states of the chain
+    # states of the chain
+    source: int
+    target: int
     probability: float  # probability of this transition for a reader in `source`
 
 

@@ -33,11 +33,13 @@ class SampledHittingTimes:
 
     # the estimate; inf for a location that no walk met, and for one that is not in the report; shape (locations,)
     steps: Floats
-    low: Floats  # confidence interval
-    high: Floats  # confidence interval
+    # confidence interval
+    low: Floats
+    high: Floats
     confidence: float  # confidence level of the interval, 0 to 1
-    cycles: int  # total numbers of returns to the start, and of steps
-    walked: int  # total numbers of returns to the start, and of steps
+    # total numbers of returns to the start, and of steps
+    cycles: int
+    walked: int
 
     @property
     def rank(self) -> Floats:
@@ -72,6 +74,7 @@ def sample_hitting_times(
     chain.require_ergodic()
     walkers = _Walkers(chain, np.random.default_rng(seed), walks)
     tally = _Tally(chain.first_hub)
+    # scipy.stats takes longer to load than all else that a command needs
     quantile = float(special.ndtri((1 + confidence) / 2))
     known = slice(chain.first_location, chain.first_hub)
     taken = 0

@@ -42,9 +42,7 @@ class Structure:
     def neighbours(self, jumps: JumpModel, function: Ints) -> tuple[Pairs, Floats]:
         """Return unordered pairs of neighbours, and the weight of each beyond that of a common function.
 
-        Of shape (k, 2).
-
-        Of shape (k,).
+        Of shapes (k, 2) and (k,).
 
         Raises UsageError when a pair names an unknown location.
         """

@@ -8,10 +8,12 @@ from typing import NamedTuple
 class Edit(NamedTuple):
     """A range of a text, and what replaces it."""
 
-    line: int  # where the range begins: the line from 1, the column in bytes of UTF-8 from 0
-    column: int  # where the range begins: the line from 1, the column in bytes of UTF-8 from 0
-    end_line: int  # where it ends; that column is not included
-    end_column: int  # where it ends; that column is not included
+    # where the range begins: the line from 1, the column in bytes of UTF-8 from 0
+    line: int
+    column: int
+    # where it ends; that column is not included
+    end_line: int
+    end_column: int
     text: str  # what replaces it. Lines end with a line feed
 
     def apply(self, source: str) -> str:

@@ -39,6 +39,7 @@ class Mutant:
     def description(self) -> str:
         """The change in a few words of code, such as ``> → >=`` with both sides in backticks."""
         before, after = (" ".join(code.split()) for code in (self.before, self.edit.text))
+        # both sides of a long condition could otherwise be shortened to the same text
         start = _first_shown(before, after)
         return f"`{_shortened(before, start)}` → `{_shortened(after, start)}`"
 

@@ -15,8 +15,9 @@ from suspectra_recorder.instrumentation.source import parse
 class TextSpan(NamedTuple):
     """A part of a text."""
 
-    start: int  # in bytes of UTF-8; the last one is not included
-    end: int  # in bytes of UTF-8; the last one is not included
+    # in bytes of UTF-8; the last one is not included
+    start: int
+    end: int
 
 
 class ParsedSource:

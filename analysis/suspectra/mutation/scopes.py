@@ -82,6 +82,7 @@ class Variables:
         earlier = [name for used, name in reversed(self._used) if used < place]
         found = [name for name in dict.fromkeys(earlier) if name != node.id and name in self]
         found = [name for name in found if self.bound_before(name, place)]
+        # a forgotten parameter is a strong hint at the fault
         unread = [name for name in found[NEAREST:] if name not in self._read_somewhere and not name.startswith("_")]
         return found[:NEAREST] + unread
 

@@ -24,10 +24,12 @@ _GAP = "  "
 class ExpectedSteps:
     """Expected steps from the top of the ranking, exact or estimated; infinite for elements not in the chain."""
 
-    steps: Floats  # expected steps, and HT_Rank; shape (elements,)
-    rank: Floats  # expected steps, and HT_Rank; shape (elements,)
-    low: Floats | None = None  # the confidence interval of an estimate; shape (elements,)
-    high: Floats | None = None  # the confidence interval of an estimate; shape (elements,)
+    # expected steps, and HT_Rank; shape (elements,)
+    steps: Floats
+    rank: Floats
+    # the confidence interval of an estimate; shape (elements,)
+    low: Floats | None = None
+    high: Floats | None = None
 
     @classmethod
     def exact(cls, model: DebuggingModel) -> ExpectedSteps:
@@ -122,7 +124,7 @@ def write_steps(model: DebuggingModel, steps: ExpectedSteps, top: int, out: Text
         rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
         source = sources.line(own["file"], own["line"]).strip()
         rows.append((f"{own['ht_rank']:g}", _number(own), rank, f"{own['file']}:{own['line']}", safe(source)))
-    _write_table(("HT_Rank", "ExpectedSteps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
+    _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
     known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
     summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
     out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out)])

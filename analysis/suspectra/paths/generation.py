@@ -36,8 +36,9 @@ class Candidate(NamedTuple):
 
     turned: tuple[int, ...]  # positions of the failing run's branches that come out differently: its distance
     statements: Statements  # the path
-    feasible: bool  # how it was judged
-    successful: bool  # how it was judged
+    # how it was judged
+    feasible: bool
+    successful: bool
 
 
 @dataclass

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.exchange import MemoryChange, MemoryGraph, MemoryNode
+from suspectra_recorder.experiments.messages import MemoryChange, MemoryGraph, MemoryNode
 from suspectra_recorder.experiments.values.literals import from_text, shown
 
 MISSING = "missing"
@@ -47,8 +47,9 @@ class StateDifference(NamedTuple):
     """A place where the states of two runs are different."""
 
     place: AccessPath  # where
-    failing: str  # what is there in each run, for people
-    passing: str  # what is there in each run, for people
+    # what is there in each run, for people
+    failing: str
+    passing: str
     change: MemoryChange  # makes the passing run have there what the failing one has
 
 

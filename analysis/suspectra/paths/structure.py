@@ -3,6 +3,9 @@
 The index of an executed statement is that of the statement around it in the same call, how often the block was entered
 from there, and for the first ones of a call the statement that made it (Xin, Sumner & Zhang 2008 call this structural
 indexing). So a round of a loop has the same index in two runs even if loops inside of earlier rounds went on longer.
+
+Control dependence, as `nearest-path` uses it, would not do: an event that depends on itself, such as the test of a loop
+inside of a loop, would correspond no more as soon as the inner loop went on longer in one run.
 """
 
 from __future__ import annotations

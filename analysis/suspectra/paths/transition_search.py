@@ -23,8 +23,9 @@ class CausePlace(NamedTuple):
 
     place: str  # the access path, such as `items[2]` or `len(items)`
     function: str  # the function whose variable it begins with
-    failing: str  # what is there in each run
-    passing: str  # what is there in each run
+    # what is there in each run
+    failing: str
+    passing: str
 
     def __str__(self) -> str:
         return f"`{self.place}` is {self.failing}, not {self.passing}"
@@ -75,8 +76,9 @@ def infection(chain: Sequence[Transition], is_right: Callable[[Transition], bool
 class CauseSteps(NamedTuple):
     """Between which points causes are different."""
 
-    first: int  # the first and the last point that is known to have a cause
-    last: int  # the first and the last point that is known to have a cause
+    # the first and the last point that is known to have a cause
+    first: int
+    last: int
     # pairs of points with different causes; no cause is known for a point between the two
     steps: tuple[tuple[int, int], ...]
 

@@ -32,8 +32,9 @@ class TestProgress:
 
     __test__ = False  # tells pytest that this is not a test class
 
-    done: int = 0  # numbers of tests that ended, and that failed
-    failed: int = 0  # numbers of tests that ended, and that failed
+    # numbers of tests that ended, and that failed
+    done: int = 0
+    failed: int = 0
     total: int = 0  # the number of tests; 0 while it is not known
 
     @property
@@ -72,8 +73,9 @@ class ProgramEnded:
     signal: int = 0  # the signal that ended it, else 0
     stopped: Stopped | None = None  # why the runner ended it, if it did
     interrupted: bool = False  # whether the user interrupted this process, and the program with it
-    stdout: bytes = b""  # the first part of its output, if that is kept
-    stderr: bytes = b""  # the first part of its output, if that is kept
+    # the first part of its output, if that is kept
+    stdout: bytes = b""
+    stderr: bytes = b""
     seconds: float = 0.0  # how long it ran
 
     @property

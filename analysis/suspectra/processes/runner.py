@@ -2,6 +2,10 @@
 
 All programs of a workspace are executed by this module: a test command, one test of a C program, a program that lists
 its tests. Progress is reported as events (:mod:`suspectra.processes.events`).
+
+It runs a program in the calling thread, and a token cancels it from any other. Progress comes from a file to which each
+process of a run appends lines, never from what is printed: a pipe would not reach the workers of pytest-xdist, and
+would block tests while its reader is slow.
 """
 
 from __future__ import annotations

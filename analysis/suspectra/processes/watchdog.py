@@ -7,6 +7,10 @@ kills them after a while; or it kills them at once, if its program says so.
 The processes of a run are recognized by a mark in their environment, which child processes inherit in any group or
 session. Descendants of a marked process that cleared its environment are found by their parents. This file is also the
 watchdog's program, so it uses only the standard library.
+
+`PR_SET_PDEATHSIG` works only on Linux and misses grandchildren; a process group misses processes that leave it. Runs of
+tests are asked to end first, so that fixtures can tidy up; machines of experiments are killed at once, since their
+children are killed after each run anyway.
 """
 
 from __future__ import annotations

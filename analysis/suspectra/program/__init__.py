@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from suspectra.runs.experiment import Experiment
-from suspectra.runs.failure_slice import FailureSlice
 from suspectra.runs.observation import Observation
-from suspectra.runs.reported_paths import ReportedPaths
+from suspectra.runs.reported_lines import FailureSlice, ReportedPaths
 
 if TYPE_CHECKING:
     from suspectra.program.flow_graph import FlowGraph

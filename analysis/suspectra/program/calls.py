@@ -86,6 +86,7 @@ class _Named:
         pairs = set()
         if files is None:  # what is cached of all other files stays
             _callers.begin()
+        # large test data would take longer to read than the first experiments
         wanted = elements.files if files is None else files
         for done, path in enumerate(checked(wanted)):
             progress(done / len(wanted))

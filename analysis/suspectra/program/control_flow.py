@@ -170,8 +170,9 @@ class FlowPart:
 
     blocks: Ints  # their indices in the whole flow; shape (blocks,)
     edges: Ints  # their indices in the whole flow; shape (edges,)
-    source: Ints  # the blocks at the ends of each edge, numbered within this part; shape (edges,)
-    target: Ints  # the blocks at the ends of each edge, numbered within this part; shape (edges,)
+    # the blocks at the ends of each edge, numbered within this part; shape (edges,)
+    source: Ints
+    target: Ints
 
 
 def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:

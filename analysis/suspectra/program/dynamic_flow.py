@@ -23,8 +23,9 @@ class DynamicFlow:
 
     node_start: Ints  # the first index of each node's elements in `element`, then their number; shape (nodes + 1,)
     element: Ints  # elements, node by node, in the order of execution; shape (members,)
-    source: Ints  # the nodes at the ends of each arc; shape (arcs,)
-    target: Ints  # the nodes at the ends of each arc; shape (arcs,)
+    # the nodes at the ends of each arc; shape (arcs,)
+    source: Ints
+    target: Ints
     edge: Ints  # column of each arc in the spectrum's edges; shape (arcs,)
     _terms: _Terms | None = None
 

@@ -29,6 +29,7 @@ class Remembered(Generic[P, T]):
         """Begin a round over all files."""
         with self._changing:
             self._round += 1
+            # what files were before would otherwise be kept for ever
             self._known = {key: known for key, known in self._known.items() if known[0] >= self._round - ROUNDS}
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> T:

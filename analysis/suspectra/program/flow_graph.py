@@ -1,4 +1,8 @@
-"""The control flow of one function: basic blocks, the edges between them, and their elements."""
+"""The control flow of one function: basic blocks, the edges between them, and their elements.
+
+The graphs of a file are in one table, and blocks are found for all functions of a file at once: a million statements
+have a hundred thousand functions, and to make an object for each takes longer than to parse the source.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,9 @@ class FlowGraph:
 
     function: int  # index into the elements' functions, -1 for code outside any
     blocks: int  # number of basic blocks
-    source: Ints  # blocks at the ends of each edge; shape (k,)
-    target: Ints  # blocks at the ends of each edge; shape (k,)
+    # blocks at the ends of each edge; shape (k,)
+    source: Ints
+    target: Ints
     # column of each edge in the spectrum's suspectra.spectrum.Edges, -1 for an edge that is not there; shape (k,)
     edge: Ints
     block_start: Ints  # the first index of each block's elements in `element`, then their number; shape (blocks + 1,)
@@ -87,10 +92,12 @@ class GraphTable:
     """The flow graphs of several functions in shared arrays, since a program has too many for one object each."""
 
     function: Ints  # index of each graph's function, -1 for code outside any; shape (graphs,)
-    first_block: Ints  # the first block and edge of each graph, then their total number; shape (graphs + 1,)
-    first_edge: Ints  # the first block and edge of each graph, then their total number; shape (graphs + 1,)
-    source: Ints  # blocks at the ends of each edge, numbered within its graph; shape (edges,)
-    target: Ints  # blocks at the ends of each edge, numbered within its graph; shape (edges,)
+    # the first block and edge of each graph, then their total number; shape (graphs + 1,)
+    first_block: Ints
+    first_edge: Ints
+    # blocks at the ends of each edge, numbered within its graph; shape (edges,)
+    source: Ints
+    target: Ints
     edge: Ints  # column of each edge, -1 for an edge that is not in the spectrum; shape (edges,)
     block_start: Ints  # the first index of each block's elements in `element`, then their number; shape (blocks + 1,)
     element: Ints  # elements, block by block; shape (members,)

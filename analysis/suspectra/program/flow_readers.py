@@ -5,6 +5,10 @@ are started, which read a part of them and then end. Such a process runs this mo
 reads sources from one temporary file and writes tables to another: unlike a pipe, a file never blocks the helper while
 this process is busy with other work. Before each source the helper checks that its parent still runs, so it does not
 outlive this process.
+
+The helpers begin at the front of the list and this process at the back, so it waits for nobody, and reads itself what a
+helper does not answer. `multiprocessing` would run the program's main module again in each process, and leave them
+behind if their parent is killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""A run whose process ended before it reported: where that happened, as evidence and in words."""
+"""A run whose process ended before it reported: where that happened, as evidence and in words.
+
+A killed process writes nothing more. What it was doing is in a file that it had mapped into memory
+(`suspectra_recorder.activity`). A collection error of the whole run is made of it, so that whatever shows those shows
+crashes, too.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +18,8 @@ from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.log.collection import CollectionError, at_place, cut_off
 from suspectra_recorder.log.frames import FrameKind, LogDamage
 from suspectra_recorder.log.reader import LoggedRun, LogReader, RecordedTest
+from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.run_log import LogOfRun
-from suspectra_recorder.scope import RecordedFiles
 
 _HEAD = 1 << 20  # bytes of a log in which its first record is
 

@@ -99,6 +99,7 @@ def run(
     root = os.path.realpath(workspace)
     if not os.path.isdir(root):
         raise UsageError(Problem(root, "", "the workspace is not a folder", "name an existing folder"))
+    # before the tests run: what is written through a link of a repository may be anywhere
     refuse_links(recording_folder(root))
     environment = dict(os.environ)
     chosen = resolve(command, root, python=python, environ=environment)
@@ -141,6 +142,7 @@ def run(
     code = ended.status
     if code == 0 and (crash is not None or any("problem" in line for line in reported)):
         code = NOT_RECORDED
+    # a status of 0 without a report says nothing: a test may have ended the process
     if code not in (0, TESTS_FAILED) or not reported:
         ProgressWriter(settings.progress).trouble(lines[-1].removeprefix("error: "))
     interrupted = ended.interrupted or ended.stopped is Stopped.CANCELLED

@@ -2,6 +2,9 @@
 
 Recordings name files relative to their workspace, so it does not matter on which machine they were made. All runs
 are kept side by side in one log, with those of their tests that no newer run has replaced.
+
+The runs share sources, but the log still says which version each of them loaded: otherwise questions about what runs at
+import would find old versions for ever.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ class Merged:
     """What a merge did."""
 
     folder: Path  # of the merged recording
-    tests: int  # tests of the merged recording, and records that a newer run of the same test replaced
-    replaced: int  # tests of the merged recording, and records that a newer run of the same test replaced
+    # tests of the merged recording, and records that a newer run of the same test replaced
+    tests: int
+    replaced: int
     runs: int  # sections of the inputs that were kept: one for each process that ran tests
     problems: tuple[Problem, ...]  # what could not be read
 

@@ -39,6 +39,7 @@ def resolve_again(
     """
     recorded = "" if python is not None else recorded_tests(recording_folder(workspace)).interpreter
     # a recording may come from anybody: it makes nothing run but a Python, with code of ours or with the tests
+    # only the interpreter that recorded the tests has what they import
     if os.path.isabs(recorded) and _PYTHON.fullmatch(os.path.basename(recorded)):
         with suppress(UsageError):
             found = resolve(command, workspace, python=recorded, environ=environ)

@@ -1,4 +1,9 @@
-"""Tests that were collected before anybody asks for them: a process that waits, and runs some of them in a fork."""
+"""Tests that were collected before anybody asks for them: a process that waits, and runs some of them in a fork.
+
+A run on save takes most of its time to start pytest and to import what has not changed. The waiting process refuses
+wherever a new one could differ in more than the bodies of functions that have not run yet. What can't be seen is found
+by comparison: while nobody types, a new process runs a sample, and after one difference none waits any more.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from suspectra.processes.waiting import WaitingProcess
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import RecordingSettings, inject_env
-from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
+from suspectra_recorder.warm.messages import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
 COLLECT_S = 120.0
 """For collecting the tests: large projects import for a minute."""

@@ -1,4 +1,9 @@
-"""Reports: elements in the order in which to examine them, with explanations."""
+"""Reports: elements in the order in which to examine them, with explanations.
+
+A report knows its technique as an `Explainer` only, so techniques import reports, and never the other way round. What
+only some techniques have is in subclasses of reports, which `suspectra.techniques.technique.own_report` asks for by
+name.
+"""
 
 from suspectra.report.levels import SIGNIFICANT_DIGITS, comparable, round_significant
 from suspectra.report.pair_report import PairReport

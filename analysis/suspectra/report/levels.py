@@ -18,9 +18,8 @@ def levels_of(scores: Floats) -> tuple[Floats, Ints]:
 
     Statements of one basic block share a score, so each run of equal neighbours is looked up once.
 
-    Of shape (levels,). Rounded to significant digits, descending, none a negative zero.
-
-    Of shape (n,).
+    The scores are of shape (levels,): rounded to significant digits, descending, none a negative zero. The levels are
+    of shape (n,).
     """
     if not len(scores):
         return np.zeros(0), np.zeros(0, np.int64)

@@ -1,4 +1,8 @@
-"""`PairReport`: a ranking by one score for each pair (ef, ep), of which no more is computed than is asked for."""
+"""`PairReport`: a ranking by one score for each pair (ef, ep), of which no more is computed than is asked for.
+
+Only the best pairs are put in order and rounded, and their elements are found among those that as many failing tests
+execute. All levels are made once somebody asks for one that is not among the first.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class PairReport(RankedReport):
     ):
         pairs = spectrum.pairs
         present, executed = pairs.size > 0, (pairs.ef + pairs.ep > 0) | (not unexecuted_last)
-        self.__dict__ |= {
+        fields = {
             "technique": technique,
             "spectrum": spectrum,
             "notes": notes,
@@ -49,6 +53,8 @@ class PairReport(RankedReport):
             "_rest": np.flatnonzero(present & ~executed),
             "_scores": np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf),
         }
+        for name, value in fields.items():  # all but the levels, which are computed when they are wanted
+            object.__setattr__(self, name, value)  # as a frozen dataclass sets its own
 
     def __len__(self) -> int:
         return int(self.spectrum.pairs.size.sum())

@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from suspectra.base.arrays import Floats, Ints
+from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import Problem
 from suspectra.base.technique_info import TechniqueInfo
 from suspectra.report.caveats import caveats_of
@@ -194,7 +195,7 @@ class RankedReport:
     def _level_start(self) -> Ints:
         return np.concatenate([[0], self._level_end[:-1]]).astype(np.int64)
 
-    @cached_property
+    @CachedProperty
     def order(self) -> Ints:
         """The candidates, best first; of a tie what changed, then by file and line; int32, shape (m,)."""
         return self._on_first_levels(len(self.level_score))
@@ -234,7 +235,7 @@ class RankedReport:
         >>> make_technique("ochiai").localize(spectrum).top(2).tolist()
         [1, 0]
         """
-        if "order" in self.__dict__ or not len(self):
+        if RankedReport.order.peek(self) is not None or not len(self):
             return self.order[:count]
         if count > len(self._first[0]):
             self._first[0] = self._first_elements(count)
@@ -471,7 +472,7 @@ class RankedReport:
         if len(known := np.flatnonzero(self._first[0] == element)):
             return int(known[0])
         level = self._level_of(element)
-        if "order" in self.__dict__:
+        if RankedReport.order.peek(self) is not None:
             return int(self.position[element])
         equal, changed = self.level == level, self.spectrum.changed_for
         first = equal & (changed > changed[element])

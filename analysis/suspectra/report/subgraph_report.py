@@ -19,8 +19,9 @@ class Subgraph:
 
     elements: Ints  # its statements, ascending; shape (k,)
     edges: Ints  # its edges, as columns of the spectrum's edges, ascending; empty for a single node; shape (e,)
-    ef: int  # failed and passed tests that traverse all of it
-    ep: int  # failed and passed tests that traverse all of it
+    # failed and passed tests that traverse all of it
+    ef: int
+    ep: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,8 +57,9 @@ class Experiment:
     test: str  # its name, as the evidence has it
     kind: str  # what was done: `switch` a decision, put in another `value`, or run a `mutant`
     file: str  # where it was done: relative to the workspace, forward slashes
-    line: int  # the lines of what was altered, from 1, both included
-    end_line: int  # the lines of what was altered, from 1, both included
+    # the lines of what was altered, from 1, both included
+    line: int
+    end_line: int
     column: int  # where it begins, in bytes from 0
     place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
     instance: int  # how many times the place had been reached, this one included; `EVERY` for each time

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suspectra.base.cached_property import CachedProperty
 from suspectra.spectrum import Function
 
 
@@ -104,7 +105,13 @@ class MeasuredFile:
         tuple of Function
             In the order of `functions`.
         """
-        known = self.__dict__.get("_functions_at")
-        if known is None or known[0] != index:
-            known = self.__dict__["_functions_at"] = index, tuple(Function(index, *span) for span in self.functions)
-        return known[1]
+        known, functions = self._functions_at
+        if known != index:
+            functions = tuple(Function(index, *span) for span in self.functions)
+            MeasuredFile._functions_at.give(self, (index, functions))
+        return functions
+
+    @CachedProperty
+    def _functions_at(self) -> tuple[int, tuple[Function, ...]]:
+        """The index that was asked for last, and the functions with it."""
+        return -1, ()

@@ -28,8 +28,9 @@ class PredicateSite(NamedTuple):
     """What is asked about a value at a place; each time, one of its outcomes is true."""
 
     file: str  # relative to the workspace, with forward slashes
-    line: int  # the lines of the place, from 1, both included
-    end_line: int  # the lines of the place, from 1, both included
+    # the lines of the place, from 1, both included
+    line: int
+    end_line: int
     kind: str
     left: str  # what has the value, such as `last` or `len(items)`
     right: str  # what it is compared with; empty unless the kind is `pair`

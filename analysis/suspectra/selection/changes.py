@@ -16,7 +16,7 @@ from suspectra.selection.revision import Revision, project_files
 from suspectra.selection.source_readers import readers
 from suspectra_recorder.instrumentation.outline import EVERYTHING, Difference, Outline, difference, mentions
 from suspectra_recorder.instrumentation.source import parse
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 _MAX_SIZE = 1 << 26
 _NOTHING = Difference()

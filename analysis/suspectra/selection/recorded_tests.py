@@ -34,8 +34,9 @@ _MAX_CELLS = 1 << 24  # of one source
 class RecordedVersion:
     """One version of a source that tests ran."""
 
-    path: str  # path relative to the workspace, and SHA-256
-    digest: str  # path relative to the workspace, and SHA-256
+    # path relative to the workspace, and SHA-256
+    path: str
+    digest: str
     traced: bool  # whether it had probes; otherwise it contains tests or their fixtures
     cells: int  # the number of cells of its probes
     blob: bytes = field(repr=False)  # the compressed map of its probes

@@ -109,6 +109,7 @@ def project_files(workspace: str, *, added: bool = False) -> list[str] | None:
     Paths relative to the workspace; None without a repository.
     """
     try:
+        # products of builds are often untracked
         others = () if added else ("--others", "--exclude-standard")
         listing = _git(workspace, "ls-files", "-z", "--cached", *others)
     except UsageError:

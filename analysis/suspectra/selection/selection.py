@@ -4,6 +4,13 @@ A change reaches a test if the test executed a function whose behaviour changed,
 above it changed in more than other tests, if a file that it executed was removed, or if code that runs at import
 changed in a module that a file of the test imports, directly or not. Tests that are not in the recording always run,
 and are not listed here.
+
+What changed is known for each test from the digests in the recording, whatever was committed in between; a git revision
+can only add to that. The choice may have too many tests, but none too few, except for what docs/recording.md lists.
+
+Which data files a test opens is not recorded: an audit hook can't be removed, runs for every event of the user's
+process, and misses what C libraries open and what a fixture hands on. A list that is incomplete without a sign of it
+would be worse than none. So data files count only where all files are compared anyway (`--since`).
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from operator import is_
 from pathlib import Path
 
 from suspectra.base.arrays import Row
-from suspectra.evidence.evidence import Evidence
-from suspectra.evidence.replaced import Replaced
+from suspectra.evidence.evidence import Evidence, Replaced
 from suspectra.evidence.source_changes import changed_columns
 from suspectra.evidence.sources import SourceReader
 from suspectra.runs.measured_file import MeasuredFile
@@ -74,6 +73,7 @@ class ChangesOfBranch:
 
         Whether it begins elsewhere than `add_to` took it to begin. False where that never mattered.
         """
+        # git takes as long to answer as a ranking, so it is asked only now and then
         if self._asked is None or time.monotonic() < self._asked + after_s:
             return False
         before = self._start

@@ -14,6 +14,7 @@ from suspectra.spectrum.chunks import Chunks, unshared
 from suspectra.spectrum.counts import Change, Counts
 from suspectra.spectrum.rows import Derived
 
+# of the type of the counts: only then is `add.at` quick, about nine times as quick
 _ONE = np.int32(1)
 _MANY_REMOVALS = 100
 

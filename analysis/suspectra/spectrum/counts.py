@@ -13,6 +13,7 @@ from suspectra.base.cancellation import checked
 Change = Sequence[tuple[Ints, bool]]
 """Added or removed rows, and whether the test of each failed."""
 
+# of the type of the counts: only then is `add.at` quick, about nine times as quick
 _ONE = np.int32(1)
 
 

@@ -1,4 +1,8 @@
-"""Columns grouped by their pair (ef, ep). There are far fewer pairs than columns."""
+"""Columns grouped by their pair (ef, ep). There are far fewer pairs than columns.
+
+When a test changes, only the columns of its old and its new row get new pairs. Scores are computed for pairs, and
+levels are looked up from them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
-from suspectra.spectrum.counts import Counts
+from suspectra.spectrum.counts import Change, Counts
 
 _TABLE = 1 << 21  # up to this many entries, a lookup table is quicker than sorting a few thousand columns
 
@@ -130,6 +134,15 @@ class Pairs:
         return len(self) > 4096 + 2 * int(np.count_nonzero(self.size))
 
 
+@dataclass
+class Followed:
+    """What a spectrum has from the state before a change."""
+
+    counts: Counts  # of that state
+    changed: Change  # the rows that were removed or added
+    pairs: Pairs | None  # of that state, until they are updated
+
+
 def pair_key(ef: Ints, ep: Ints) -> Ints:
     """One integer for each pair of counts.
 
@@ -141,11 +154,8 @@ def pair_key(ef: Ints, ep: Ints) -> Ints:
 def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
     """Group columns by their pair (ef, ep).
 
-    With few tests there are few possible pairs, and a table of all of them is quicker than sorting the columns.
-
-    Of shape (n,).
-
-    Of shape (pairs,).
+    The number of each column's pair, of shape (n,), and ef and ep of each pair, of shape (pairs,). With few tests there
+    are few possible pairs, and a table of all of them is quicker than sorting the columns.
     """
     key, possible = _keys(counts), _possible(counts)
     if _is_small(possible, len(key)):

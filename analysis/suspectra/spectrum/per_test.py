@@ -1,4 +1,9 @@
-"""Values computed from the rows of each test, cached by test."""
+"""Values computed from the rows of each test, cached by test.
+
+Arcs that statements imply, and decisions that a run evaluated, are several times as many as the data from which they
+follow. So `Tally` counts them when they are found, and does not keep them; after a change only those of the changed
+tests are found again.
+"""
 
 from __future__ import annotations
 

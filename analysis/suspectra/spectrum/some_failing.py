@@ -77,24 +77,24 @@ def _equal(one: Ints | None, other: Ints | None) -> bool:
 def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
     """Count the failing tests; the counts of passing ones are taken from the whole spectrum."""
     failing = np.flatnonzero(view.failed).tolist()
-    cache = view.__dict__
-    previous_cache = previous.__dict__ if previous is not None else {}
-    counted: Counts | None = previous_cache.get("counts")
+    counted = None if previous is None else Spectrum.counts.peek(previous)
     ef, changed = _failing_counts(view, counted, previous)
-    counts = cache["counts"] = Counts(ef, whole.counts.ep, len(failing), whole.counts.passed)
-    pairs = previous_cache.get("pairs")
+    counts = Counts(ef, whole.counts.ep, len(failing), whole.counts.passed)
+    Spectrum.counts.give(view, counts)
+    pairs = None if previous is None else Spectrum.pairs.peek(previous)
     if counted is not None and pairs is not None and not pairs.is_sparse:
-        cache["pairs"] = pairs.updated(counts, _changed_columns(counted, counts, changed, whole))
-    if view.edges is not None and view.edge_rows is not None and "edge_hit_counts" in whole.__dict__:
+        Spectrum.pairs.give(view, pairs.updated(counts, _changed_columns(counted, counts, changed, whole)))
+    all_edges = Spectrum.edge_hit_counts.peek(whole)
+    if view.edges is not None and view.edge_rows is not None and all_edges is not None:
         edges = Counts.from_rows([view.edge_rows[i] for i in failing], view.failed[failing], len(view.edges))
-        cache["edge_hit_counts"] = Counts(edges.ef, whole.edge_hit_counts.ep, len(failing), whole.counts.passed)
+        Spectrum.edge_hit_counts.give(view, Counts(edges.ef, all_edges.ep, len(failing), whole.counts.passed))
 
 
 def _changed_columns(previous: Counts, now: Counts, failing: Change, whole: Spectrum) -> Ints:
     """The columns whose counts differ: in rows of failing tests that changed, or as counts of passing tests."""
-    before, changed = whole.__dict__.get("_change", (None, ()))  # see `Spectrum.follow`
-    if before is not None and before.ep is previous.ep:
-        return changed_columns(previous, now, [*failing, *((row, bad) for row, bad in changed if not bad)])
+    before = whole._followed
+    if before is not None and before.counts.ep is previous.ep:
+        return changed_columns(previous, now, [*failing, *((row, bad) for row, bad in before.changed if not bad)])
     return np.flatnonzero((previous.ep != now.ep) | (previous.ef != now.ef))
 
 

@@ -15,13 +15,14 @@ from itertools import compress
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints, Row
+from suspectra.base.cached_property import CachedProperty
 from suspectra.base.cancellation import checked
 from suspectra.spectrum.changed_rows import changes_by_git, tests_with_change
 from suspectra.spectrum.changes import MovedFiles, changed_columns, difference, row_changes, same_files, shared_numbers
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
-from suspectra.spectrum.pairs import Pairs
+from suspectra.spectrum.pairs import Followed, Pairs
 from suspectra.spectrum.rows import DerivedRows, contains
 
 _MANY_FILES = 20  # above so many changed files, counting everything again is no slower
@@ -140,7 +141,7 @@ class Spectrum:
             np.ones(count, bool),
         )
 
-    @cached_property
+    @CachedProperty
     def counts(self) -> Counts:
         """The four counts of every element."""
         return Counts.from_rows(self.rows, self.failed, len(self.elements))
@@ -160,17 +161,22 @@ class Spectrum:
         >>> spectrum.counts.ef.tolist()
         [1, 1, 0]
         """
-        if "counts" not in self.__dict__:
-            self.__dict__["counts"] = count(self)
+        if Spectrum.counts.peek(self) is None:
+            Spectrum.counts.give(self, count(self))
 
-    @cached_property
+    @CachedProperty
+    def _followed(self) -> Followed | None:
+        """What it has from the state before a change; see `follow`."""
+        return None
+
+    @CachedProperty
     def pairs(self) -> Pairs:
         """The candidates by their pair (ef, ep)."""
-        before: Pairs | None = self.__dict__.pop("_pairs_before", None)  # see `follow`
-        if before is None:
+        before = self._followed
+        if before is None or before.pairs is None:
             return Pairs.among(self.counts, self.candidates)
-        counts, changed = self.__dict__["_change"]
-        return before.updated(self.counts, changed_columns(counts, self.counts, changed))
+        pairs, before.pairs = before.pairs, None
+        return pairs.updated(self.counts, changed_columns(before.counts, self.counts, before.changed))
 
     @property
     def suspected(self) -> int:
@@ -186,7 +192,7 @@ class Spectrum:
         of_file[self.elements.file[self.candidates]] = True
         return np.asarray(of_file[self.edges.file])
 
-    @cached_property
+    @CachedProperty
     def edge_hit_counts(self) -> Counts:
         """The four counts of every edge.
 
@@ -264,7 +270,7 @@ class Spectrum:
         """Row number by test name."""
         return {name: i for i, name in enumerate(self.tests)}
 
-    @cached_property
+    @CachedProperty
     def _failing_by_element(self) -> tuple[Ints, Ints]:
         """Failing tests by element, in compressed form: (start of each element's slice, row numbers)."""
         bad = np.array(self._failing, np.int64)
@@ -326,7 +332,7 @@ class Spectrum:
         >>> spectrum.failing_tests_of([1, 2])
         [('test_a',), ()]
         """
-        if "_failing_by_element" in self.__dict__ or len(elements) > _MANY:
+        if len(elements) > _MANY or Spectrum._failing_by_element.peek(self) is not None:
             starts, tests = self._failing_by_element
             return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
         bad, wanted = self._failing, np.asarray(elements, np.int32)
@@ -441,16 +447,17 @@ class Spectrum:
         >>> after.counts.ep.tolist(), after.counts.ef is counts.ef
         ([0, 0, 0], True)
         """
-        known = previous.__dict__.keys() - self.__dict__.keys()
-        if "counts" in known:
+        counts, edge_counts = Spectrum.counts, Spectrum.edge_hit_counts
+        before, edges_before = counts.peek(previous), edge_counts.peek(previous)
+        if before is not None and counts.peek(self) is None:
             removed, added = row_changes(previous.rows, previous.failed, self.rows, self.failed)
-            self.__dict__["counts"] = previous.counts.updated(removed, added)
-            self.__dict__["_change"] = previous.counts, removed + added
-            if "pairs" in known and not previous.pairs.is_sparse:
-                self.__dict__["_pairs_before"] = previous.pairs  # they are updated when they are wanted
-        if "edge_hit_counts" in known and self.edge_rows is not None:
+            counts.give(self, before.updated(removed, added))
+            pairs = Spectrum.pairs.peek(previous)  # they are updated when they are wanted
+            useless = pairs is None or pairs.is_sparse or Spectrum.pairs.peek(self) is not None
+            Spectrum._followed.give(self, Followed(before, [*removed, *added], None if useless else pairs))
+        if edges_before is not None and edge_counts.peek(self) is None and self.edge_rows is not None:
             removed, added = row_changes(previous.edge_rows or (), previous.failed, self.edge_rows, self.failed)
-            self.__dict__["edge_hit_counts"] = previous.edge_hit_counts.updated(removed, added)
+            edge_counts.give(self, edges_before.updated(removed, added))
 
     def follow_files(self, previous: Spectrum) -> None:
         """Reuse the counts of a spectrum of which some files have changed.
@@ -470,18 +477,18 @@ class Spectrum:
         removed, added = difference((previous.rows, previous.failed, then), (self.rows, self.failed, now))
         if len(removed) + len(added) > len(now) // 2 or len(self.elements.files) - len(new) > _MANY_FILES:
             return
-        if "counts" in previous.__dict__:
+        if (before := Spectrum.counts.peek(previous)) is not None:
             moved = MovedFiles.between(previous.elements.file_start, self.elements.file_start, old, new)
-            self.__dict__["counts"] = moved.counts(previous.counts, removed, added, self.rows, self.failed)
-        if "edge_hit_counts" not in previous.__dict__:
+            Spectrum.counts.give(self, moved.counts(before, removed, added, self.rows, self.failed))
+        if (edges_before := Spectrum.edge_hit_counts.peek(previous)) is None:
             return
         old_edges, new_edges = previous._edges_by_file(), self._edges_by_file()
         if old_edges is not None and new_edges is not None:
             (old_starts, old_rows), (new_starts, new_rows) = old_edges, new_edges
             moved = MovedFiles.between(old_starts, new_starts, old, new)
             removed, added = difference((old_rows, previous.failed, then), (new_rows, self.failed, now))
-            counts = moved.counts(previous.edge_hit_counts, removed, added, new_rows, self.failed)
-            self.__dict__["edge_hit_counts"] = counts
+            counts = moved.counts(edges_before, removed, added, new_rows, self.failed)
+            Spectrum.edge_hit_counts.give(self, counts)
 
     def _edges_by_file(self) -> tuple[Ints, Sequence[Row]] | None:
         """The first edge of each file, and the edge rows; None where edges are not sorted by file."""

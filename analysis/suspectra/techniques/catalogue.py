@@ -7,7 +7,7 @@ their modules are imported on demand.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 
 from suspectra.base.technique_info import COUNTS, DEPENDENCES, EDGES, EXPERIMENTS, LINES, PATHS, VALUES, TechniqueInfo
 from suspectra.techniques.technique import Technique
@@ -22,8 +22,7 @@ class CatalogueEntry:
 
     def load(self) -> type[Technique]:
         """Import the class, whose keyword arguments are the technique's hyper-parameters."""
-        module, _, name = self.place.partition(":")
-        technique: type[Technique] = getattr(import_module(module), name)
+        technique: type[Technique] = resolve_name(self.place)
         return technique
 
 

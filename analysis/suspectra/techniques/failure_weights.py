@@ -82,6 +82,7 @@ class FailureWeights:
             if changed is not None:
                 own = common(row, changed)
                 of_changed[own] += weight
+                # a test that failed before the change, too, says nothing of it
                 after_change += weight if len(own) or not assumed else 0
             total += weight
         return FailureWeights(spectrum, of_elements, of_edges, of_changed, after_change, total, tests)

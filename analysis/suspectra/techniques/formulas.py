@@ -2,6 +2,8 @@
 
 The module has the 33 formulas of paper 004 (Table 1), further popular ones, and the measures of paper 003. A formula
 depends only on the four counts of an element, so it is computed once for each distinct pair (ef, ep).
+
+Cloning is applied at the same point: with c = P / F, two counts are multiplied before the formula.
 """
 
 from __future__ import annotations
@@ -28,12 +30,15 @@ class Four:
     Cloning makes them fractions (paper 004, Notations 2.2 to 2.5).
     """
 
-    ef: Floats  # failing and passing tests that execute each column; shape (n,)
-    ep: Floats  # failing and passing tests that execute each column; shape (n,)
-    nf: Floats  # failing and passing tests that do not; shape (n,)
-    np: Floats  # failing and passing tests that do not; shape (n,)
-    F: float  # the numbers of all failing and all passing tests
-    P: float  # the numbers of all failing and all passing tests
+    # failing and passing tests that execute each column; shape (n,)
+    ef: Floats
+    ep: Floats
+    # failing and passing tests that do not; shape (n,)
+    nf: Floats
+    np: Floats
+    # the numbers of all failing and all passing tests
+    F: float
+    P: float
 
     @classmethod
     def from_counts(cls, counts: Counts, clone_failed: bool = False) -> Four:

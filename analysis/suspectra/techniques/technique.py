@@ -1,4 +1,12 @@
-"""The base class of localization techniques."""
+"""The base class of localization techniques.
+
+A technique is frozen. What it found before a change is in its previous report, which it gets as an argument: what
+depends on functions, counts and runs that did not change is taken from there. A technique that ignores it is slower,
+but right.
+
+A slow technique has stages: the first is quick, the last is the technique itself. They are declared, and no iterator,
+so that a caller knows at once whether a better ranking will follow.
+"""
 
 from __future__ import annotations
 

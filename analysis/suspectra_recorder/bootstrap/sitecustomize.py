@@ -68,6 +68,7 @@ def _runs_pytest() -> bool:
     script = _script()
     name = os.path.basename(script)
     as_module = any(words[i : i + 2] == ["-m", "pytest"] for i in range(len(words)))
+    # a script may call `pytest.main`
     return as_module or name in ("pytest", "py.test") or (name.endswith(".py") and _mentions_pytest(script))
 
 
@@ -114,6 +115,7 @@ def _start_with_pytest(start: "Callable[[], None]") -> None:
     else:
 
         def there() -> None:
+            # a program that starts tests may take the variables away before it imports pytest
             if "SUSPECTRA_RECORD" in os.environ or "SUSPECTRA_WORKSPACE" in os.environ:
                 start()
 
@@ -144,6 +146,7 @@ def _attach_later(place: str) -> None:
     folder, _, number = place.rpartition(os.sep)
     try:
         with open(os.path.join(folder, "state"), "rb") as state:
+            # `children/processes.py` has the format; the recorder itself is imported only if it is needed
             installed = state.read()[16:17] == b"\1"
     except OSError:
         return  # the run that started this process is over
@@ -194,6 +197,7 @@ def _attach_later(place: str) -> None:
     script = sys.argv[0] if sys.argv else ""
     if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
         attach()  # it will run its main script again
+    # with -i Python goes on after the script, which the recorder ends with the process
     elif script.endswith(".py") and wanted(script) and not sys.flags.inspect:
         attach(script=True)
 
@@ -214,14 +218,17 @@ if "SUSPECTRA_EXPERIMENTS" in os.environ:
     once_executed("pytest", _begin_experiments)
     _run_hidden()
 elif "SUSPECTRA_RECORD" not in os.environ:
+    # this folder has done its work, but where tests are recorded pytest needs it for its plugin
     sys.path[:] = _others_on_path()
     if "SUSPECTRA_WORKSPACE" in os.environ and "SUSPECTRA_CHILD" not in os.environ and _in_workspace():
+        # the hidden `sitecustomize` takes the name of this module; the recorder asks it what was imported before
         sys.modules["suspectra_start"] = sys.modules[__name__]
         _start_with_pytest(_start_in_workspace)
     _run_hidden()
     customized_with = frozenset(sys.modules)
     if "SUSPECTRA_CHILD" in os.environ:
         _attach_later(os.environ["SUSPECTRA_CHILD"])
+# only recordings of pytest name the plugin
 elif "suspectra_bootstrap" not in os.environ.get("PYTEST_PLUGINS", ""):
     _run_hidden()
     if _runs_unittest():

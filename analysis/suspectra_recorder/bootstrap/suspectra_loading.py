@@ -67,6 +67,7 @@ def once_executed(name: str, do: "Callable[[], object]") -> None:
         execute(self, module)
         if waiting and module.__name__ == name:
             waiting = False
+            # another tool may have put its own over this one, and then keeps it
             if loader.exec_module is exec_module:
                 loader.exec_module = execute
             do()

@@ -13,7 +13,7 @@ from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
 from suspectra_recorder.instrumentation.library_references import json, os, sys
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 
@@ -55,6 +55,7 @@ def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None
 
     def forked() -> None:
         nonlocal log
+        # the file belongs to the process that this one was forked from
         log.close()
         try:
             log = ChildLog(log.folder, _number(log.folder, log.number), hook.counting)
@@ -92,6 +93,7 @@ def record_script() -> None:
             if code is not None:
                 _run_script(code, path)
 
+    # else Python does not trace what a hook runs, and the script runs inside of this one
     audit.__cantrace__ = True  # type: ignore[attr-defined]
     sys.addaudithook(audit)
 
@@ -111,6 +113,7 @@ def _script_code(hook: ImportHook, path: str) -> CodeType | None:
 def _run_script(code: CodeType, path: str) -> None:
     main = sys.modules["__main__"].__dict__
     main.update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
+    # otherwise `exec` would set those of this module, which are copies
     main.setdefault("__builtins__", builtins)
     try:
         exec(code, main)

@@ -46,6 +46,7 @@ class ChildLog:
         self._cells = SharedCells(base + CELLS, counting)
         self._log = LogWriter(base + SUFFIX)
         try:
+            # last: who sees another mark looks for the log, and looks into the folder only then
             _write_state(folder, MARK, mark)
         except OSError:
             self._log.close()
@@ -63,6 +64,7 @@ class ChildLog:
 
         The cells, all zero; an unused list if the log can't be written.
         """
+        # written apart from other cells until it is known whether the import succeeds
         number = self._imports.setdefault(first, len(self._imports) + 1)
         try:
             return self.take(file.path, file.digest, len(file.cells), b"", **{"import": number})

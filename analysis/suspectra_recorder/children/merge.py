@@ -41,6 +41,7 @@ class ChildProcessMerge:
         def forked() -> None:
             if self.children.closed:
                 return  # the run is over, or this is a child of a child, which `follow_forks` handles
+            # the log belongs to the process that this one was forked from
             when_forked()
             self.children.release()
             self._become_child()
@@ -55,6 +56,7 @@ class ChildProcessMerge:
             report_failure(self.children.folder, error)
             self.hook.uninstall()
             return
+        # the process that runs the tests has the maps of these
         known = {(file.path, file.digest) for file in self.hook.files}
 
         def take(path: str, digest: str, cells: int, source_map: bytes) -> MutableSequence[int]:
@@ -76,6 +78,7 @@ class ChildProcessMerge:
 
     def restart_attempt(self) -> None:
         """Drop the children of the attempt, but not those of the first setup."""
+        # the first number is that of the setup, where `setup_done` has parted it from the rest
         self._numbers = [*self._numbers[:-1][:1], self.children.next_number()]
 
     def discard(self) -> None:
@@ -105,6 +108,7 @@ class ChildProcessMerge:
 
         The position of the test's frame in the log, in bytes; what its children ran is in the cells.
         """
+        # a child may end long after its test, which is then written again
         for at in sorted({self._written[n] for n in self.children.numbers() if n in self._written}):
             numbers = {n for n, place in self._written.items() if place == at}
             if self._take(numbers, everything=everything):

@@ -74,6 +74,7 @@ class ChildrenOfTests:
     def remove_env(self, environ: MutableMapping[str, str]) -> None:
         """Undo :meth:`inject_env`, even if the tests have changed the variables since."""
         environ.pop(CHILD_VARIABLE, None)
+        # a test may have added entries, which stay
         entries = environ.get("PYTHONPATH", "").split(os.pathsep)
         if BOOTSTRAP_FOLDER in entries:
             entries.remove(BOOTSTRAP_FOLDER)
@@ -92,6 +93,7 @@ class ChildrenOfTests:
         """Use this number for children that are started from now on."""
         self.number = number
         self._owner.hold()
+        # for fork servers, which outlive the test that started them; others get it by their environment
         self._state[:8] = number.to_bytes(8, "little")
         os.environ[CHILD_VARIABLE] = f"{self.folder}{os.sep}{number}"
 
@@ -99,6 +101,7 @@ class ChildrenOfTests:
     def any(self) -> bool:
         """Whether there may be a child that is not merged yet."""
         mark = self._state[MARK]
+        # the folder is listed only after a child has begun: after each test this asks memory alone
         if mark != self._seen:
             self._seen, self._there = mark, True
         return self._there

@@ -32,6 +32,7 @@ class SharedCells:
         """
         size = cells * (8 if self._counting else 1)
         if self._used + size > len(self._chunk):
+            # cells that were given away stay where they are: code has them
             self._chunk_at += len(self._chunk)
             length = -(-max(size, _CHUNK) // _CHUNK) * _CHUNK
             self._chunk = self._mapped(length)

@@ -21,6 +21,7 @@ class FailedComparisons(FailedPhases):
 
     def __init__(self, failed: list[tuple[object, object]]):
         self._sides = failed
+        # pytest does not name these classes in public
         self._approximate = type(pytest.approx(0.0)), type(pytest.approx(Decimal(0)))
 
     @pytest.hookimpl(tryfirst=True)
@@ -31,6 +32,7 @@ class FailedComparisons(FailedPhases):
     def failed(self, phase: str, error: pytest.ExceptionInfo[BaseException]) -> None:
         """Keep what a method of unittest compared."""
         for frame, _ in walk_tb(error.tb):
+            # unittest has no hook, but its methods have the sides as local variables
             if frame.f_globals.get("__name__") == "unittest.case":
                 names = frame.f_locals
                 if "first" in names and "second" in names:

@@ -1,6 +1,10 @@
 """Forks at the instance: an unaltered run goes on, and altered ones are forks of it from where they are altered.
 
 Open files are shared between them, so this is done only on request.
+
+Runs have three speeds. Several in one child cost least, if they leave nothing behind. Otherwise each has a child of its
+own. A fork at the decision saves what comes before it, but costs more than a small test, so it pays only for tests that
+take long and can't share a child.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from time import monotonic
 from typing import NoReturn
 
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, signal
 
@@ -31,18 +35,21 @@ class Forks:
 
     def fork(self, job: int) -> bool:
         """Fork this process, and wait until the fork has answered."""
+        # forks of forks would alter two decisions
         if self._job >= 0:
             return False
         read, write = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(read)
+            # it answers through its own pipe, so that this process can wait for that
             self._job, self._write = job, write
             return True
         os.close(write)
         began = monotonic()
         answer = self._line(read, began + self._seconds)
         with suppress(OSError):
+            # also after it answered: what it does then is of no interest
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         os.close(read)

@@ -12,7 +12,9 @@ __builtins__ = library_references.builtins
 
 def be_alone() -> None:
     """Let this process lead a group of its own, and print nothing."""
+    # so that all that the test starts can be ended with it
     os.setpgid(0, 0)
+    # what altered tests print, and what a crash says, is of no interest
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (1, 2):
         os.dup2(null, descriptor)
@@ -24,13 +26,16 @@ def limit(memory: int, file_size: int) -> None:
     if resource is None:
         return  # Windows
     _set(resource.RLIMIT_FSIZE, file_size)
+    # a crash is an ordinary outcome here
     _set(resource.RLIMIT_CORE, 0)
+    # the limit is one of the whole address space, with what the waiting process had
     if present := _address_space():
         _set(resource.RLIMIT_AS, present + memory)
 
 
 def _set(what: int, most: int) -> None:
     _, hard = resource.getrlimit(what)
+    # a process may not raise its hard limit
     within = most if hard == resource.RLIM_INFINITY else min(most, hard)
     with suppress(OSError, ValueError):
         resource.setrlimit(what, (within, hard))

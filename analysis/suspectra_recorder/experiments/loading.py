@@ -10,15 +10,15 @@ from typing import Protocol
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.block_control import left_alone
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.instrumentation.library_references import hashlib
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.source import parse, without_collecting
 from suspectra_recorder.pytest.assertions import instrument_rewritten
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
@@ -45,6 +45,7 @@ class ExperimentHook:
     """Instruments the files in `scope`."""
 
     def __init__(self, scope: RecordedFiles, instruments: Sequence[Instrument]):
+        # what exchanges finished code comes last
         self._scope, self._instruments = scope, tuple(sorted(instruments, key=lambda one: one.last))
         self.guard = Guard()  # knows which files could not be instrumented; they run as they are
         # by file: which other tool compiles functions of it from a tree that it has changed; they run as they are
@@ -109,10 +110,12 @@ class ExperimentHook:
         digest = hashlib.sha256(source).hexdigest()
         is_test = self.is_test_code(path)
         instruments = [one for one in self._instruments if one.tests or not is_test]
+        # each instrument has a name of its own in the code, until it takes its place
         names = [placeholder(name, f"{digest} {number}") for number in range(len(instruments))]
         try:
             with without_collecting():
                 tree = parse(source, path)
+                # these get no calls, since a decorator may compare their bytecode: see `left_alone`
                 alone = {node: node.body for node in left_alone(tree, compares=b"co_code" in source)}
                 for node, body in alone.items():
                     node.body = [ast.copy_location(ast.Pass(), body[0])]
@@ -127,6 +130,7 @@ class ExperimentHook:
         if rewrite is not None:
             rewrite(tree)
         code: CodeType = compile(tree, path, "exec", flags, dont_inherit=True)
+        # only now is it certain that the source can be compiled, and its points get their numbers
         for add in inserted:
             add()
         for instrument, own_name in zip(instruments, names, strict=True):

@@ -1,6 +1,16 @@
 """A process that has collected some tests, and waits: each run that it is asked for happens in a child of its own.
 
 It never runs a test itself: threads and pools do not survive a fork. Where it can't fork it runs one request, and ends.
+
+Each run is a fork with limits for time, memory, the size of files and the number of decisions: a switched condition can
+make a loop endless, which ends after twenty times the decisions of the failing run, in milliseconds. pytest's own
+protocol runs the test, so fixtures and plugins work as usual; features of a whole run (workers, repetitions, reports,
+coverage) are switched off.
+
+Several altered runs of a test share a child, followed by the unaltered test as a control. Who asks repeats them alone
+unless that makes the same decisions, in the same order, as the second unaltered run of another child; the first run of
+a child fills caches. Between two runs in a child, a test of a class gets a new instance, and properties of Hypothesis
+always try the same examples. A request is passed to the child in memory, since tests may clear their environment.
 """
 
 from __future__ import annotations
@@ -15,25 +25,24 @@ from typing import Any
 
 import pytest
 
+from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.children import MachineChildren
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
-from suspectra_recorder.experiments.exception_text import message_digest
-from suspectra_recorder.experiments.exchange import Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
-from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
+from suspectra_recorder.experiments.messages import Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
+from suspectra_recorder.experiments.run_kinds import make_kinds
 from suspectra_recorder.experiments.start_request import VARIABLE, StartRequest
-from suspectra_recorder.failures.tracebacks import raised_by_example, type_names
+from suspectra_recorder.failures.tracebacks import message_digest, raised_by_example, type_names
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, json, os, time
 from suspectra_recorder.named_tests import take_tests
-from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.pytest.verdict import Attempt
 from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
-from suspectra_recorder.scope import RecordedFiles, test_patterns
+from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
 from suspectra_recorder.unrecorded_modules import imported_files
 
 __builtins__ = library_references.builtins
@@ -70,6 +79,7 @@ def begin() -> None:
     global _begun
     if VARIABLE in os.environ and _begun is None:
         order = StartRequest.from_file(os.environ[VARIABLE])
+        # before pytest: its own options may import the program
         order.import_from_workspace()
         _begun = _Machine(order)
         _begun.hook.install()
@@ -101,8 +111,10 @@ class _Machine:
         self.board = Switchboard()
         self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
         self._scope = RecordedFiles(order.workspace, include_tests=True)  # until pytest's options are known
+        # kinds may share one
         instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
         alters = "switch" in self.kinds
+        # a trace has probes for decisions of its own
         self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
         pausing = [one for one in (self.board, *instruments, *self.kinds.values()) if isinstance(one, Pausable)]
         self.pauses = Pauses(dict.fromkeys(pausing))
@@ -152,6 +164,7 @@ class _Machine:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         """Keep the tests that will be asked for, whatever other plugins do."""
+        # before others deselect any, since the numbers count all tests of a name
         names = distinct_names({item: item.nodeid for item in items})  # as a recording names them
         yield
         wanted = frozenset(self.order.tests)
@@ -301,6 +314,7 @@ class _Machine:
         stopped = self.board.stopped
         self.board.leave()
         if watched and watched.end() and outcome == "passed":
+            # it passed without the check that failed, so it repaired nothing
             outcome = "skipped"
         answer: MachineRunAnswer = {
             "outcome": "steps" if stopped else outcome,
@@ -323,9 +337,11 @@ class _Machine:
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
+        # all that follows is about what the example itself raised
         call.excinfo = _unwrapped(call.excinfo)
         failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
         if failed and call.excinfo is not None:
+            # the first phase that fails is what the test failed by
             self._exception = self._exception or call.excinfo.type.__name__
             self._message = self._message or message_digest(call.excinfo.value)
             # the first failing example of a property need not be the least
@@ -371,6 +387,7 @@ def _unwrapped(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.Excep
 def _forget_last_run(item: Any) -> None:
     """Let a test have fixtures of its own, and an instance of its class, if it is one that has these."""
     if hasattr(item, "_initrequest"):
+        # otherwise the fixtures of the last run would be used again
         item._initrequest()
     if getattr(item, "cls", None) is not None:
         for name in ("_obj", "_instance"):

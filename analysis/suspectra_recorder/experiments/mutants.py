@@ -4,6 +4,10 @@ A function is found by its file, its name and the first line of its code, whethe
 nested in another one or asynchronous. Functions that a mutated function defines get the mutant's code from that one;
 those that it has defined already are found like others. A module that is imported only while the test runs is loaded
 with the code of the mutant.
+
+A mutant comes as the edited text of a function, so this process needs no operators, and an editor can show a mutant as
+a diff. Nothing is imported again, objects keep their identity, and the original code returns after the run. Decisions
+of mutants are counted, so an endless loop ends like that of a switch.
 """
 
 from __future__ import annotations
@@ -15,11 +19,11 @@ from functools import cache, partial
 from types import CodeType, FunctionType
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import parse, without_collecting
@@ -53,6 +57,7 @@ class Mutating(RunKind):
 
     def _look(self) -> None:
         """Find functions, those that are known already excepted."""
+        # a run before may have imported more modules
         known = {id(function) for several in self._live.values() for function in several}
         names: dict[str, str | None] = {}
         for found in gc.get_objects():
@@ -73,6 +78,7 @@ class Mutating(RunKind):
             self._look()  # a run before this one may have imported the module
             live = self._functions(job["file"], functions)
         codes = cache(partial(self._codes, job, functions))
+        # the module is imported by the test itself, if at all
         if not any(live):
             self._later.wait(job["file"], functions[0], partial(_fitting, codes, 0))
             return
@@ -93,6 +99,7 @@ class Mutating(RunKind):
             with without_collecting():
                 tree = parse(job["source"], path)
                 name = placeholder(job["file"], job["source"])
+                # counted like others, so that a mutant that never ends is stopped
                 self._board.insert(tree, job["file"], name, asserts=True)  # decisions of mutants have no number
                 if free:
                     _refer(tree, functions[-1], free)
@@ -127,6 +134,7 @@ _Codes = Callable[[str, int, tuple[str, ...]], list[CodeType | None]]
 
 def _fitting(codes: _Codes, at: int, own_code: CodeType) -> CodeType | None:
     """The mutated code that can take the place of a function's own, which may refer to other variables; or None."""
+    # `__code__` takes only code with the same free variables, and a mutant may have removed the last use of one
     for free in ((), own_code.co_freevars):
         code = codes(own_code.co_filename, own_code.co_flags & _FUTURE, free)[at]
         if code is None or code.co_freevars == own_code.co_freevars:
@@ -179,6 +187,7 @@ def _with(code: CodeType, old: CodeType, new: CodeType) -> CodeType:
         new if constant is old else _with(constant, old, new) if type(constant) is CodeType else constant
         for constant in code.co_consts
     )
+    # equal constants may be different code
     same = all(one is another for one, another in zip(constants, code.co_consts, strict=True))
     return code if same else code.replace(co_consts=constants)
 
@@ -201,6 +210,7 @@ def _refer(tree: ast.Module, function: CodeName, names: Sequence[str]) -> None:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or node.name != name:
             continue
         if line in (node.lineno, *(decorator.lineno for decorator in node.decorator_list)):
+            # never executed, but the compiler sees the names
             read: list[ast.stmt] = [ast.Expr(ast.Name(variable, ast.Load())) for variable in names]
             node.body.append(ast.If(ast.Constant(False), read, []))
             ast.fix_missing_locations(node)

@@ -34,6 +34,7 @@ class NumberedSources(Generic[PointT]):
         """Add a source, whose points have the numbers from `next` on."""
         source = NumberedSource(path, self.next, points)
         self.loaded.append(source)
+        # a source may use more numbers than it has points, as for comparisons
         self.next += max(len(points), numbers)
         self._notify(source)
 

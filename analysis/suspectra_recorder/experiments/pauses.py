@@ -3,6 +3,9 @@
 What is executed then is no part of the test. Without pauses, code that only describes a failure, such as ``__repr__``,
 would be part of a failing test's path and of no passing one's, and its decisions would be switched in vain. A module is
 imported by whichever test needs it first, and its decisions are those of the platform.
+
+Each thread pauses by itself. The limit of decisions still counts, so an endless loop in a `__repr__` ends. What a test
+does after a failed comparison, as in ``finally``, belongs to it.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ import pytest
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.failures.explaining_functions import Explaining, in_pytest, in_unittest
 from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.first_imports import LOADER, first_import
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.library_references import _thread, sys
 
 __builtins__ = library_references.builtins
@@ -42,6 +45,7 @@ class Pauses(Explaining):
         self._at_first_imports(is_own)
 
     def _at_first_imports(self, is_own: Callable[[str], bool]) -> None:
+        # what is imported by now was not imported by a test
         original, imported = LOADER.exec_module, set(sys.modules)
 
         def is_first(module: ModuleType) -> bool:
@@ -61,6 +65,7 @@ class Pauses(Explaining):
     @contextmanager
     def _pause(self) -> Iterator[None]:
         thread = _ident()
+        # one may be inside of another, as an explanation in the report of a test
         if thread in self._threads:
             yield
             return

@@ -1,9 +1,14 @@
-"""A kind of run: what it does to the program before a test, and takes back after it."""
+"""A kind of run: what it does to the program before a test, and takes back after it.
+
+On the other side `suspectra/experiments/runs.py` has an alteration for each kind, which knows how it is asked for. A
+kind that needs more than decisions in the code brings an `Instrument`, which is inserted only if such runs will be
+asked for. What a kind does is taken back, since the next run may be in the same process.
+"""
 
 from __future__ import annotations
 
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins

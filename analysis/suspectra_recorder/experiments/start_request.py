@@ -68,6 +68,7 @@ class StartRequest:
             return
         sys.path[:] = [self._in_workspace(entry) for entry in sys.path]
         for name, module in list(sys.modules.items()):
+            # setuptools writes such a finder for editable installs: a mapping of packages to folders
             mapping = getattr(module, "MAPPING", None) if name.startswith("__editable__") else None
             if isinstance(mapping, dict):
                 mapping.update({package: self._in_workspace(path) for package, path in mapping.items()})

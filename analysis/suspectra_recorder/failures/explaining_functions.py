@@ -2,6 +2,11 @@
 
 They call ``__repr__`` and ``__eq__`` of the program's objects for the message of a failed assertion. The test itself
 does not execute this code.
+
+pytest has hooks for reports, and for asserts one for comparisons alone. So four functions of its module that explain
+asserts are wrapped, and six of unittest and its mocks; none of them does anything else, and they are called only after
+an assertion has failed. If the recorder rewrote asserts itself, those in modules that are not recorded would be
+missing.
 """
 
 from __future__ import annotations
@@ -40,6 +45,7 @@ class Explaining:
     def explains(self, owner: object, name: str, unless: Callable[[], bool] = bool) -> None:
         """Mark a function of a module or class as an explanation of failures."""
         original = getattr(owner, name, None)
+        # these names are not public, and differ between versions
         if original is None:
             return  # another version
 
@@ -68,6 +74,7 @@ def in_pytest(explaining: Explaining, rewrite: ModuleType, config: object) -> No
     util = rewrite.util
 
     def elsewhere() -> bool:
+        # a test may run another pytest in this process, whose failures are what it tests
         running = getattr(util, "_config", None)
         return running is not None and running is not config
 
@@ -82,6 +89,7 @@ def in_unittest(explaining: Explaining, when_executed: WhenExecuted) -> None:
         module = sys.modules[_CASE]
         for name in _UNITTEST:
             explaining.explains(module, name)
+        # unittest calls `pprint.pformat`, which the program may use for itself
         explaining.replace(module, "pprint", _Pretty(module.pprint))
         explaining.explains(module.pprint, "pformat")
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from suspectra_recorder.failures.explaining_functions import Explaining
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.captures import Capture
 from suspectra_recorder.instrumentation.imports import bits
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
+from suspectra_recorder.instrumentation.thread_captures import Capture
 from suspectra_recorder.recorder import Recorder
 
 __builtins__ = library_references.builtins
@@ -48,6 +48,7 @@ class Explanations(Explaining):
 
     def _attempt(self) -> AbstractContextManager[None]:
         guard, captures = self._recorder.hook.guard, self._recorder.imports.captures
+        # a failure of the recorder must not hide that of the test
         return guard.attempt(_ABOUT, _Explanation, captures, _ABOUT, self._add) or nullcontext()
 
     def _add(self, file: LoadedFile, executed: int) -> None:

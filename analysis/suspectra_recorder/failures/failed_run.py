@@ -9,8 +9,8 @@ from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, sys
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import RecordedFiles
 from suspectra_recorder.settings import RecordingSettings
 
 __builtins__ = library_references.builtins
@@ -25,6 +25,7 @@ def record_failure(settings: RecordingSettings, describe: Callable[[RecordedFile
         report_problem(settings, error.problem)
         return
     recorder.not_collected(describe(scope))
+    # nothing else is written, since nothing was instrumented
     recorder.log.close()
     report_status(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
 

@@ -1,4 +1,8 @@
-"""Errors of the recorder's hooks: they are noted in the recording, and the user's run continues."""
+"""Errors of the recorder's hooks: they are noted in the recording, and the user's run continues.
+
+An error of the recorder must not end or change the run, so all that it does in pytest's hooks and around unittest's
+methods goes through here.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.settings import FOLDER, RECORDING
 
@@ -45,6 +49,7 @@ class HookErrors:
         Its result; None if it fails.
         """
         result = self._guard.attempt(step, do, *arguments)
+        # taken out, so that a later failure of the step is seen, too
         cause = self._guard.failures.pop(step, None)
         if cause is not None:
             self._guard.attempt(step, self._note, step, cause)
@@ -63,6 +68,7 @@ class HookErrors:
 
         @functools.wraps(original)
         def wrapped(*arguments: Any, **more: Any) -> Any:
+            # the inner function may have been called before the outer one failed, and is never called twice
             ended: list[tuple[Any, BaseException | None]] = []
 
             @functools.wraps(original)
@@ -100,6 +106,7 @@ def contained(plugin: _Plugin) -> _Plugin:
     """Make each hook of a plugin class run by its method ``attempt``, which catches errors."""
     for name, hook in list(vars(plugin).items()):
         if name.startswith("pytest_"):
+            # pluggy looks whether a hook is a generator, so each gets a wrapper of its own sort
             contain = _around_others if inspect.isgeneratorfunction(hook) else _alone
             setattr(plugin, name, contain(name, hook))
     return plugin

@@ -15,8 +15,9 @@ from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, sys
+from suspectra_recorder.log.collection import file_digest
 from suspectra_recorder.log.stack import MAX_FRAMES, FailedLine, Stack, StackFrame, make_stack
-from suspectra_recorder.scope import RecordedFiles
+from suspectra_recorder.recorded_files import RecordedFiles
 
 __builtins__ = library_references.builtins
 
@@ -26,8 +27,12 @@ SAYING_NOTHING = frozenset(("Exception", "BaseException", "object"))
 _MAX_CAUSES = 20
 _MAX_LEAVES = 100
 _MAX_KINDS = 3
+_MAX_ARGUMENT = 100_000  # characters
+_PLAIN_TYPES = (str, int, float, bool, bytes, type(None))
+_HEXADECIMAL = "0123456789abcdefABCDEF"
 _base = vars(BaseException)
 _traceback, _cause, _context = (_base[name].__get__ for name in ("__traceback__", "__cause__", "__context__"))
+_arguments = _base["args"].__get__
 _suppresses_context = _base["__suppress_context__"].__get__
 _qualified_name = vars(type)["__qualname__"].__get__
 _name, _bases = (vars(type)[name].__get__ for name in ("__name__", "__mro__"))
@@ -49,6 +54,7 @@ class Tracebacks:
         If it was not raised in ranked code but one of the exceptions that led to it was, the innermost frame of that
         one is appended. For a group, the frames of its first exception that was raised in ranked code are appended.
         """
+        # a doctest reports what its example raised by an exception of its own
         error, traceback = raised_by_example(error, traceback)
         name = _qualified_name(type(error))
         frames, omitted, ranked = self._frames(traceback)
@@ -95,7 +101,7 @@ class Tracebacks:
             return None
         path, name, line = found
         if path not in self._digests:
-            self._digests[path] = _digest_of(path)
+            self._digests[path] = file_digest(path)
         return FailedLine(name, line, self._digests[path]) if line > 0 else None
 
     def _test_name(self, path: str) -> str:
@@ -116,20 +122,12 @@ class Tracebacks:
         return known
 
 
-def _digest_of(path: str) -> str:
-    """The SHA-256 of a file; empty where it can't be read."""
-    try:
-        with open(path, "rb") as stream:
-            return hashlib.sha256(stream.read()).hexdigest()
-    except OSError:
-        return ""
-
-
 def causes_of(error: BaseException) -> Iterator[BaseException]:
     """The exceptions that led to one, by Python's rules for tracebacks.
 
     The nearest first.
     """
+    # a program may link exceptions in a circle
     seen = {id(error)}
     for _ in range(_MAX_CAUSES):
         before = _cause(error)
@@ -159,6 +157,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
     group = _GROUP or getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", None)
     if group is None or not issubclass(type(error), group):
         return
+    # a class of the program that is derived from it may override the attribute
     inner = vars(group)["exceptions"].__get__
     pending, found = [error], 0
     while pending and found < _MAX_LEAVES:
@@ -189,3 +188,19 @@ def raised_by_example(
     if doctest is not None and type(inner) is getattr(doctest, "UnexpectedException", None):
         return inner.exc_info[1], inner.exc_info[2]
     return error, traceback
+
+
+def message_digest(error: BaseException) -> str:
+    """A digest of an exception's type and arguments, the same wherever its objects are in memory."""
+    text = f"{type(error).__name__}{_in_plain_text(_arguments(error), 3)}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _in_plain_text(value: object, depth: int) -> str:
+    if type(value) is tuple and depth:
+        return "(" + ",".join([_in_plain_text(part, depth - 1) for part in value]) + ")"
+    if type(value) is str:
+        # without addresses, which differ from run to run
+        first, *others = value[:_MAX_ARGUMENT].split("0x")
+        return repr("0x".join([first, *(other.lstrip(_HEXADECIMAL) for other in others)]))
+    return repr(value) if type(value) in _PLAIN_TYPES else type(value).__name__

@@ -44,6 +44,7 @@ def constant_test(test: ast.expr) -> bool | None:
     match test:
         case ast.Constant(value=value):
             return bool(value)
+        # the compiler leaves out what depends on it, so this has no arm to record
         case ast.Name(id="__debug__"):
             return __debug__
         case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -81,6 +82,7 @@ def outside_of(
 ) -> list[int]:
     """Leave out the statements in the bodies of some functions."""
     bodies = {first(inner.lineno) for node in functions for inner in node.body}
+    # unless it is all on one line, which is a statement of the code around it
     bodies.difference_update(first(node.lineno) for node in functions)
     return [line for line in lines if line not in bodies] if bodies else lines
 

@@ -26,7 +26,7 @@ _HEAD = struct.Struct("<32s32sII?")  # checksum of the rest, key, cells, size of
 class Instrumented:
     """The code of a source with probes."""
 
-    # code with a string in place of the object with the cells; see `suspectra_recorder.instrumentation.cells`
+    # code with a string in place of the object with the cells; see `suspectra_recorder.instrumentation.cell_constants`
     code: CodeType
     cells: int  # the number of cells of its probes
     map: bytes  # the compressed map of the probes
@@ -60,6 +60,7 @@ class CodeCache:
         """
         try:
             with open(self._file(path), "rb") as stream:
+                # of the open file: its name may mean another one by now
                 if not is_own(os.fstat(stream.fileno())):
                     return None
                 data = stream.read()
@@ -79,6 +80,7 @@ class CodeCache:
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             partial = f"{target}.{os.urandom(8).hex()}.tmp"
+            # private from the beginning, since what is in it will be executed
             handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         except OSError:
             return

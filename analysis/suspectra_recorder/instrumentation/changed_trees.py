@@ -43,6 +43,7 @@ class ProbedTree:
         except _Moved:
             return None
         moved = any((place := _extent(node)) in self._places and place not in known for node in statements)
+        # else it is another source that is compiled under the name of this file
         is_this_source = there <= self._definitions if there else known == self._places
         return result if is_this_source and not moved else None
 
@@ -51,6 +52,7 @@ class ProbedTree:
         return [self._copy(node) for node in block]
 
     def _copy(self, node: Any) -> Any:
+        # the bodies of its lambdas get probes, and a shallow copy would share them with the tool's tree
         made: Any = _deeply(node) if _extent(node) in self._with_lambda else _shallow(node)
         for name in _BLOCKS:
             if hasattr(node, name):
@@ -195,6 +197,7 @@ def _extent(node: Any) -> _Extent:
 def _is_probe(node: Any) -> bool:
     """Whether it is a probe: they are the only code that has no width."""
     line, column, end_line, end_column = _extent(node)
+    # `probe_code._position` gives them none
     return line == end_line and column == end_column == 0
 
 

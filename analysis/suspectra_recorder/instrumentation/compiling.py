@@ -16,7 +16,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
@@ -71,6 +71,7 @@ class CompileHook:
     def install(self) -> None:
         """Start instrumenting code that is compiled."""
         original = self._original = builtins.compile
+        # looked up once: the wrapper below runs in the middle of the program
         attempt, instrumented = self.guard.attempt, self._code
 
         @functools.wraps(original)
@@ -88,6 +89,7 @@ class CompileHook:
                 flags |= caller.f_code.co_flags & (_KNOWN | _OTHER_SYNTAX)
             if mode == "exec" and not flags & ~_KNOWN and optimize == -1 and not others:
                 about = filename if type(filename) is str else "<code>"
+                # to say who compiles a tree of its own where that can't be instrumented
                 tool = str(caller.f_globals.get("__name__", "")).partition(".")[0]
                 code = attempt(about, instrumented, source, filename, flags, tool)
                 if code is not None:
@@ -111,6 +113,7 @@ class CompileHook:
             return self._from_tree(source, filename, flags, tool)
         if type(source) not in (str, bytes) or type(filename) is not str or not filename.endswith(".py"):
             return None
+        # other sources may be compiled under the name of a file
         name = self.scope(filename)
         data = None if name is None else file_with(os.path.abspath(filename), source)
         return None if name is None or data is None else self.instrument(filename, name, data, flags=flags)

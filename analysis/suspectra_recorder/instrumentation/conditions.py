@@ -36,13 +36,13 @@ Probe = Callable[[int, int, int], ast.expr]
 class ProbedCondition:
     """A condition, by its position: lines from 1, columns in characters from 0, end exclusive."""
 
-    line: int  # where it begins and ends
-    column: int  # where it begins and ends
-    end_line: int  # where it begins and ends
-    end_column: int  # where it begins and ends
+    line: int  # where it begins
+    column: int
+    end_line: int  # where it ends
+    end_column: int
     statement: int  # the first line of the statement it is in
-    false: int  # the cells that count its outcomes
-    true: int  # the cells that count its outcomes
+    false: int  # the cell that counts how often it was false
+    true: int  # the one that counts how often it was true
 
 
 class ConditionProbes:
@@ -101,6 +101,7 @@ class ConditionProbes:
 
     def _truth(self, node: ast.expr, *, observed: bool = False) -> ast.expr:
         """Instrument a node of which only the truth value is used; `observed` if that is recorded in another way."""
+        # inside of another condition its outcome is known from that
         condition = None if observed else self._condition(node)
         if isinstance(node, ast.BoolOp):
             inner = [self._truth(value, observed=isinstance(value, ast.BoolOp)) for value in node.values]

@@ -4,6 +4,11 @@ A process executes a module only once, for the test that happens to import it fi
 this test, and is recorded separately. An import that raises leaves no module, so it counts for its importer. So do a
 reload, a second import, and the execution of a module that is not in ``sys.modules``, as its next user executes it
 again.
+
+In a run of some tests another test may come first, so the same test would seem to execute something else. Probes do not
+know their thread; during such an import they find an object that does instead of their cells (`thread_captures`), which
+costs nothing at any other time. A child process writes the cells of each first import separately, with a mark when the
+import has ended, so nothing is lost if it is killed.
 """
 
 from __future__ import annotations
@@ -15,9 +20,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.captures import Capture, Captures
-from suspectra_recorder.instrumentation.guard import like_an_import
+from suspectra_recorder.instrumentation.failure_guard import like_an_import
 from suspectra_recorder.instrumentation.library_references import sys
+from suspectra_recorder.instrumentation.thread_captures import Capture, Captures
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.imports import ImportHook
@@ -75,7 +80,6 @@ class FirstImports:
         self.ended, self.room = ended, room
         # called with the path of a module before its first import, and with what that returned after it
         self.entered: Callable[[str], int] = lambda path: 0
-        # called with the path of a module before its first import, and with what that returned after it
         self.left: Callable[[int], None] = lambda mark: None
         self._guard = hook.guard
         self._imported: set[str] = set()
@@ -86,11 +90,13 @@ class FirstImports:
         """Start watching the loaders of sources."""
         if self._original is not None:
             return
+        # a module that is being imported right now is not there yet
         self._imported.update(name for name, module in list(sys.modules.items()) if not _initializing(module))
         original, capture, attempt, after = LOADER.exec_module, self.capture, self._guard.attempt, self._after
         self._original = original
 
         def exec_module(loader: object, module: ModuleType) -> None:
+            # a failure of the recorder leaves the import as it is
             with attempt("a module", capture, module) or nullcontext():
                 original(loader, module)
             if after and module.__name__ in after:
@@ -133,6 +139,7 @@ def first_import(module: ModuleType, imported: Container[str]) -> tuple[str, str
     """
     spec = module.__spec__
     name = module.__name__ if spec is None else spec.name
+    # a module that is not in `sys.modules` is executed again by its next user
     if name in imported or sys.modules.get(name) is not module:
         return None
     return name, str(spec.origin) if spec else ""

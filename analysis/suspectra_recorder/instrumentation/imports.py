@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
-from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
-from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.failure_guard import Guard
 from suspectra_recorder.instrumentation.library_references import hashlib, sys
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
@@ -79,6 +79,7 @@ class ImportHook:
 
     def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
         """Continue with another scope; only before the first harvest."""
+        # code that was loaded keeps its probes, whose cells nobody harvests any more
         self.scope = self._loading.scope = self._compiling.scope = scope
         self.files = [file for file in self.files if file.path not in unwanted]
         self._by_key = {key: file for key, file in self._by_key.items() if file.path not in unwanted}
@@ -107,6 +108,7 @@ class ImportHook:
         variant: str,
         flags: int,
     ) -> CodeType | None:
+        # a file that changed is another one: a process may load both
         digest = hashlib.sha256(source).hexdigest()
         cells_name = placeholder(name, digest)
         try:
@@ -114,6 +116,7 @@ class ImportHook:
         except SyntaxError:
             return None  # let Python's own loader report it
         file = self._register(name, digest, item.cells, item.map)
+        # the placeholder becomes the object with the cells, or stores become jumps
         place_cells = with_cells if self.monitor is None else self.monitor.watch
         code = place_cells(item.code, cells_name, file)
         if self.kept is not None:
@@ -126,6 +129,7 @@ class ImportHook:
 
     def exchange(self, old: LoadedFile, new: LoadedFile) -> None:
         """Let a newer version of a source take the place of another one, from now on."""
+        # under the number of the old one: what was written by now names it so
         self.files = [file for file in self.files if file is not new]
         self.files[next(n for n, file in enumerate(self.files) if file is old)] = new
 
@@ -161,11 +165,13 @@ class ImportHook:
         touched: list[int] = []
         parts: list[bytes] = []
         for number, file in enumerate(self.files):
+            # a search in bytes takes a fraction of one in a list of numbers
             cells = bytes(file.cells)
             if 1 in cells:
                 file.cells[:] = file.untouched
                 touched.append(number)
                 parts.append(cells)
+        # each probe has reported its first pass, and is to do so again for the next test
         if self.monitor is not None:
             self.monitor.rearm()
         if not parts:
@@ -208,6 +214,7 @@ class ImportHook:
     def store_into(self, stand_in: Callable[[LoadedFile], MutableSequence[int]] | None) -> None:
         """Redirect the stores of probes."""
         self._stand_in = stand_in
+        # a copy, since another thread may load a file meanwhile
         for file in list(self._by_key.values()):
             self._expose(file)
         if self.monitor is not None:
@@ -259,10 +266,12 @@ class ImportHook:
         variant: str,
         flags: int,
     ) -> Instrumented:
+        # everything on which the code depends has to be in the key of the cache
         variant = f"{variant}\0counts" if self.counting else variant
         variant = f"{variant}\0flags {flags}" if flags else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
         item = self.cache.load(path, key) if self.cache else None
+        # a test may expect the warning, in each run
         if item is not None and item.warned:
             compile(source, path, "exec", flags, dont_inherit=True)  # to warn again
         if item is None:
@@ -289,9 +298,11 @@ class ImportHook:
         take = self.take_cells
         room = [0] * size if take is None else take(name, digest, size, source_map)
         made = LoadedFile(name, digest, room, source_map)
+        # in one step: another thread may load the same file
         file = self._by_key.setdefault((name, digest), made)
         self._expose(file)
         self._find_by_name(file)
+        # cells that a child process allocates are read from its file, not harvested
         if file is made and take is None:
             self.files.append(file)
         return file

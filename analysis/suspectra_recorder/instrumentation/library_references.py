@@ -8,6 +8,9 @@ Each name is a copy of a module. Functions that the module defines in Python are
 ``os.path.realpath`` calls the copy of ``os.lstat``. A module of the recorder that sets ``__builtins__`` to this
 module's `builtins` has its own ``open``, ``compile`` and ``isinstance``. The copies are not module objects, because
 tools that fake a file system or a clock search all modules for references to replace.
+
+The functions that copied functions call are copied, too: a list of uses to check would never be complete. What runs in
+the middle of the user's code also goes through `Guard`, and only marks memory; files are written between tests.
 """
 
 from __future__ import annotations

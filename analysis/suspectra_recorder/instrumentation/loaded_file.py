@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import CELLS
+from suspectra_recorder.instrumentation.cell_constants import CELLS
 from suspectra_recorder.instrumentation.library_references import hashlib
 
 __builtins__ = library_references.builtins
@@ -40,6 +40,7 @@ class LoadedFile:
         In a process that records the same source, it is unpickled as that process's file. Other processes, which may
         not have Suspectra, get unused cells.
         """
+        # made there by `type`, since Suspectra may not be importable
         room = _Later(type, "Cells", (), {CELLS: list(self.untouched)})
         return getattr, (_Later(getattr, SOURCE_LOADER, "get_code"), placeholder(self.path, self.digest), room)
 

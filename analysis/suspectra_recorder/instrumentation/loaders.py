@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.compiling import CompileHook, MakeCode, file_with
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class LoaderHook:
         def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
             # a loader with its own source_to_code is another tool's hook, which must not be bypassed
             make = instrumented if type(loader).source_to_code is plain else changed
+            # Python's own loader takes over where it fails, and reports what is wrong with the source
             code = attempt(fullname, make, loader, fullname)
             return original(loader, fullname) if code is None else code
 
@@ -73,6 +74,7 @@ class LoaderHook:
         path = loader.get_filename(fullname)
         if self.compiling is None or self.scope(path) is None:
             return None
+        # the tool compiles by the builtin, which is replaced: that says whether the code has probes
         made = self.compiling.made
         try:
             code: CodeType = loader.source_to_code(loader.get_data(path), path)

@@ -7,6 +7,10 @@ replaced.
 
 Line events would come twice for each statement. Branch events can't be switched off for a single arm up to Python 3.13.
 Neither tells whether the last statement of a ``try`` ended normally or by an exception.
+
+So there is one rewriting for two recorders. Events of unchanged code would need a second set of rules for which of them
+are statements and arms, another one for each version of Python. Instead each store becomes a jump, which is an event of
+its own, and a store that is not recognised stays a store.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from typing import Any, Protocol
 from weakref import KeyedRef
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import CELLS, exchanged
+from suspectra_recorder.instrumentation.cell_constants import CELLS, exchanged
 from suspectra_recorder.instrumentation.library_references import sys
 
 __builtins__ = library_references.builtins
@@ -94,6 +98,7 @@ class Monitor:
         instructions = bytearray(code.co_code)
         cells: dict[int, int] = {}
         for (start, end), cell in stores.items():
+            # over the rest of the store: the cell is set by the callback
             instructions[start] = _JUMP
             instructions[start + 1] = (end - start) // 2 - 1
             cells[start] = cell
@@ -120,6 +125,7 @@ class Monitor:
             key, _ = self._passed.popitem()
             code = self._watched[key][0]() if key in self._watched else None
             if code is not None:
+                # off and on again: only then it reports jumps that it was told to report no more
                 _monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
                 _monitoring.set_local_events(self._tool, code, events.JUMP)
 
@@ -152,6 +158,7 @@ _STORE = re.compile(_CONSTANT * 2 + _unit("LOAD_ATTR") + _CONSTANT + _unit("STOR
 def _stores(code: CodeType, name: str) -> Iterator[tuple[tuple[int, int], int]]:
     """The start and end of each ``file.cells[cell] = 1`` in the bytecode, and the cell."""
     for match in _STORE.finditer(code.co_code):
+        # bytes of an argument that look like instructions
         if match.start() % 2:
             continue
         one, (load, file), (_, attribute), cell, _ = _instructions(match.group())

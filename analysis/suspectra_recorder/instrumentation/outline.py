@@ -20,6 +20,7 @@ __builtins__ = library_references.builtins
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, *_FUNCTIONS)
+# what does not change what the code does, such as the u of u""
 _BLIND_TO = frozenset({"ctx", "type_comment", "type_ignores", "kind"})
 _TYPES = frozenset(
     {"bool", "bytes", "complex", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"}
@@ -74,6 +75,7 @@ class Outline:
         if data is None:
             return None
         functions = tuple(OutlinedFunction(str(n), str(b), str(h), int(o)) for n, b, h, o in data["functions"])
+        # a recording may come from anybody
         if any(not 0 <= f.outer <= i for i, f in enumerate(functions)):
             raise ValueError("a function inside of a later one")
         outside, imports, tests = (tuple(map(str, data[name])) for name in ("outside", "imports", "tests"))
@@ -130,6 +132,7 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
     heads = {k for k in keys & before.keys() & after.keys() if before[k].head != after[k].head}
     definitions = [{part for part in o.outside if part.startswith("def ")} for o in (old, new)]
     plain = {p for p in definitions[0] ^ definitions[1] if p.endswith(" ")}
+    # in order: what runs at import may depend on what ran before
     other_parts = [[part for part in o.outside if part not in plain] for o in (old, new)]
     units = {
         o.functions[f.outer].name
@@ -227,6 +230,7 @@ class _Walk:
     def is_test(self, node: ast.AST) -> bool:
         if self.used is None or not isinstance(node, _FUNCTIONS) or not node.name.startswith("test"):
             return False
+        # a fixture may be called like a test, and a test may be called by others
         marks = (name for decorator in node.decorator_list for name in _names(decorator))
         return node.name not in self.used and not any("fixture" in name for name in marks)
 
@@ -260,6 +264,7 @@ class _Walk:
                     if value is not None and value != [] and name not in _BLIND_TO:
                         pending += (value, (name,))
             elif isinstance(node, list):
+                # with its length, so that lists in a row are told apart
                 tokens.append(f"[{len(node)}")
                 pending += reversed(node)
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.cells import CELLS
+from suspectra_recorder.instrumentation.cell_constants import CELLS
 from suspectra_recorder.instrumentation.parser_references import ast
 
 __builtins__ = library_references.builtins
@@ -87,4 +87,5 @@ class ProbeCode:
 
 
 def _position(line: int) -> _Position:
+    # without a width: that tells probes from all code of the source
     return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}

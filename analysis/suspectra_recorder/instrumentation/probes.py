@@ -47,8 +47,8 @@ class Probe:
 class ProbedStatement:
     """A logical line with code in it."""
 
-    line: int  # first and last line, counted from 1
-    end_line: int  # first and last line, counted from 1
+    line: int  # the first one, counted from 1
+    end_line: int  # the last one, included
     function: int  # index of the innermost function, -1 outside of functions
     checksum: int  # checksum of its text without comments and white space between tokens
 
@@ -58,8 +58,8 @@ class FunctionSpan:
     """A function in a map."""
 
     name: str  # dotted name within the module
-    line: int  # the line of its `def`, and its last line
-    end_line: int  # the line of its `def`, and its last line
+    line: int  # that of its `def`
+    end_line: int  # its last one
 
 
 @dataclass

@@ -3,7 +3,7 @@
 A probe is ``cells[i] = 1`` before a statement, or, if only an expression is possible, a call that returns None in
 ``probe or expression``. The list is an attribute of a constant of the code, so no name is added to modules or builtins,
 and the code runs in any environment: with other globals, without builtins, in another process. It is compiled with a
-string in place of that constant, which :func:`~suspectra_recorder.instrumentation.cells.with_cells` replaces.
+string in place of that constant, which :func:`~suspectra_recorder.instrumentation.cell_constants.with_cells` replaces.
 
 A statement needs no store of its own if it is reached exactly when its predecessor is, because that can't raise. An arm
 needs none if its first statement can't be reached in another way. So with counts, the sum of the cells of a probe is
@@ -67,8 +67,10 @@ def instrument(
     """
     with without_collecting():
         tree = parse(source, path)
+        # before the tree is changed: its lines say which statements there are
         untouched = compile_silently(tree, path)
         lines = LogicalLines(source)
+        # a source that mentions bytecode may compare functions by it
         alone = left_alone(tree, compares=b"co_code" in source)
         firsts = outside_of(alone, statement_lines(tree, untouched, lines), lines.first)
         inserter = _Inserter(lines, firsts, name, counting, alone)
@@ -188,6 +190,7 @@ class _Inserter:
             if line not in self.number:
                 out += [statement, *self.inside(statement, scope, successors, following, None)]
                 continue
+            # its predecessor can't raise, so one store is enough for both
             cell = self.number[line] if sure is None else sure
             if arc is not None and line == arc.source:  # all on one line
                 target = successors.left_by(statements[-1])
@@ -206,8 +209,10 @@ class _Inserter:
             out += [statement, *self.inside(statement, scope, successors, following, line)]
             reached = line
             arc = None if isinstance(statement, _COMPOUND) else Arc(Kind.FLOW, line)
+        # nothing in it has bytecode, so only this says that the block was entered
         if statements and not any(self.line(s) in self.number for s in statements):
             out += self.own_arm(entered, successors.follow, scope)
+        # behind `break` and `continue` nothing is executed
         at = len(out) - isinstance(statements[-1], (ast.Break, ast.Continue)) if last else len(out)
         return [*out[:at], *last, *out[at:]]
 
@@ -215,6 +220,7 @@ class _Inserter:
         """A store only for an arm, if no statement has the same fact."""
         if arc is None or arc.kind is not Kind.ARM or arc.source == target:
             return []
+        # where it leads depends on how the `finally` was entered
         if isinstance(target, AfterFinally):
             cell = self.arm_cell(arc, target.abrupt, scope)
             target.arms.append((arc, cell))
@@ -283,6 +289,7 @@ class _Inserter:
     ) -> None:
         constant = constant_test(node.test)
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
+        # then what follows is reached by the other arm alone, and can stand for it
         left = leaves(node.body)
         node.body = self.block(node.body, scope, successors, None if constant is False else arm, line)
         if node.orelse:
@@ -301,6 +308,7 @@ class _Inserter:
         constant = constant_test(node.test) if isinstance(node, ast.While) else None
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
         inner = Successors(line, successors.exit, line, successors.follow, successors.error)
+        # a `break` leads to what follows, too
         breaks = has_break(node.body)
         node.body = self.block(node.body, scope, inner, None if constant is False else arm, line)
         if node.orelse:
@@ -335,6 +343,7 @@ class _Inserter:
                 cell = self.number[place]
                 self.statement(place, cell, scope)
                 if handler.type is None:
+                    # a handler without a type has no expression for a probe
                     bare = [self.code.store(cell, place)]
                 else:
                     handler.type = self.code.before(handler.type, cell, place)
@@ -419,6 +428,7 @@ class _Inserter:
         self.decorators(node, scope)
         name = f"{scope.name}.{node.name}" if scope.name else node.name
         self.functions.append(FunctionSpan(name, node.lineno, node.end_lineno or node.lineno))
+        # its bytecode stays that of an empty function
         if node in self.alone:
             return
         inner = _Scope(len(self.functions) - 1, name, sure_names(node))

@@ -89,6 +89,7 @@ def _before_others(entries: Sequence[tuple[object, ...]]) -> Iterator[None]:
     if type(filters) is not list:
         yield
         return
+    # not by `warnings.simplefilter`: it would have warnings shown again that were shown once
     filters[:0] = entries
     try:
         yield
@@ -101,6 +102,7 @@ def _before_others(entries: Sequence[tuple[object, ...]]) -> Iterator[None]:
 @contextmanager
 def without_collecting() -> Iterator[None]:
     """Pause the garbage collector, which would traverse a growing tree repeatedly without finding garbage."""
+    # a program may have switched it off by itself
     running = collector_runs()
     pause_collector()
     try:

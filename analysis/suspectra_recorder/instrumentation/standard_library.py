@@ -9,6 +9,10 @@ there are two classes ``array.array``. Python's module registers its class as a 
 the recorder's is taken back, since a program may look at what is registered.
 
 This module is imported first, so it uses only modules that are built into the interpreter or loaded at its start.
+
+Above all a process that a test starts may have such a file, since a script's folder comes first on the path. A script
+that imports the same modules as the recorder loads them a second time. To keep those that are in none of its folders
+would be wrong as soon as the script changes its path.
 """
 
 import _collections_abc
@@ -77,6 +81,7 @@ class _Finder:
         if not self._loading.acquire(False):
             return False
         try:
+            # before all finders of the program
             sys.meta_path.insert(0, self)
         except Exception:  # a test has put something else there
             self._loading.release()
@@ -86,6 +91,7 @@ class _Finder:
         self._hidden = {name: module for name, module in program.items() if _is_hiding(name, module)}
         for name in self._hidden:
             del _modules[name]
+        # what was imported in an earlier context is not loaded a second time
         for name, module in self._own.items():
             _modules.setdefault(name, module)
         self._thread = get_ident()

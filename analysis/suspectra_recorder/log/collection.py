@@ -148,6 +148,7 @@ def summary(errors: Iterable[CollectionError]) -> str:
 
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
     """Make text safe to show: without control characters, on one line, of limited length."""
+    # cut before the search, since the text may be huge and comes from anybody
     text = _CONTROL.sub(" ", without_colours(text[: 4 * longest])).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
@@ -188,7 +189,7 @@ def at_place(error: CollectionError, place: tuple[str, int] | None, root: str) -
     if place is None:
         return error
     file, line = place
-    return replace(error, file=file, line=line, digest=_digest(os.path.join(root, file)), home=file)
+    return replace(error, file=file, line=line, digest=file_digest(os.path.join(root, file)), home=file)
 
 
 def _described(
@@ -202,8 +203,10 @@ def _described(
 ) -> CollectionError:
     name = workspace_name(home) if home else None
     if place is None and (place := _place_in(message, workspace_name)) is not None:
+        # the place has a field of its own
         message = _PLACE.sub("", message, count=1)
     if place is None and name is not None and name.endswith(".py"):
+        # better than nothing: the class that pytest refuses, say, or the first line
         place = name, _definition(os.path.join(root, name), [*collector.split("::")[1:], message])
     file, line = place or ("", 0)
     return CollectionError(
@@ -212,7 +215,7 @@ def _described(
         one_line(_shortened(message)),
         file,
         line,
-        _digest(os.path.join(root, file)) if file else "",
+        file_digest(os.path.join(root, file)) if file else "",
         name or "",
     )
 
@@ -251,6 +254,7 @@ def _shortened(message: str) -> str:
 
 def _locate(error: BaseException, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        # a SyntaxError may name what is no file, such as `<string>`
         name = workspace_name(error.filename) if os.path.isfile(error.filename) else None
         if name is not None:
             return name, error.lineno
@@ -265,6 +269,7 @@ def _innermost(traceback: TracebackType | None, workspace_name: Callable[[str], 
     found = None
     while traceback is not None:
         path = traceback.tb_frame.f_code.co_filename
+        # an environment may be inside of the workspace
         if path.endswith(".py") and "site-packages" not in path and "dist-packages" not in path:
             name = workspace_name(path)
             if name is not None and os.path.isfile(path):
@@ -296,7 +301,8 @@ def _definition(path: str, words: list[str]) -> int:
     return next((n.lineno for n in reversed(list(ast.walk(tree))) if isinstance(n, definitions) and n.name in named), 1)
 
 
-def _digest(path: str) -> str:
+def file_digest(path: str) -> str:
+    """The SHA-256 of a file, empty where it can't be read."""
     try:
         return hashlib.sha256(_content(path)).hexdigest()
     except OSError:

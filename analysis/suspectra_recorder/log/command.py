@@ -31,6 +31,7 @@ def command_again(head: Mapping[str, object]) -> tuple[str, ...]:
         program = os.path.basename(first).removesuffix(".exe")
         if program in PROGRAMS:
             return program, *arguments[1:]
+        # nothing else of a recording is run: it may come from anybody
         script = first.endswith(".py") and not first.startswith("-")
         if script or (first == "-m" and (second in MODULES or _TESTS.search(second))):
             return "python", *arguments

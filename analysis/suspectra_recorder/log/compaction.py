@@ -62,6 +62,7 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
 def _open(path: str) -> _Log | None:
     """Open and lock a log that no process writes; None for other logs and for damaged ones."""
     descriptor = os.open(path, os.O_RDWR)
+    # its process still writes it
     if not lock(descriptor, wait=False):
         os.close(descriptor)
         return None
@@ -70,6 +71,7 @@ def _open(path: str) -> _Log | None:
         with open(path, "rb") as stream:
             log.read(stream.read())
     except LogDamage as damage:
+        # a process that was killed leaves a torn frame at the end, and all before it counts
         if "torn" not in damage.cause:
             os.close(descriptor)
             return None
@@ -146,6 +148,7 @@ def _order(section: LogSection) -> tuple[int, str]:
 def _replace(folder: str, logs: list[_Log], parts: Iterable[bytes]) -> None:
     with complete_file(os.path.join(folder, f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}")) as stream:
         stream.writelines(parts)
+        # so that its time, which is set next, is not that of a later write
         stream.flush()
         newest = max(os.stat(log.path).st_mtime_ns for log in logs)
         if newest > time.time_ns():  # the clock was set back, but a log's time must not be older than its records

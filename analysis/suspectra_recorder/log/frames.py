@@ -114,6 +114,7 @@ def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
         if zlib.crc32(payload, zlib.crc32(bytes([kind]))) != checksum:
             raise LogDamage(offset, "wrong checksum")
         if kind == FrameKind.SAME:
+            # a damaged number stands for a source that can't be read, so that later ones keep their indices
             number = int.from_bytes(payload, "little") if len(payload) == 4 else len(files)
             kind, payload = FrameKind.FILE, files[number] if number < len(files) else b""
         elif kind == FrameKind.FILE:
@@ -167,6 +168,7 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
 
 def pack_rows(touched: list[int], bits: bytes) -> bytes:
     """Encode rows for a frame."""
+    # at the lowest level: this is done after each test
     return zlib.compress(struct.pack(f"<I{len(touched)}I", len(touched), *touched) + bits, 1)
 
 
@@ -185,6 +187,7 @@ def inside(path: object) -> str:
     """
     if not isinstance(path, str):
         raise ValueError(f"no path: {path!r}")
+    # a recording may come from anybody: no path in it may lead out of the workspace, on any system
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
         raise ValueError(f"a path that leads outside the workspace: {path!r}")

@@ -1,4 +1,14 @@
-"""Finding the current records of tests among any number of logs."""
+"""Finding the current records of tests among any number of logs.
+
+The newest record of a test counts, also if nothing changed and its outcome is the same, but it executed other
+statements. The reason may be that another test filled a cache, or a data file, the environment, the clock or the order
+of threads. A recording can't tell these apart, since what a test reads can't be listed completely; an older record in
+place of the newer one would show what a test did with data that is no longer there.
+
+The last pass of a test that does not pass now counts, too, since it says what changed since. It is a record like
+others, so both are kept wherever logs are rewritten. Passes are limited to those of `MAX_PASSED_RUNS` runs, as each run
+has a section of its own to read.
+"""
 
 from __future__ import annotations
 
@@ -133,6 +143,7 @@ def passes_before(records: Iterable[EndedTest], live: Mapping[str, int]) -> list
     last: dict[str, EndedTest] = {}
     for record in records:
         now = live.get(record.name)
+        # a pass is of use only for a test that there still is, and only if it is older than the failure
         if now is None or not record.passed or record.time > now:
             continue
         if record.name not in last or record.time >= last[record.name].time:
@@ -170,6 +181,7 @@ def newest_errors(
     last: dict[str, CollectionError] = {}
     for run, error in errors:
         file, _, inner = error.collector.partition("::")
+        # a later run that collected the file, or a part of it if all of it failed, shows whether that is still so
         later = [error.collector, file, *([] if inner else [f"{file}::"])]
         if max(tries.get(collector, (0, "")) for collector in later)[1] == run:
             last.setdefault(error.collector, error)
@@ -183,6 +195,7 @@ def inflate(data: bytes, limit: int) -> bytes:
     """
     stream = zlib.decompressobj()
     try:
+        # a small payload may unpack to any size
         out = stream.decompress(data, limit + 1)
     except zlib.error as error:
         raise ValueError(f"damaged compression ({error})") from None

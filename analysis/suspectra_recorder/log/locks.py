@@ -82,6 +82,7 @@ def is_locked(path: str | os.PathLike[str]) -> bool:
     True if another process has locked it.
     """
     try:
+        # in a folder of others the name may be that of a pipe or a link
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except (AttributeError, OSError):  # no such flags on Windows, which has no such locks either
         return False

@@ -1,7 +1,12 @@
 """Reading a log: each record is passed to the method for its kind.
 
-Only this module parses frames. Ranking, test selection, merging and compaction need different parts of a record, and
-ignore most of a log. So the head of a record is parsed at once, and the rest on demand.
+Ranking, test selection, merging and compaction need different parts of a record, and ignore most of a log. Each is a
+subclass of `LogReader` with a method for each kind of record that it needs; the base decides what is damaged, which
+source has which number, and where to go on. The head of a record is parsed at once, and the rest on demand: a choice
+among 10,000 tests does not pay for what only a ranking shows.
+
+Two modules read frames by themselves: `children/processes.py`, whose logs have other content and are temporary, and
+`probe_choice.py`, which takes a sample of a log and skips most of its bytes.
 """
 
 from __future__ import annotations
@@ -210,12 +215,14 @@ class LogReader:
         head = read_json(payload)
         run = LoggedRun(str(head["run"]), int(head["started"]), head)
         self.on_run(run)
+        # only when the subclass has taken it: a damaged head must not give its records to a run
         self._run = run.name
 
     def _source(self, payload: bytes) -> None:
         try:
             self.on_source(Source(*split_json(payload), payload))
         except DAMAGE:
+            # rows refer to sources by their position
             self.on_lost_source(payload)
             raise
 

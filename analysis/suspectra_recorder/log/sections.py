@@ -1,6 +1,9 @@
 """Sections of logs, for copying: read from several logs, and written into one.
 
 Merging and compaction of recordings both copy sections. They differ only in which tests they keep.
+
+A merged log keeps its runs apart, though each source is in it once: it still says which versions each run loaded.
+Otherwise questions about what runs at import would find old versions for ever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The stack of a failing test: the frames of its traceback in measured code."""
+"""The stack of a failing test: the frames of its traceback in measured code.
+
+It is a part of the test's record. In a frame of its own it would have to be matched with its test, by name and time,
+when logs are merged, compacted or cut off, and could be left over.
+"""
 
 from __future__ import annotations
 
@@ -115,6 +119,7 @@ def make_stack(
     ]
     if len(kept) > MAX_FRAMES:
         omitted += len(kept) - MAX_FRAMES
+        # of a deep recursion both ends: how it began, and where it failed
         kept = [*kept[:_HALF], *kept[-_HALF:]]
     message = _first_line(message, exception)
     return Stack(tuple(kept), one_line(exception, MAX_NAME), message, assertion, max(omitted, 0))
@@ -122,6 +127,7 @@ def make_stack(
 
 def _first_line(message: str, exception: str) -> str:
     """The first line of a message, without the name of the exception's type before it."""
+    # a message may be a whole text that was compared
     first = next((line for line in message[: 8 * MAX_MESSAGE].splitlines() if line.strip()), "")
     head, _, rest = first.partition(": ")
     name = exception.partition("[")[0]  # an exception group without its members

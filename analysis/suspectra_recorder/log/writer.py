@@ -1,4 +1,9 @@
-"""Writing one process's log."""
+"""Writing one process's log.
+
+A log is made under another name, and gets its own when it is locked and begun: readers would take an empty log without
+a lock for a damaged one. One that ends early and is not locked is read once more before that is reported, since its
+process may have written the rest meanwhile, and ended.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +51,7 @@ class LogWriter:
         Raises OSError when it could not be written completely. Then nothing more may be written, as frames after an
         incomplete one are not read.
         """
+        # a forked process has the same descriptor
         if self._descriptor >= 0 and os.getpid() == self.pid:
             self._open_again()
             self._append(frame(kind, payload))
@@ -88,6 +94,7 @@ class LogWriter:
         """Close the log, so that others may merge or remove it."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
+                # else the number belongs to a file of the program by now
                 if identity(self._descriptor) == self._identity:
                     os.close(self._descriptor)
             self._descriptor = -1

@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 
 __builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
@@ -55,6 +55,7 @@ def instrument_rewritten(
         def rewrite_asserts(tree: ast.Module) -> None:
             rewrite.rewrite_asserts(tree, source, path, self.config)
 
+        # what the code depends on besides the source, for the key of the cache
         variant = f"asserts {__version__} {self.config.getini('enable_assertion_pass_hook')}"
         return hook.code(path, name, source, rewrite_asserts, variant)
 
@@ -71,6 +72,7 @@ def instrument_rewritten(
         if code is None:
             original(self, module)
         else:
+            # as pytest's own loader does; else it warns that they can't be rewritten any more
             self._rewritten_names[module.__name__] = Path(path)
             vars(module).setdefault("__builtins__", vars(builtins))  # otherwise exec would set those of the recorder
             exec(code, vars(module))

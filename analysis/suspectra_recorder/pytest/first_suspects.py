@@ -60,6 +60,7 @@ def first_suspects(command: list[str], workspace: str, environ: Mapping[str, str
 
     The first suspects of each failure group; empty if nothing could be ranked in RANKING_TIMEOUT_S.
     """
+    # the command is none of the program's: it must not be recorded itself
     clean = {name: value for name, value in environ.items() if name not in (VARIABLE, CHILD_VARIABLE, "NO_COLOR")}
     path = [entry for entry in clean.pop("PYTHONPATH", "").split(os.pathsep) if entry not in ("", BOOTSTRAP_FOLDER)]
     if path:

@@ -100,6 +100,7 @@ class TestFiles:
                 outline = Outline.from_tree(parse(source), tests=True)
             except (SyntaxError, ValueError, RecursionError):
                 outline = None  # then any change affects all of its tests
+            # the cache takes only code
             item = Instrumented(compile("", path, "exec"), 0, ModuleMap(outline=outline).to_bytes())
             if cache:
                 cache.store(place, key, item)
@@ -119,7 +120,9 @@ class SharedSetup:
         Everything that the test executed so far counts for the fixture, since it may be another fixture that this one
         uses.
         """
+        # a fixture of this scope belongs to one test, whose rows have its setup
         if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
+            # with the fixture, so that no other one gets its identity
             self._fixtures[id(fixture)] = fixture, name
 
     def gone(self, fixture: pytest.FixtureDef[object]) -> None:

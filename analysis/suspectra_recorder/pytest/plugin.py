@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     _keep_our_asserts(pluginmanager)
     config = pluginmanager.get_plugin("pytestconfig")
     if VARIABLE in os.environ and config is not None:
+        # `pytest_unconfigure` is not called where pytest fails to start
         config.add_cleanup(partial(_end, config, sys.exc_info()[1]))
     group = parser.getgroup("suspectra", "suspectra: record what each test executes")
     group.addoption("--suspectra", action="store_true", help=_HELP)

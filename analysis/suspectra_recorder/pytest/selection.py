@@ -82,9 +82,11 @@ class ChosenTests:
             only = set(self.only)
             needless = [item for item in items if name_of(item) not in only]
         else:
+            # only tests that ran last with this Python
             needless = [item for item in items if self.left_out.get(name_of(item)) == python]
         if needless:
             gone = set(map(id, needless))
+            # pytest counts them, and other plugins may want to know
             config.hook.pytest_deselected(items=needless)
             items[:] = [item for item in items if id(item) not in gone]
         if self.first:
@@ -96,6 +98,7 @@ class ChosenTests:
 def _order(items: list[pytest.Item], first: Sequence[str], name_of: Callable[[pytest.Item], str]) -> None:
     """Sort tests by a list of names; those that share a fixture come together, where the first of them comes."""
     places = {name: number for number, name in enumerate(first)}
+    # a fixture of a module would be set up again for each part of it
     units = {id(item): _unit(item) for item in items}
     earliest: dict[str, int] = {}
     for item in items:

@@ -10,6 +10,8 @@ import pytest
 from _pytest.assertion import rewrite
 
 from suspectra_recorder import early_start
+from suspectra_recorder.activity import COLLECTION, TEST, Activity
+from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.failures.explaining_functions import in_pytest, in_unittest
 from suspectra_recorder.failures.explanations import Explanations
@@ -18,27 +20,24 @@ from suspectra_recorder.failures.hook_errors import HookErrors, contained, faile
 from suspectra_recorder.failures.tracebacks import Tracebacks
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.guard import named
+from suspectra_recorder.instrumentation.failure_guard import named
 from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
-from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.options import OPTIONS, SUSPECTS
 from suspectra_recorder.probe_choice import ProbeChoice, choose
 from suspectra_recorder.progress import ProgressWriter
-from suspectra_recorder.pytest.activity_hooks import ActivityHooks
 from suspectra_recorder.pytest.assertions import instrument_rewritten
 from suspectra_recorder.pytest.fixture_dependencies import SharedSetup, TestFiles
-from suspectra_recorder.pytest.invocation import invocation, is_by_module, named_files
 from suspectra_recorder.pytest.selection import ChosenTests
 from suspectra_recorder.pytest.verdict import Attempts, failure_message
 from suspectra_recorder.pytest.whole_run import file_of_argument, folders_gone_through
-from suspectra_recorder.record import TestRecord
+from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
+from suspectra_recorder.recorded_outcome import TestRecord
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import RecordedFiles, test_patterns
 from suspectra_recorder.settings import VARIABLE, RecordingSettings, inject_env, recording_folder, remove_env
 
 __builtins__ = library_references.builtins
@@ -61,9 +60,9 @@ def start(config: pytest.Config) -> None:
         choice = began.choice
     else:
         choice = choose(settings.recorder, recording_folder(settings.workspace), counting=settings.counts)
-    by_module = settings.by_module or is_by_module(sys.argv)
+    by_module = settings.by_module or _is_by_module(sys.argv)
     settings = replace(settings, recorder=choice.recorder, by_module=by_module)  # for the workers of pytest-xdist too
-    files, folder = named_files(config), str(config.invocation_params.dir)
+    files, folder = _named_files(config), str(config.invocation_params.dir)
     scope = RecordedFiles(
         settings.workspace,
         settings.sources,
@@ -76,7 +75,7 @@ def start(config: pytest.Config) -> None:
             scope,
             settings.run,
             worker,
-            invocation(config, by_module=by_module),
+            _invocation(config, by_module=by_module),
             counting=settings.counts,
             monitoring=choice.monitoring,
             early=began,
@@ -88,12 +87,14 @@ def start(config: pytest.Config) -> None:
         if began is not None:
             began.close()
         problem = error.problem if isinstance(error, RecordingError) else failed("the start", named(error))
+        # the tests run all the same
         config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
         return
     config.pluginmanager.register(session, "suspectra-session")
     config.pluginmanager.register(_Reports(session), "suspectra-reports")
-    config.pluginmanager.register(ActivityHooks(recorder.activity), "suspectra-activity")
+    config.pluginmanager.register(_ActivityHooks(recorder.activity), "suspectra-activity")
     config.add_cleanup(session.end)
+    # from here on an error of the recorder is a problem in the recording
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
 
 
@@ -228,10 +229,12 @@ class _Session:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         file, _, inner = report.nodeid.partition("::")
+        # with --lf pytest leaves out files in which nothing failed: an empty result says nothing of these
         if report.nodeid and (report.failed or report.result or not self._last_failed):
             self.tried.add(report.nodeid)
         if report.failed:
             self.broken.add(file)
+        # a module outside of pytest's root is not found by its name
         elif not inner and (file.endswith(".py") or os.path.isfile(os.path.join(str(self.config.rootpath), file))):
             self.whole.add(file)
 
@@ -240,9 +243,12 @@ class _Session:
         names = distinct_names({item: item.nodeid for item in items})  # before any of them is deselected
         self.numbered = {item: name for item, name in names.items() if name != item.nodeid}
         yield
+        # each worker of pytest-xdist collects the same
         if self.worker in ("", "gw0"):
             root = str(self.config.rootpath)
+            # a file of which single tests are named is collected, but not as a whole
             partly = {file_of_argument(a, root) for a in self.config.args if "::" in a}
+            # files that were collected in part, or not at all, keep their other recorded tests
             whole = set() if self._last_failed else self.whole - self.broken - partly
             files: dict[str, list[str]] = {f: [] for f in sorted(whole)}
             for name in names.values():
@@ -294,6 +300,7 @@ class _Session:
         self.explanations.begin()
         outcome = yield
         self.current = ""
+        # before the record, which names what is shared
         explained = self.explanations.end()
         if outcome.excinfo is not None or not self.attempts.all:
             self.recorder.discard()  # interrupted: the test did not end
@@ -320,16 +327,19 @@ class _Session:
     def pytest_runtest_setup(self) -> None:
         self.setups += 1
         self.stack = None
+        # a plugin runs the test again in the same protocol
         if self.setups > 1:
             self.recorder.restart_attempt()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
+        # only then, since it takes time for each test
         if self.reruns and self.setups == 1:
             self.recorder.setup_done()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        # before the teardown, which may remove fixtures
         self.shares = self.shared.used_by(item)
 
     @pytest.hookimpl(hookwrapper=True)
@@ -343,6 +353,7 @@ class _Session:
 
     def failed_phase(self, item: pytest.Item, call: Any, report: pytest.TestReport) -> None:
         """Note the stack of the first phase or subtest that ended with an exception, as that of the test."""
+        # a teardown may fail for what the test left behind
         if self.stack is None and report.failed and item.nodeid == self.current and call.excinfo is not None:
             error, traceback = call.excinfo.value, call.excinfo.tb
             message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
@@ -452,3 +463,43 @@ class _Reports:
         else:
             with self.explanations.capture():
                 yield
+
+
+class _ActivityHooks:
+    """Notes which test runs, and what is being collected."""
+
+    def __init__(self, activity: Activity):
+        self._activity = activity
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Iterator[None]:
+        """Note what is being collected."""
+        with self._activity.during(COLLECTION, collector.nodeid, str(collector.path)):
+            yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Note which test runs."""
+        with self._activity.during(TEST, item.nodeid, str(item.path), (item.location[1] or 0) + 1):
+            yield
+
+
+def _is_by_module(started: Sequence[str]) -> bool:
+    """Whether Python was told to run a module, as in ``python -m pytest``: then the current folder is on the path."""
+    return bool(started) and os.path.basename(started[0]) == "__main__.py"
+
+
+def _named_files(config: pytest.Config) -> list[str]:
+    """What pytest collects since it is named.
+
+    Files, folders and node ids. Empty where doctests are collected, too: then the files are not only tests.
+    """
+    options = getattr(config, "known_args_namespace", None) or config.option
+    named: list[str] = getattr(options, "file_or_dir", None) or config.getini("testpaths")
+    return [] if getattr(options, "doctestmodules", False) else named
+
+
+def _invocation(config: pytest.Config, *, by_module: bool) -> dict[str, object]:
+    """Say how pytest was started."""
+    arguments = [str(argument) for argument in config.invocation_params.args]
+    return {"pytest": pytest.__version__, "arguments": arguments, "by_module": by_module}

@@ -47,8 +47,10 @@ class Attempt:
         outcome = "failed" if str(report.outcome) == "rerun" else report.outcome  # "rerun" is not one of pytest's
         if outcome == "failed" and not self.message:
             self.message = failure_message(report)
+        # one that passed or was skipped says nothing of the whole test
         if _is_subtest(report) and outcome != "failed":
             return
+        # the test itself may pass after a subtest has failed
         if self.phases.get(report.when) != "failed":
             self.phases[report.when] = outcome
         if outcome != "failed" and getattr(report, "wasxfail", None) is not None:

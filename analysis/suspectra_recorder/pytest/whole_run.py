@@ -26,6 +26,7 @@ def leave_out_coverage(config: pytest.Config) -> None:
 def switch_off(config: pytest.Config, values: Mapping[str, object]) -> None:
     """Give options other values, as far as there are such options."""
     for name, value in values.items():
+        # it belongs to a plugin that may not be there
         if hasattr(config.option, name):
             setattr(config.option, name, value)
 

@@ -14,6 +14,7 @@ def listen(
     result: unittest.TestResult, handlers: dict[str, Callable[..., None]], explanations: Explanations
 ) -> Callable[[], None]:
     """Follow the notifications of a result object, and capture the code that explains failures separately."""
+    # in the instance, since its class may be shared by other runs
     before = {name: vars(result).get(name) for name in handlers if hasattr(result, name)}
     for name in before:
         setattr(result, name, _both(handlers[name], getattr(result, name), explanations))

@@ -17,6 +17,7 @@ from unittest import loader as loading
 from unittest import suite as suites
 
 from suspectra_recorder.activity import TEST
+from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.failures.explaining_functions import in_unittest
 from suspectra_recorder.failures.explanations import Explanations
 from suspectra_recorder.failures.failed_run import report_problem, report_status
@@ -28,14 +29,13 @@ from suspectra_recorder.log.collection import CollectionError, describe, one_lin
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.named_tests import take_tests
-from suspectra_recorder.naming import distinct_names
 from suspectra_recorder.probe_choice import choose
 from suspectra_recorder.progress import ProgressWriter
 from suspectra_recorder.pytest.fixture_dependencies import TestFiles
 from suspectra_recorder.pytest.selection import ChosenTests
-from suspectra_recorder.record import TestRecord
+from suspectra_recorder.recorded_files import RecordedFiles
+from suspectra_recorder.recorded_outcome import TestRecord
 from suspectra_recorder.recorder import Recorder
-from suspectra_recorder.scope import RecordedFiles
 from suspectra_recorder.settings import VARIABLE, RecordingSettings, recording_folder, remove_env
 from suspectra_recorder.unittest.results import listen
 from suspectra_recorder.unittest.suites import leave_out, succeed_without_tests, tests_of
@@ -73,6 +73,7 @@ def start() -> None:
     recorder.start()
     if settings.children:
         recorder.record_children()
+    # `unittest.main` ends the process by an exception, and a script may go on after it
     atexit.register(session.end)
 
 
@@ -183,12 +184,14 @@ class _Session:
     # loading
 
     def _load_module(self, load: Callable[..., Any], loader: Any, module: Any, *arguments: Any, **more: Any) -> Any:
+        # with patterns (-k) only a part of its tests is loaded
         if not getattr(loader, "testNamePatterns", None) and (name := self._file(module)) is not None:
             self.whole[name] = None
             self.tried[module.__name__] = None
         return load(loader, module, *arguments, **more)
 
     def _discover(self, discover: Callable[..., Any], loader: Any, *arguments: Any, **more: Any) -> Any:
+        # as it was called: by position or by name
         given = inspect.signature(discover).bind(loader, *arguments, **more).arguments
         start, all_named = given["start_dir"], given.get("pattern", _ALL) == _ALL
         if all_named and not getattr(loader, "testNamePatterns", None) and os.path.isdir(start):
@@ -210,12 +213,14 @@ class _Session:
         """
         made = make(name, exception, *arguments, **more)
         error = self._describe(sys.exc_info()[1] or exception, self.loading or name)
+        # with the test, so that no other one gets its identity
         self.unloaded.update((id(test), (test, error)) for test in tests_of(made[0]))
         return made
 
     def _describe(self, error: BaseException, name: str) -> CollectionError:
         """The error that keeps a module, or a name in it, from being loaded by its dotted name."""
         scope, words = self.recorder.scope, name.split(".")
+        # the longest part of the name that is a file; the rest is in it
         for count in range(len(words), 0, -1):
             base = os.path.join(*words[:count])
             paths = (os.path.join(p, base) + end for p in sys.path for end in (f"{os.sep}__init__.py", ".py"))
@@ -236,11 +241,13 @@ class _Session:
     def _run_suite(self, run: Callable[..., Any], suite: Any, result: Any, *arguments: Any, **more: Any) -> Any:
         if self.running or getattr(result, "_testRunEntered", False):
             return run(suite, result, *arguments, **more)  # a part of what is being run
+        # without the tests that unittest makes of what it could not load
         tests = [test for test in tests_of(suite) if type(test).__module__ != _OWN]
         take_tests(self.recorder.scope, map(self._path, tests), "")
         names = self.names = distinct_names({id(test): self._name(test) for test in tests})
         left_out = {i for i, name in names.items() if self._is_needless(name)}
         around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
+        # a teardown that failed still counts where its class or module does not run now
         untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]
         self._report_unloaded(suite)
         self._report_collected([*names.values(), *untried])
@@ -321,6 +328,7 @@ class _Session:
         self.setups.append(self.recorder.hook.harvest())
         tests = [t for name, own in classes.items() if name == where or name.startswith(f"{where}.") for t in own]
         setup = what.startswith("setUp")
+        # its message has only the name of the class, which others may have, too
         if what == "setUpClass":
             tests = [test for test in tests if type(test) is self.set_up]
         names = [self._name(test) for test in tests]
@@ -342,6 +350,7 @@ class _Session:
         if self.running:
             return set_up(suite, test, result)
         self.recorder.outside()
+        # its message names the class, of which there may be several
         self.set_up = type(test) if set_up.__name__ == "_handleClassSetUp" else None
         with self._doing(test):
             done = set_up(suite, test, result)
@@ -353,6 +362,7 @@ class _Session:
         return done
 
     def _run_test(self, run: Callable[..., Any], test: Any, result: Any = None) -> Any:
+        # a test may run other tests, which belong to it
         if self.running or result is None or type(test).__module__ == _OWN:
             return run(test, result)
         self.recorder.begin()
@@ -407,6 +417,7 @@ class _Session:
         return self.recorder.scope.name(path) if path else None
 
     def _path(self, test: Any) -> str:
+        # its class is that of the module `doctest`
         if example := _doctest(test):
             return example.filename or ""
         return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""

@@ -45,6 +45,7 @@ class LiveCode:
         paths = {found[0].path: name for name, found in self._loaded.items()}
         self._functions: dict[int, list[FunctionType]] = {}  # by the identity of their code
         self._refused: dict[str, str] = {}
+        # before the objects are frozen: after that it does not list them
         for thing in gc.get_objects():
             kind = type(thing)
             if kind is FunctionType:
@@ -56,7 +57,7 @@ class LiveCode:
             elif kind in _SUSPENDED:
                 code = _code_of(thing)
                 if code is not None and code.co_filename in paths:
-                    self._refused[paths[code.co_filename]] = f"{code.co_name} has begun and waits"
+                    self._refused[paths[code.co_filename]] = f"{code.co_name} is a suspended generator or coroutine"
         self._refused.update({n: "it was loaded more than once" for n, found in self._loaded.items() if len(found) > 1})
 
     def replace(self, names: Iterable[str]) -> None:
@@ -74,6 +75,7 @@ class LiveCode:
                 if name in self._refused:
                     raise NotReplaceable(f"{name}: {self._refused[name]}")
                 self._replace(name, self._loaded[name][0])
+        # tracebacks show the lines as they are now
         linecache.checkcache()
 
     def _replace(self, name: str, loaded: LoadedCode) -> None:
@@ -92,6 +94,7 @@ class LiveCode:
         if list(_heads(old)) != list(_heads(new)):
             raise NotReplaceable(f"{name}: a docstring or a parameter changed")
         for key in changed.bodies:
+            # what it did, such as filling a table, was done by its old code
             if any(loaded.file.cells[cell] for cell in cells.get(key, ())) or not cells.get(key):
                 raise NotReplaceable(f"{name}: {key[0]} ran before the first test")
         code = self._hook.code(loaded.path, name, source)

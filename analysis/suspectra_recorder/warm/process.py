@@ -21,17 +21,17 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.early_start import INI_FILES
+from suspectra_recorder.installed_packages import installed
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys, time
-from suspectra_recorder.packages import installed
 from suspectra_recorder.pytest.selection import ChosenTests
 from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
 from suspectra_recorder.settings import RecordingSettings
 from suspectra_recorder.unrecorded_modules import imported_files
-from suspectra_recorder.warm.exchange import WarmGreeting, WarmRunAnswer, WarmRunRequest
-from suspectra_recorder.warm.fitness import unfit
-from suspectra_recorder.warm.inputs import Inputs
+from suspectra_recorder.warm.files_read import FilesRead
+from suspectra_recorder.warm.fork_obstacles import fork_obstacles
 from suspectra_recorder.warm.live_code import LiveCode, NotReplaceable
+from suspectra_recorder.warm.messages import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
 __builtins__ = library_references.builtins
 
@@ -70,8 +70,8 @@ class _Warm:
         os.set_inheritable(settings.channel, False)
         self._channel = socket.socket(fileno=settings.channel)
         self._rest = b""
-        self._inputs = Inputs(settings.workspace)
-        self._inputs.begin()
+        self._files_read = FilesRead(settings.workspace)
+        self._files_read.begin()
 
     # while pytest starts
 
@@ -103,6 +103,7 @@ class _Warm:
         config = session.config
         recording: Any = config.pluginmanager.get_plugin("suspectra-session")
         unusable = next((f"pytest's option {name} is set" for name in _UNUSABLE if getattr(config.option, name, 0)), "")
+        # another plugin stands under this name where nothing can be recorded
         if not unusable and not hasattr(recording, "recorder"):
             unusable = "nothing can be recorded"
         broken = not unusable and session.testsfailed > 0
@@ -115,11 +116,13 @@ class _Warm:
         hook = recording.recorder.hook
         kept = {found[0].path: found[0].file.digest for found in (hook.kept or {}).values()}
         configuration = [str(config.rootpath / name) for name in INI_FILES]
-        self._inputs.end({**dict.fromkeys([*imported_files(), *configuration], ""), **kept}, _folders(config, session))
+        self._files_read.end(
+            {**dict.fromkeys([*imported_files(), *configuration], ""), **kept}, _folders(config, session)
+        )
         self._packages = installed(sys.path)
         self._live = LiveCode(hook)
         owned = {self._channel.fileno(), *_capturing(config)}
-        greeting["once"] = [*dict.fromkeys([*unfit(owned), *sorted(self._inputs.odd)])]
+        greeting["once"] = [*dict.fromkeys([*fork_obstacles(owned), *sorted(self._files_read.odd)])]
         self._send(greeting)
         gc.collect()
         gc.freeze()  # what is there is not touched by a collection, so forks share it
@@ -127,7 +130,8 @@ class _Warm:
             request: WarmRunRequest = json.loads(self._line(None))
             if "selection" not in request:
                 continue  # to stop a run that has ended
-            changed = list(self._inputs.changed())
+            changed = list(self._files_read.changed())
+            # only functions of recorded sources can be replaced
             if others := [name for name in changed if name not in (hook.kept or {})]:
                 self._refuse(f"{others[0]} changed, from which tests were collected")
             elif installed(sys.path) != self._packages:
@@ -167,6 +171,7 @@ class _Warm:
                 _signal(process, signal.SIGKILL)
             if self._line(_END_LOOK_S):
                 kill_at = time.monotonic() + _STOP_S
+                # first so that fixtures can tidy up
                 _signal(process, signal.SIGINT)
 
     def _line(self, seconds: float | None) -> bytes:
@@ -197,9 +202,11 @@ class _Warm:
             self._send({"refused": str(why)})
             os._exit(0)
         _capture_apart(session.config)
+        # all forks have the same state of the generator
         if (random := getattr(sys.modules.get("numpy.random"), "seed", None)) is not None:
             random()  # Python's own generator does it by itself
         if (plugin := session.config.pluginmanager.get_plugin("lfplugin")) is not None and session.config.cache:
+            # runs since the start have changed it, each in its own process
             plugin.lastfailed = session.config.cache.get("cache/lastfailed", {})
         recording.begin_run(ChosenTests.from_fields(request["selection"]), request["progress"], session)
 

@@ -33,12 +33,12 @@ INSTRUCTIONS = (
 class Parameter:
     """A parameter of a tool."""
 
-    name: str  # its name, its type in JSON, and what it means
-    type: str  # its name, its type in JSON, and what it means
-    text: str  # its name, its type in JSON, and what it means
+    name: str
+    type: str  # in JSON
+    text: str  # what it means, for the agent
     default: object = None  # None if it must be given
     minimum: int | None = None  # of a number, or of the length of a list
-    maximum: int | None = None  # of a number, or of the length of a list
+    maximum: int | None = None
 
     @property
     def schema(self) -> dict[str, object]:
@@ -73,8 +73,8 @@ class Parameter:
 class AgentTool:
     """A tool of coding agents."""
 
-    name: str  # for programs and for people
-    title: str  # for programs and for people
+    name: str  # for programs
+    title: str  # for people
     text: str  # what it does, for the agent
     parameters: tuple[Parameter, ...]
     asks: str = ""  # what the user is asked before it executes code of the workspace; empty if it only reads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 import click
@@ -30,11 +31,14 @@ from suspectra_server.agent.answers import (
 )
 from suspectra_server.agent.tools import TOOL, TOP
 from suspectra_server.features.commands.arguments import Json, parse_fields
-from suspectra_server.features.commands.commands import Commands
+from suspectra_server.features.commands.causes import search_cause
+from suspectra_server.features.commands.finder import Finder
 from suspectra_server.features.commands.refusals import RequestFailed
+from suspectra_server.features.commands.repeated_runs import RepeatedRuns
+from suspectra_server.features.commands.test_runs import start_tests
 from suspectra_server.features.failing_tests import failing_tests
-from suspectra_server.messages import AgentAnswer
-from suspectra_server.protocol import AGENT_ANSWER, FolderState
+from suspectra_server.messages import AgentAnswer, FolderState
+from suspectra_server.protocol import AGENT_ANSWER
 from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.folder import Folder
@@ -47,6 +51,7 @@ _REFUSED = "The user does not allow this. Go on without it."
 def register(session: Session) -> None:
     """Answer `suspectra/agentAnswer`."""
     tools = AgentTools(session)
+    answers = tools.answers()
 
     @session.feature(AGENT_ANSWER)
     async def agent_answer(params: Json) -> AgentAnswer:
@@ -56,7 +61,7 @@ def register(session: Session) -> None:
             raise JsonRpcInvalidParams("the params are {tool, arguments?, folder?}")
         try:
             arguments = TOOL[str(name)].arguments(parse_fields(given.get("arguments")))
-            answer = await getattr(tools, f"answer_{name}")(tools.folder(uri), **arguments)
+            answer = await answers[str(name)](tools.folder(uri), **arguments)
         except SuspectraError as error:
             raise RequestFailed(refusal(str(error.problem))) from None
         except click.BadParameter as error:
@@ -64,12 +69,29 @@ def register(session: Session) -> None:
         return {"text": as_json(answer)}
 
 
-class AgentTools(Commands):
-    """A method `answer_…` for each tool. Tests run as by the commands of the user, behind the same questions."""
+class AgentTools:
+    """The answers to the tools. Tests run as by the commands of the user, behind the same questions."""
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._find = Finder(session)
+        self._runs = RepeatedRuns(session)
+
+    def answers(self) -> Mapping[str, Callable[..., Awaitable[Mapping[str, object]]]]:
+        """By the names of the tools, each of the folder and the tool's own arguments."""
+        return {
+            "rank": self.answer_rank,
+            "explain": self.answer_explain,
+            "failing_tests": self.answer_failing_tests,
+            "affected_tests": self.answer_affected_tests,
+            "run_tests": self.answer_run_tests,
+            "investigate": self.answer_investigate,
+            "causes": self.answer_causes,
+        }
 
     def folder(self, uri: str | None) -> Folder:
         """The workspace folder that an agent asks about."""
-        folder = self._folder(uri) or (next(iter(self._session.folders), None) if uri is None else None)
+        folder = self._find.folder(uri) or (next(iter(self._session.folders), None) if uri is None else None)
         if folder is None:
             raise RequestFailed("No folder is open." if uri is None else "This is not a folder of the workspace.")
         return folder
@@ -95,7 +117,7 @@ class AgentTools(Commands):
 
     async def answer_run_tests(self, folder: Folder, tests: list[str], all_tests: bool, budget: int) -> RunAnswer:
         """Run tests, and rank."""
-        run = await self._run_tests([folder], {folder.uri: tests} if tests else {}, affected=not all_tests)
+        run = await start_tests(self._session, [folder], {folder.uri: tests} if tests else {}, affected=not all_tests)
         try:
             await run.done.wait()
         except asyncio.CancelledError:
@@ -118,14 +140,14 @@ class AgentTools(Commands):
         """Find out what would make tests pass."""
         await folder.rankings.settled()
         names = tests or list(folder.snapshot.ranking.failing)
-        _, _, chosen = self._failing("investigate", folder.uri, names, None)
-        failing = await self._may_alter(folder, chosen)
+        chosen = self._find.failing(folder.uri, names, None, "nothing to find out").tests
+        failing = await self._runs.may_alter(folder, chosen)
         if failing is None:
             raise RequestFailed(_REFUSED)
         run = self._session.experiment_run
-        work = Investigating(self._session, run, folder, *failing, seconds=seconds)
+        work = Investigating(self._session, run, *failing, seconds=seconds)
         began = asyncio.get_running_loop().time()
-        await self._until_ended(work)
+        await self._runs.until_ended(work)
         taken = round(asyncio.get_running_loop().time() - began, 1)
         await folder.rankings.settled()
         ranking, outcome = folder.snapshot.ranking, work.outcome
@@ -150,12 +172,11 @@ class AgentTools(Commands):
         chosen = failing_tests(folder, [test])
         if not chosen:
             raise RequestFailed("This test did not fail in the last recorded run. Fix: take one from `failing_tests`")
-        failing = await self._may_alter(folder, chosen)
+        failing = await self._runs.may_alter(folder, chosen)
         if failing is None:
             raise RequestFailed(_REFUSED)
-        evidence, (failing_now,) = failing
-        search = CauseSearch(self._session, folder, evidence, failing_now, seconds)
-        await self._search(search)
+        search = CauseSearch(self._session, *failing.first, seconds)
+        await search_cause(self._session, self._runs, search)
         report, outcome = search.report, search.outcome
         if report is None or (not report.roots and outcome is not None and outcome.problems):
             problems = outcome.problems if outcome is not None else ()

@@ -1,14 +1,17 @@
-"""What is known of the cause of a failure, and of compared runs, in messages: the requests for them, and the steps."""
+"""What is known of the cause of a failure, and of compared runs, in messages: the requests for them, and the steps.
+
+Whether the sources are still those of the search is asked each time: after another recording its places would be wrong.
+"""
 
 from __future__ import annotations
 
 from suspectra_server.features.commands.arguments import Json
 from suspectra_server.features.compared_runs import compared_runs
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.messages import Causes, ComparedRuns, Step
 from suspectra_server.protocol import CAUSES, COMPARISON
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.session import Session
-from suspectra_server.text import MAX_TEXT, plain
 
 
 def register(session: Session) -> None:

@@ -19,7 +19,7 @@ from suspectra_server.features.failing_tests import (
     tests_at,
 )
 from suspectra_server.features.fixes import fix_actions
-from suspectra_server.features.wording import rank_words
+from suspectra_server.features.suspect_texts import rank_words
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
 

@@ -15,13 +15,13 @@ from suspectra_server.features.failing_tests import (
     can_be_investigated,
     tests_in_text,
 )
-from suspectra_server.features.wording import rank_words, score_words
+from suspectra_server.features.suspect_texts import rank_words, score_words
 from suspectra_server.protocol import COMMAND_IDS
+from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import plain
 
 
 def register(session: Session) -> None:

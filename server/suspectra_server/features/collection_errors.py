@@ -5,11 +5,11 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra.base.english import many
-from suspectra_server.convert import position
+from suspectra_server.positions import position
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.documents import Units
 from suspectra_server.state.marks import ErrorMark
-from suspectra_server.text import MAX_TEXT, plain
 
 SOURCE = "suspectra"
 CODE = "collection-error"

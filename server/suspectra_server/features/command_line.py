@@ -13,8 +13,8 @@ from suspectra_recorder.settings import every_pytest
 from suspectra_server.features.commands.arguments import Json, parse_fields
 from suspectra_server.messages import CommandLine
 from suspectra_server.protocol import COMMAND_LINE
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.session import Session
-from suspectra_server.text import MAX_TEXT, plain
 
 
 def register(session: Session) -> None:

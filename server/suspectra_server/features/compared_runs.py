@@ -10,14 +10,14 @@ from suspectra.base.location import Location
 from suspectra.output.paths import in_words
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.transition_search import Transition
-from suspectra_server.convert import whole_line
 from suspectra_server.features.diagnostics import SOURCE
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.messages import ComparedRuns, RunTexts, Step
+from suspectra_server.positions import whole_line
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.experiments.run_comparison import ComparedLines, RunComparison
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
-from suspectra_server.text import MAX_TEXT, plain
 
 CODE = "nearest-path"
 

@@ -9,26 +9,25 @@ from typing import NamedTuple
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import first_line_of, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.failures import failure_diagnostics
-from suspectra_server.features.wording import behaviour, figures, headline
-from suspectra_server.messages import DiagnosticData
+from suspectra_server.features.suspect_texts import behaviour, figures, headline
+from suspectra_server.messages import DiagnosticData, SuspicionLevel
+from suspectra_server.positions import first_line_of, range_of, whole_line
+from suspectra_server.safe_text import plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.marks import Mark
-from suspectra_server.state.ranking import Band
 from suspectra_server.state.snapshot import Region
-from suspectra_server.text import plain
 
 SOURCE = "suspectra"
 CHANGED = "changed-since-run"
 MAX_RELATED = 5
 # where all have one: only the first few lines ask for attention; the others are there for those who look
-SEVERITY = {
-    Band.HIGH: lsp.DiagnosticSeverity.Warning,
-    Band.MEDIUM: lsp.DiagnosticSeverity.Information,
-    Band.LOW: lsp.DiagnosticSeverity.Hint,
+SEVERITY: dict[SuspicionLevel, lsp.DiagnosticSeverity] = {
+    "high": lsp.DiagnosticSeverity.Warning,
+    "medium": lsp.DiagnosticSeverity.Information,
+    "low": lsp.DiagnosticSeverity.Hint,
 }
 PAGES = Path(__file__).parent.parent / "docs" / "techniques"
 
@@ -61,11 +60,12 @@ class Published:
         for path in dict.fromkeys([*wanted, *marks, *known]):
             before = known.get(path, _NOTHING)
             now = _Sent(folder.uri_of(path), wanted.get(path, []), marks.get(path, ()))
-            if before.uri and before.uri != now.uri:
+            if before.uri and before.uri != now.uri:  # the client has opened the file under another name, as by a link
                 self._send(before.uri, [])
                 before = _NOTHING
             if (now.diagnostics, now.marks) != (before.diagnostics, before.marks):
-                self._send(now.uri, now.diagnostics, version_of(folder.texts.document(path)))
+                document = folder.texts.document(path)
+                self._send(now.uri, now.diagnostics, document.version if document else None)
             if now.diagnostics or now.marks:
                 known[path] = now
             else:
@@ -120,7 +120,7 @@ class Published:
         technique = ranking.technique
         return lsp.Diagnostic(
             range=first_line_of(mark, lines, self._client.units),
-            severity=SEVERITY[mark.band],
+            severity=SEVERITY[mark.suspicion],
             code=technique.name,
             code_description=lsp.CodeDescription(_page_of(technique.name.partition("+")[0])),
             source=SOURCE,

@@ -10,8 +10,8 @@ from suspectra.distinctions.comparison import SuspectComparison
 from suspectra.distinctions.tie import advise
 from suspectra.output.distinctions import heading, sentences
 from suspectra_server import messages
+from suspectra_server.safe_text import markdown, plain
 from suspectra_server.state.ranking import Ranking
-from suspectra_server.text import markdown, plain
 
 
 @dataclass(frozen=True)

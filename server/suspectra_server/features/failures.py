@@ -11,15 +11,15 @@ from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.failures import failed_in
 from suspectra.report import Suspect
 from suspectra_recorder.log.stack import Stack
-from suspectra_server.convert import position, range_of
-from suspectra_server.features.wording import rank_words, sentences_about
+from suspectra_server.features.suspect_texts import rank_words, sentences_about
+from suspectra_server.positions import position, range_of
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.documents import Units
 from suspectra_server.state.marks import FailureMark
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import MAX_TEXT, plain
 
 SOURCE = "suspectra"
 CODE = "failing-test"

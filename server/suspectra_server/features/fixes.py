@@ -8,12 +8,12 @@ from difflib import unified_diff
 from lsprotocol import types as lsp
 
 from suspectra.mutation.edit import Edit
+from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.documents import Placement, Units
 from suspectra_server.state.fix import Fix
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import plain
 
 _ANNOTATION = "suspectra-fix"
 

@@ -9,14 +9,14 @@ from urllib.parse import quote
 from lsprotocol import types as lsp
 
 from suspectra.report import Suspect
-from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated
 from suspectra_server.features.failures import first_failing, short_name, summary
-from suspectra_server.features.wording import with_code
+from suspectra_server.features.suspect_texts import with_code
+from suspectra_server.positions import range_of, whole_line
 from suspectra_server.protocol import COMMAND_IDS
+from suspectra_server.safe_text import code
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
-from suspectra_server.text import code
 
 
 def register(session: Session) -> None:

@@ -1,12 +1,16 @@
-"""Inlay hints at the ends of lines: the ranks of suspects (off by default), and the values on the way to a failure."""
+"""Inlay hints at the ends of lines: the ranks of suspects (off by default), and the values on the way to a failure.
+
+Every editor draws hints in its own way and moves them with the text, so no client needs code of its own for values. The
+call hierarchy of LSP has no place for values, and belongs to the server of the language.
+"""
 
 from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import first_line_of
 from suspectra_server.features.chain_steps import chain_now
-from suspectra_server.features.wording import headline, rank_words, score_words
+from suspectra_server.features.suspect_texts import headline, rank_words, score_words
+from suspectra_server.positions import first_line_of
 from suspectra_server.session.session import Session
 
 _ON_THE_WAY = "The value in the failing run, on the way from the cause to the failure"

@@ -1,13 +1,13 @@
-"""Statements in messages: where they are now, and their ranks."""
+"""Statements in messages and on the screen: where they are now, and their ranks."""
 
 from __future__ import annotations
 
 from lsprotocol import types as lsp
 
 from suspectra_server.messages import CodeLocation
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.safe_text import plain
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
-from suspectra_server.text import plain
 
 
 def current_location(session: Session, statement: RankedStatement) -> lsp.Location | None:
@@ -32,6 +32,17 @@ def current_location(session: Session, statement: RankedStatement) -> lsp.Locati
             lsp.Position(lines[1], count(last.rstrip())),
         ),
     )
+
+
+def open_at(session: Session, location: lsp.Location) -> bool:
+    """Let the client show the start of a location; False for a client that can't."""
+    if not session.can("window.show_document.support"):
+        return False
+    # nothing is selected, so that a key can't replace the statement
+    start = location.range.start
+    show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
+    session.window_show_document(show)
+    return True
 
 
 def to_protocol(session: Session, statement: RankedStatement) -> CodeLocation | None:

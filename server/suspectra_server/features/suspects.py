@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.base.errors import Problem
 from suspectra.failure_groups.groups import FailureGroup
 from suspectra.paths.searches.techniques import TECHNIQUES as SEARCHES
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
-from suspectra_server.convert import problem_dict, range_of
 from suspectra_server.features.collection_errors import range_of_error
-from suspectra_server.features.commands.arguments import Json, parse_fields
+from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.failures import failure_of, names_of, range_of_failure
-from suspectra_server.features.wording import figures
-from suspectra_server.messages import CollectionError, GroupOverview, GroupSuspects, Suspect, Suspects, Technique
+from suspectra_server.features.suspect_texts import figures
+from suspectra_server.messages import (
+    CollectionErrorMessage,
+    GroupOverview,
+    GroupSuspects,
+    ProblemMessage,
+    SuspectMessage,
+    Suspects,
+    TechniqueMessage,
+)
+from suspectra_server.positions import range_of
 from suspectra_server.protocol import GROUP, PATHS, RANKING, SUSPECTS, TECHNIQUES
+from suspectra_server.safe_text import MAX_NAME, MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.group import Group
 from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import MAX_NAME, MAX_TEXT, is_count, plain
 
 MAX_ERRORS = 100
 
@@ -46,7 +55,7 @@ def register(session: Session) -> None:
             "failed": status["failed"],
             "elements": sum(len(r) for f in folders if (r := f.snapshot.ranking.report) is not None),
             "state": status["state"],
-            "problems": [problem_dict(problem) for folder in folders for problem in folder.snapshot.problems],
+            "problems": [_problem(problem) for folder in folders for problem in folder.snapshot.problems],
             "tiedBeyond": _tied_beyond(found, limit),
             "collectionErrors": [
                 _collection_error(session, folder, mark) for folder in folders for mark in folder.current().errors
@@ -76,7 +85,7 @@ def register(session: Session) -> None:
         }
 
     @session.feature(TECHNIQUES)
-    def techniques(params: Json) -> list[Technique]:
+    def techniques(params: Json) -> list[TechniqueMessage]:
         wanted = parse_fields(params).get("for") if params else None
         if wanted not in (None, RANKING, PATHS):
             raise JsonRpcInvalidParams(f'the params are {{"for"?: "{RANKING}" or "{PATHS}"}}')
@@ -106,7 +115,17 @@ def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
     return int(rest) + (ranking.tied_beyond if ranking.is_cut(last.suspect) else 0)
 
 
-def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> CollectionError:
+def _problem(problem: Problem) -> ProblemMessage:
+    """Safe to show."""
+    return {
+        "file": plain(problem.file),
+        "place": plain(problem.place),
+        "cause": plain(problem.cause),
+        "cure": plain(problem.cure),
+    }
+
+
+def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> CollectionErrorMessage:
     error = mark.error
     is_inside = error.file in folder.snapshot.ranking.inside
     has_home = error.home in folder.snapshot.ranking.inside
@@ -155,7 +174,7 @@ def _overview(session: Session, folder: Folder, group: Group, number: int | None
     }
 
 
-def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -> Suspect:
+def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -> SuspectMessage:
     suspect, group = mark.suspect, snapshot.ranking.group
     where = range_of(mark, snapshot.placements[mark.file].now, session.units)
     return {

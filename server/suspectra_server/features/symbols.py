@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import range_of
-from suspectra_server.features.wording import rank_words, score_words
+from suspectra_server.features.suspect_texts import rank_words, score_words
+from suspectra_server.positions import range_of
+from suspectra_server.safe_text import plain
 from suspectra_server.session.session import Session
-from suspectra_server.text import plain
 
 
 def register(session: Session) -> None:

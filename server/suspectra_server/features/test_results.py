@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
-from suspectra_server.features.commands.arguments import Json, parse_fields
+from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.locations import to_protocol
-from suspectra_server.messages import Coverage, Executed, Explanation, Test, TestResults
+from suspectra_server.features.suspect_texts import json_number
+from suspectra_server.messages import Coverage, DocumentUri, ExplanationMessage, MeasuredFileMessage, Test, TestResults
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
+from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
-from suspectra_server.session.navigation.statement import RankedStatement
+from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import is_count, number, plain
 
 DEFAULT_TESTS = 100  # failing ones, and passing ones, that an explanation names
 
@@ -27,7 +28,7 @@ def register(session: Session) -> None:
     """Answer `suspectra/explanation`, `suspectra/testResults` and `suspectra/coverage`."""
 
     @session.feature(EXPLANATION)
-    def explanation(params: Json) -> Explanation | None:
+    def explanation(params: Json) -> ExplanationMessage | None:
         given = parse_fields(params)
         uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
         limit = DEFAULT_TESTS if limit is None else limit
@@ -43,12 +44,17 @@ def register(session: Session) -> None:
             for folder in session.folders
             if (ranking := folder.snapshot.ranking).evidence is not None
         ]
-        executed = await asyncio.gather(*(asyncio.to_thread(_by_file, evidence) for _, _, evidence in rankings))
+        executed = await asyncio.gather(
+            *(
+                asyncio.to_thread(_by_file, evidence, [folder.uri_of(path) for path in evidence.elements.files])
+                for folder, _, evidence in rankings
+            )
+        )
         return [
             {
                 "folder": folder.uri,
                 "tests": _tests(folder, ranking, evidence.tests),
-                "files": [{"uri": folder.uri_of(path), **counts} for path, counts in files.items()],
+                "files": files,
             }
             for (folder, ranking, evidence), files in zip(rankings, executed, strict=True)
         ]
@@ -67,7 +73,7 @@ def register(session: Session) -> None:
         return _coverage(folder, path, test)
 
 
-def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> Explanation | None:
+def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> ExplanationMessage | None:
     snapshot = folder.current()
     suspect = snapshot.suspect_at(path, line)
     where = to_protocol(session, RankedStatement(folder, snapshot.ranking, suspect.element)) if suspect else None
@@ -85,7 +91,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
     return {
         "location": where,
         "technique": ranking.technique.info.title,
-        "score": number(suspect.score),
+        "score": json_number(suspect.score),
         "ef": suspect.ef,
         "ep": suspect.ep,
         "nf": suspect.nf,
@@ -120,8 +126,8 @@ def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> lis
     ]
 
 
-def _by_file(evidence: Evidence) -> dict[str, Executed]:
-    """For each file that is not test code, how much was executed, and by which tests."""
+def _by_file(evidence: Evidence, uris: Sequence[DocumentUri]) -> list[MeasuredFileMessage]:
+    """For each file that is not test code, how much was executed, and by which tests; in a worker thread."""
     elements = evidence.elements
     executed = np.zeros(len(elements), bool)
     executed[evidence.at_import] = True
@@ -130,15 +136,18 @@ def _by_file(evidence: Evidence) -> dict[str, Executed]:
         executed[row] = True
         for file in np.unique(elements.file[row]).tolist():
             tests[file].append(index)
-    found: dict[str, Executed] = {}
+    found: list[MeasuredFileMessage] = []
     for file, path in enumerate(elements.files):
         own = elements.in_file(path)
         if not evidence.files[file].is_test and own.stop > own.start:
-            found[path] = {
-                "statements": own.stop - own.start,
-                "executed": int(executed[own].sum()),
-                "tests": tests[file],
-            }
+            found.append(
+                {
+                    "uri": uris[file],
+                    "statements": own.stop - own.start,
+                    "executed": int(executed[own].sum()),
+                    "tests": tests[file],
+                }
+            )
     return found
 
 

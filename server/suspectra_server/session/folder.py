@@ -1,4 +1,8 @@
-"""A workspace folder: its evidence, its rankings, and the snapshot that the features read."""
+"""A workspace folder: its evidence, its rankings, and the snapshot that the features read.
+
+A folder that is removed is closed for good: jobs that still run have no effect on it, nothing is published, and its
+tests are ended.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
-from suspectra.markov.learning import JumpHabit
-from suspectra_server.convert import path_of
-from suspectra_server.protocol import FolderState
-from suspectra_server.session.jobs import Jobs
+from suspectra.evidence.discovery import chosen_places, usual_places
+from suspectra_server.messages import FolderState
+from suspectra_server.positions import path_of
+from suspectra_server.session.navigation.learned_moves import LearnedMoves
 from suspectra_server.session.navigation.navigation_service import NavigationService
 from suspectra_server.session.navigation.reader_marks import ReaderMarks, Reason
 from suspectra_server.session.navigation.tie_steps import NextSteps
@@ -22,42 +24,43 @@ from suspectra_server.session.ranking.moved_lines import LineHistory, MovedLines
 from suspectra_server.session.ranking.ranker import Ranked, Ranker, RankingInput, with_technique
 from suspectra_server.session.ranking.rankings import Rankings
 from suspectra_server.session.ranking.source_files import SourceFiles
-from suspectra_server.session.ranking.watching import Debouncer, Watcher
+from suspectra_server.session.ranking.watching import Debouncer
 from suspectra_server.session.tests.project_tests import pytest_command, python_command, test_arguments
-from suspectra_server.settings import Settings
+from suspectra_server.session.trust import Trust
+from suspectra_server.session.workers import FolderContext, Workers
+from suspectra_server.settings import EVIDENCE, Settings
 from suspectra_server.state.decisions_file import DecisionsFile
-from suspectra_server.state.documents import Disk, Document, DocumentVersion, Placement, Texts
+from suspectra_server.state.documents import Document, DocumentVersion, Placement, Texts
 from suspectra_server.state.marks import ErrorMark, FailureMark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking, RecordedLine
 from suspectra_server.state.snapshot import Snapshot
+from suspectra_server.state.trail import Trail
 from suspectra_server.timing import EDIT_DEBOUNCE_S
 
 Answer = TypeVar("Answer")
 
 
+class FolderOwner(Protocol):
+    """What a folder asks and tells its server."""
+
+    workers: Workers
+    trust: Trust
+    trail: Trail
+    learned: LearnedMoves
+
+    def refresh(self, folder: Folder) -> None:
+        """A folder has a new snapshot."""
+
+    def send_status(self) -> None:
+        """What a folder is doing has changed."""
+
+
 class Folder:
     """One workspace folder. It belongs to the loop and accesses no file."""
 
-    def __init__(
-        self,
-        uri: str,
-        root: Path,
-        real: Path,
-        settings: Settings,
-        jobs: Jobs,
-        long_jobs: Jobs,
-        files: Jobs,
-        watcher: Watcher,
-        marks: MarksFile,
-        decisions: DecisionsFile,
-        changed: Callable[[Folder], None],  # called with the folder when it has a new snapshot
-        working: Callable[[], None],  # called when a ranking takes long enough to be shown in the status
-        habit: Callable[[], JumpHabit],
-        lines_moved: Callable[[Folder, MovedLines], None],
-        asks_git: bool,
-    ):
+    def __init__(self, owner: FolderOwner, uri: str, root: Path, real: Path, settings: Settings):
         self.uri = uri  # as the client names it
         self.root = root  # the folder, and its path with links resolved
         self.settings = settings
@@ -70,45 +73,23 @@ class Folder:
         self._recorded = False  # whether that is of a recording, not of the data of another tool
         self._real = real
         self._loop = asyncio.get_running_loop()
-        self._files = files
-        self._watcher = watcher
-        self._changed = changed
-        self._habit = habit
-        self._lines_moved = lines_moved
-        self._boundary = Boundary(root)
-        disk = Disk(root)
-        ranker = Ranker(root, disk, asks_git)
-        self.sources = SourceFiles(
-            uri, files, watcher, self._boundary, disk, self.texts, lambda: self.snapshot.ranking, self._update_snapshot
-        )
+        self._owner = owner
+        trusted, workers = owner.trust.granted, owner.workers
+        context = FolderContext.for_folder(uri, root, workers)
+        ranker = Ranker(root, context.disk, asks_git=trusted)
+        self.sources = SourceFiles(context, self.texts, lambda: self.snapshot.ranking, self._update_snapshot)
         self._history = LineHistory()
         self.navigation = NavigationService(
-            uri, long_jobs, NavigationModels(ranker.edged), self._basis, self._update_snapshot
+            uri, workers.long, NavigationModels(ranker.edged), self._basis, self._update_snapshot
         )  # where to look next
-        self._next_steps = NextSteps(uri, long_jobs, self._update_snapshot)
-        self._long_jobs = long_jobs
-        self._marks = ReaderMarks(uri, marks, files, self._restored)
+        self._next_steps = NextSteps(uri, workers.long, self._update_snapshot)
+        self._marks = ReaderMarks(uri, MarksFile(root, writable=trusted), workers.files, self._restored)
         self._edits = Debouncer(self._loop, self._update_snapshot)
-        self.rankings = Rankings(
-            uri,
-            ranker,
-            jobs,
-            long_jobs,
-            files,
-            watcher,
-            self._boundary,
-            disk,
-            decisions,
-            ranking_input=self._ranking_input,
-            starting=self._pause,
-            working=working,
-            show=self._show,
-            complete=self._after_ranking,
-        )  # where they are made
+        self.rankings = Rankings(self, context, ranker, DecisionsFile(root, writable=trusted))  # where they are made
 
     # what to rank
 
-    def _ranking_input(self) -> RankingInput:
+    def ranking_input(self) -> RankingInput:
         """What to rank, and how."""
         settings = with_technique(self.settings, self.chosen)
         by_default = self.chosen is None and settings.technique == Settings.technique
@@ -128,14 +109,14 @@ class Folder:
         previous, self.settings = self.settings, settings
         if (previous.technique, previous.clone_failed) != (settings.technique, settings.clone_failed):
             self.chosen = None
-        affecting = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
+        affecting = ("technique", "clone_failed", "top", "include_tests", *EVIDENCE)
         if any(getattr(previous, name) != getattr(settings, name) for name in affecting):
             self.rankings.cancel()
             self.rankings.rank()
         elif not self.removed:
             self.snapshot = replace(self.snapshot, by_steps=settings.order == "steps")
             self.navigation.renew(after=0)
-            self._changed(self)
+            self._owner.refresh(self)
 
     def choose(self, technique: str, clone_failed: bool | None) -> None:
         """Rank with another technique until the settings change. With None for clones, these stay as they are."""
@@ -271,20 +252,21 @@ class Folder:
         if ranking.report is None or ranking.preliminary:
             return None
         excluded = (self.element_of(line) for line in self._marks.examined | self._marks.innocent)
-        learned = round(self._habit().estimate(settings.p_jump), 2) if settings.learn_jumps else None
+        learned = round(self._owner.learned.habit.estimate(settings.p_jump), 2) if settings.learn_jumps else None
         return NavigationBasis(
             ranking, frozenset(element for element in excluded if element is not None), settings.jump_model(learned)
         )
 
     # rankings
 
-    def _show(self, result: Ranked) -> None:
+    def show(self, result: Ranked) -> None:
         """Show a ranking in place of the last one."""
         ranking = result.ranking
         last = self.snapshot.ranking
-        # other tools remove their data when the next run begins; a recording is only removed on purpose
-        deleted = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None and self._recorded
-        over = deleted or ranking.state is FolderState.NO_FAILING_TESTS
+        gone = ranking.state is FolderState.NO_EVIDENCE and ranking.evidence is None
+        # a recording goes on; what another tool wrote replaces all that it wrote before, even if nothing can be ranked
+        replaced = not self._recorded and ranking.evidence is not last.evidence
+        over = gone or replaced or ranking.state is FolderState.NO_FAILING_TESTS
         stays = last.report is not None and not over and last.holds_after(ranking)
         if ranking.report is None and stays:
             ranking = self._last_good().with_state_of(ranking)
@@ -299,9 +281,13 @@ class Folder:
         self._update_snapshot(ranking)
         self.navigation.follow()
         if not result.growing:  # otherwise that waits, so as not to slow the tests down
-            self._after_ranking()
+            self.evidence_is_complete()
 
-    def _pause(self) -> None:
+    def ranking_takes_long(self) -> None:
+        """A ranking takes long enough to be shown in the status."""
+        self._owner.send_status()
+
+    def ranking_begins(self) -> None:
         """Stop what is made of the last ranking, so that it does not delay the next one."""
         self.navigation.pause()
         self._next_steps.pause()
@@ -311,7 +297,7 @@ class Folder:
         shown, complete = self.snapshot.ranking, self._complete
         return complete if shown.preliminary and complete and complete.is_of_same_run(shown) else shown
 
-    def _after_ranking(self) -> None:
+    def evidence_is_complete(self) -> None:
         """Do what comes after a ranking: read sources, and make the navigation model."""
         self.sources_changed()
         self._next_steps.renew(self.snapshot.ranking)
@@ -320,7 +306,7 @@ class Folder:
     async def ask(self, question: Callable[[Ranking], Answer]) -> Answer | None:
         """Answer a question about the present ranking in the thread for long work; None without a ranking."""
         ranking = self.snapshot.ranking
-        return await self._long_jobs.run(lambda: question(ranking)) if ranking.report is not None else None
+        return await self._owner.workers.long.run(lambda: question(ranking)) if ranking.report is not None else None
 
     async def snapshot_of_group(self, number: int) -> Snapshot | None:
         """A failure group's ranking as it would be shown, whether the group is the current one or not."""
@@ -372,7 +358,7 @@ class Folder:
         )
         if after.differs_from(previous):
             self.snapshot = after
-            self._changed(self)
+            self._owner.refresh(self)
 
     def _failures(self, ranking: Ranking) -> tuple[FailureMark, ...]:
         """The failing tests at the lines in which they failed, as far as these are as they were."""
@@ -387,12 +373,12 @@ class Folder:
         """Follow lines into a new run, in which they may have moved."""
         moved = MovedLines(self.snapshot, ranking, self.texts)
         self._history.add(self.snapshot.ranking, ranking, moved)
-        self._lines_moved(self, moved)
+        self._owner.trail.remap_lines(self.uri, moved)
 
     def _candidates(self) -> frozenset[str]:
         """The paths at which evidence may appear."""
-        given = [path for path in (self.settings.coverage, self.settings.junit) if path]
-        return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
+        chosen = self.settings.evidence()
+        return frozenset(chosen_places(self.root, chosen) if chosen else usual_places(self.root))
 
 
 @lru_cache(maxsize=10_000)

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from lsprotocol import types as lsp
 
 from suspectra.base.english import many
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.settings import Settings
 from suspectra_server.state.ranking import Ranking
-from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import RECORDING_POLL_S
 
 MAX_PROBLEMS = 5  # of one ranking that get a notification each

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from suspectra_server.messages import Investigation, Progress, Status
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState, InvestigationMessage, Progress, Status
+from suspectra_server.safe_text import plain
 from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.settings import Settings
-from suspectra_server.text import plain
 
 _MOST_URGENT_FIRST = (
     FolderState.RUNNING_TESTS,
@@ -35,7 +34,7 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
     named = urgent or next(iter(folders), None)
     technique = named.snapshot.ranking.technique if named else Settings().make_technique()
     return {
-        "state": state.value,
+        "state": state,
         "message": plain(message),
         "technique": technique.name,
         "title": technique.info.title,
@@ -53,7 +52,7 @@ def _progress(run: TestRun) -> Progress:
     return {"done": done, "failed": failed, "total": total, "onSave": run.on_save}
 
 
-def _investigation(experiments: ExperimentRun) -> Investigation:
+def _investigation(experiments: ExperimentRun) -> InvestigationMessage:
     shown = experiments.shown
     return {
         "runs": shown.runs if shown else 0,

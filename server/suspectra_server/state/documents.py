@@ -140,8 +140,8 @@ def moved_code(old: Lines, new: Lines, path: str) -> list[int]:
 class Placement:
     """Where the lines of a file as it was run are in its present text."""
 
-    run: Lines  # the two texts
-    now: Lines  # the two texts
+    run: Lines
+    now: Lines
     path: str  # the file; its name determines the language
 
     @cached_property

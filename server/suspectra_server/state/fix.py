@@ -8,7 +8,7 @@ from suspectra.base.location import Location
 from suspectra.mutation.edit import Edit
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.experiments.mutant_results import MutantResult
-from suspectra_server.text import MAX_TEXT, plain
+from suspectra_server.safe_text import MAX_TEXT, plain
 
 ENOUGH = 50
 """Passing tests with which a mutant must have been tried, if so many execute the statement."""
@@ -20,8 +20,8 @@ class Fix:
 
     location: Location  # the lines that it changes
     edit: Edit
-    change: str  # the change and what it does, in a few words each
-    effect: str  # the change and what it does, in a few words each
+    change: str  # in a few words
+    effect: str  # what it does, in a few words
 
     @classmethod
     def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:

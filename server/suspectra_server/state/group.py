@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suspectra.failure_groups.ranking import RankedGroup
-from suspectra_server.text import MAX_TEXT, plain
+from suspectra_server.safe_text import MAX_TEXT, plain
 
 
 @dataclass(frozen=True)
@@ -13,8 +13,8 @@ class Group:
     """A failure group as it is shown."""
 
     number: int  # it stays over re-runs
-    title: str  # the exception and a place; the same with a sign and the number of tests
-    heading: str  # the exception and a place; the same with a sign and the number of tests
+    title: str  # the exception and a place
+    heading: str  # the same with a sign and the number of tests
     sure: bool  # False for compiled programs, in which groups are less certain
     tests: tuple[str, ...]  # its failing tests
     covered: tuple[str, ...]  # those of them that say what it is about, in the same order

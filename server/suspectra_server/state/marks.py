@@ -8,8 +8,9 @@ from suspectra.base.location import Location
 from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
+from suspectra_server.messages import SuspicionLevel
 from suspectra_server.state.documents import Placement
-from suspectra_server.state.ranking import Band, RecordedLine
+from suspectra_server.state.ranking import RecordedLine, suspicion_level
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,10 @@ class Mark:
 
     suspect: Suspect  # as ranked, in the lines of the run
     first: int  # lines now, counted from 0
-    last: int  # lines now, counted from 0
-    # columns in code points: the first character of the first line that is not blank, the end of the last line
-    start: int
-    # columns in code points: the first character of the first line that is not blank, the end of the last line
-    end: int
-    line_end: int  # the end of the first line
+    last: int
+    start: int  # columns in code points: of the first line's first character that is not blank
+    end: int  # of the end of the last line
+    line_end: int  # of the end of the first line
     examined: bool  # marked as examined or innocent
     innocent: bool = False
 
@@ -38,9 +37,9 @@ class Mark:
         return self.suspect.location.file, self.suspect.location.line
 
     @property
-    def band(self) -> Band:
-        """How high it is ranked."""
-        return Band.for_suspect(self.suspect)
+    def suspicion(self) -> SuspicionLevel:
+        """How far up it is ranked."""
+        return suspicion_level(self.suspect)
 
     def contains(self, line: int) -> bool:
         """Whether a line, counted from 0, belongs to it."""
@@ -54,7 +53,7 @@ class ErrorMark:
     error: CollectionError
     line: int | None = None  # counted from 0; None if the line was edited, or if the text was never read
     start: int = 0  # columns in code points, without white space at the ends of the line
-    end: int = 0  # columns in code points, without white space at the ends of the line
+    end: int = 0
 
     @classmethod
     def for_error(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
@@ -71,8 +70,8 @@ class FailureMark:
     stack: Stack  # by what it failed
     file: str  # the file of the line, relative to the workspace folder
     line: int  # as for ErrorMark; there is no mark where the line was edited
-    start: int  # as for ErrorMark; there is no mark where the line was edited
-    end: int  # as for ErrorMark; there is no mark where the line was edited
+    start: int
+    end: int
 
     @classmethod
     def for_test(cls, test: str, stack: Stack, placement: Placement | None) -> FailureMark | None:

@@ -1,4 +1,9 @@
-"""The reader's marks in a file of the workspace, so that they outlive the server."""
+"""The reader's marks in a file of the workspace, so that they outlive the server.
+
+Beside them is a short hash of each line of the text that was run. So marks follow their lines to any later run, even
+where no server saw the texts in between, and no text is stored. The file may come from somebody else, so comparing
+takes n log n steps at most.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +61,7 @@ class FileMarks:
 
     fingerprint: Fingerprint  # of the text that was run
     examined: frozenset[int] = frozenset()  # lines of that text, counted from 1
-    innocent: frozenset[int] = frozenset()  # lines of that text, counted from 1
+    innocent: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.examined or self.innocent)

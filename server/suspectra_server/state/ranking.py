@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -26,33 +25,25 @@ from suspectra.techniques.experiments.value_predicates import separating_in_word
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState, SuspicionLevel
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.state.documents import DocumentVersion
 from suspectra_server.state.fix import Fix
 from suspectra_server.state.group import Group
-from suspectra_server.text import MAX_TEXT, plain
 
 RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 
 
-class Band(str, Enum):
-    """How high a suspect is ranked, by its average rank.
+def suspicion_level(suspect: Suspect) -> SuspicionLevel:
+    """How far up a suspect is ranked, by its average rank.
 
     Absolute ranks, because they say how much a reader will look at: most programmers give up after five suspects
     and nearly all after ten (Kochhar, Xia, Lo & Li 2016, "Practitioners' expectations on automated fault
     localization"). The mean over a tie, so that fifty tied lines are not all high.
     """
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-
-    @classmethod
-    def for_suspect(cls, suspect: Suspect) -> Band:
-        """The band of a suspect."""
-        if suspect.rank_average <= 5:
-            return cls.HIGH
-        return cls.MEDIUM if suspect.rank_average <= 10 else cls.LOW
+    if suspect.rank_average <= 5:
+        return "high"
+    return "medium" if suspect.rank_average <= 10 else "low"
 
 
 @dataclass(frozen=True, eq=False)

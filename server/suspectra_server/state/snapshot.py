@@ -10,7 +10,7 @@ from functools import cached_property
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.report import Subgraph, SubgraphReport, Suspect
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.marks import ErrorMark, FailureMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel
@@ -23,8 +23,8 @@ class Region:
 
     number: int  # position of the subgraph in the report, counted from 1
     subgraph: Subgraph
-    part: int  # the number of this region in its behaviour, counted from 1, and the number of its regions
-    parts: int  # the number of this region in its behaviour, counted from 1, and the number of its regions
+    part: int  # the number of this region in its behaviour, counted from 1
+    parts: int  # how many regions the behaviour has
     marks: tuple[Mark, ...]  # of its statements, in the order of lines; none is examined
 
     @property

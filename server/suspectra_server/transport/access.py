@@ -1,7 +1,9 @@
 """Who may connect to a server that listens on a socket.
 
-Every process of every user of the machine can connect to a port, and so can every page in a browser. A client must know
-a token that is new for each start, and browsers are refused by the headers that they always send.
+Every process of every user of the machine can connect to a port, and so can every page in a browser. So a client must
+know a token that is new for each start, and browsers are refused by the headers that they always send. The token is in
+`initializationOptions`, which every LSP client can set; a WebSocket client gives it in the address, so that nothing
+else is read before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Messages to the client, in a queue until it reads them.
 
 A client that stops reading must neither block the loop nor make the server use more and more memory. So messages wait
-in this queue, those that a newer one replaces are dropped, and the connection is closed when too much is waiting.
+in this queue, those that a newer one replaces are dropped, and the connection is closed when too much is waiting. A
+newer message goes to the end of the queue, so that none is sent out of order.
 """
 
 from __future__ import annotations

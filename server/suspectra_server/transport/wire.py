@@ -1,7 +1,9 @@
 """The connection: messages in both directions, over standard streams; the module `sockets` has the others.
 
 Only `exit` and the end of the connection end the server. A message that can't be understood is answered with an error
-if it is a request, and logged otherwise.
+if it is a request, and logged otherwise. The server always reads, so that requests can be cancelled and its own
+questions answered; it refuses requests while too many are being handled. A thread writes standard output, since a pipe
+blocks.
 """
 
 from __future__ import annotations
@@ -301,7 +303,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
     loop = asyncio.get_running_loop()
     output = _Output(sink)
     protocol.send_to(Outbox(output.send, output.end, protocol.hung_up))
-    may_read = threading.Semaphore(_READ_AHEAD)
+    may_read = threading.Semaphore(_READ_AHEAD)  # else a client that sends faster than the loop handles fills memory
 
     def receive(body: bytes) -> None:
         may_read.release()

@@ -1,5 +1,5 @@
 import type { Server } from '../../src/client';
-import type { Interpreter } from '../../src/python';
+import type { Interpreter } from '../../src/environment/python';
 import type { Status } from '../../src/protocol';
 import type { Condition } from '../../src/messages';
 import { Emitter, workbench } from './workbench';
@@ -12,6 +12,7 @@ export const status: Status = {
   suspects: 1,
   failed: 1,
   passed: 4,
+  collectionErrors: 0,
   progress: null,
   investigation: null,
 };

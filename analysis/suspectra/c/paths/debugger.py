@@ -1,4 +1,10 @@
-"""Running a test in gdb with decisions that come out differently."""
+"""Running a test in gdb with decisions that come out differently.
+
+A breakpoint that is ignored until its n-th passing stops the program each time. So the recorder in the program counts,
+and calls an empty function at the wanted execution, which has the breakpoint. From there gdb steps until one of the two
+ways begins, and sets the program counter to the other one; so comparisons of several jumps, as those of floating point
+numbers, need nothing special.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +46,7 @@ def refuse_if_started_by_another(case: CCase) -> None:
     """
     try:
         with open(os.path.join(case.folder, case.argv[0]), "rb") as file:
+            # gdb does not follow a shell or Python that starts the program; the tests of cmark took 80 s to show that
             linked = STOP.encode() in file.read()
     except OSError:
         linked = False

@@ -57,6 +57,7 @@ class CDecision:
             return
         if len(self.times) > 1:
             yield Turn(self, 0, 0)
+            # a condition that is too wide is right some times: where it is, the opposite would be wrong
             if self.kind not in _LOOPS and len({to for _, to in self.times}) > 1:
                 yield from (Turn(self, 0, to) for to in self.block.arms)
         for when, went in reversed(self.times[:-1]):

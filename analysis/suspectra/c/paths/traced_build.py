@@ -62,6 +62,7 @@ class TracedBuild:
 
         The same as long as the flags of the compiler are, so that only what was changed is compiled again.
         """
+        # a build that was made with other flags keeps lines that are wrong
         made_of = b"\0".join([os.fsencode(build), *map(str.encode, FLAGS)])
         return f"paths-{hashlib.sha256(made_of).hexdigest()[:12]}"
 

@@ -13,13 +13,12 @@ from suspectra.base.cancellation import Token
 from suspectra.base.location import Location
 from suspectra.c.paths.conditions import CONDITION, CCondition, Conditions
 from suspectra.c.paths.disassembly import UNKNOWN, Block, Disassembly, SourceLine
+from suspectra.c.recording.crash_calls import is_fixed
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.evidence.sources import SourceReader
 from suspectra.paths.path import Path as RunPath
 from suspectra.paths.report import CALL, ReportedPlace
 from suspectra.paths.searches.recorded_paths import truth
-
-_FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
 
 
 class Node(NamedTuple):
@@ -49,7 +48,7 @@ class TracedProgram:
         if module is None:
             return -1
         if module not in self._fixed:
-            self._fixed[module] = _is_fixed(module)
+            self._fixed[module] = is_fixed(module)
         base = 0 if self._fixed[module] else min(start for start, _, file in mappings if file == module)
         node = Node(module, address - base, is_function)
         number = self._numbers.setdefault(node, len(self.nodes))
@@ -135,12 +134,3 @@ class TracedProgram:
     def _line_in(self, line: SourceLine, other: SourceLine) -> int:
         """The line, if it is in the same file."""
         return line.line if line.path == other.path else 0
-
-
-def _is_fixed(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            head = file.read(18)
-    except OSError:
-        return False
-    return head[:4] == b"\x7fELF" and int.from_bytes(head[16:18], "little" if head[5:6] == b"\1" else "big") == _FIXED

@@ -36,18 +36,20 @@ class CCase:
     modifications: tuple[str, ...] = ()  # CTest's `ENVIRONMENT_MODIFICATION`
     timeout: float | None = None  # seconds
     will_fail: bool = False  # whether the test passes if it fails, and the other way round
-    pass_patterns: tuple[str, ...] = ()  # patterns that are searched in its output
-    fail_patterns: tuple[str, ...] = ()  # patterns that are searched in its output
-    skip_patterns: tuple[str, ...] = ()  # patterns that are searched in its output
+    # patterns that are searched in its output
+    pass_patterns: tuple[str, ...] = ()
+    fail_patterns: tuple[str, ...] = ()
+    skip_patterns: tuple[str, ...] = ()
     skip_code: int | None = None  # the exit code of a skipped test
     # file with the standard output of a passing test; the exit code and patterns are then ignored
     expected: Path | None = None
     report: str = ""  # JUnit or GoogleTest XML that the test itself writes; `{scratch}` as above
     location: Location | None = None  # where the test is defined, if known
     depends: tuple[str, ...] = ()  # tests that must run before it
-    setup: tuple[str, ...] = ()  # fixtures that it sets up, needs and cleans up
-    required: tuple[str, ...] = ()  # fixtures that it sets up, needs and cleans up
-    cleanup: tuple[str, ...] = ()  # fixtures that it sets up, needs and cleans up
+    # fixtures that it sets up, needs and cleans up
+    setup: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    cleanup: tuple[str, ...] = ()
     locks: tuple[str, ...] = ()  # resources that one test at a time may use
     serial: bool = False  # whether no other test may run at the same time
     disabled: bool = False  # whether it is listed, but does not run
@@ -133,6 +135,7 @@ def _compare(expected: Path, stdout: bytes) -> tuple[Verdict, str]:
     line, other = got[at] if at < len(got) else b"", want[at] if at < len(want) else b""
     if all(one.endswith(b"\n") for one in (line, other) if one):
         line, other = line.removesuffix(b"\n"), other.removesuffix(b"\n")
+    # the beginnings of long lines are often the same
     same = _first_difference(line, other)
     begin = same - SHOWN_BEFORE if same > SHOWN_BEFORE + MAX_SHOWN // 2 else 0
     shown, expectation = (

@@ -1,4 +1,9 @@
-"""The lines of the calls in a crash, from the addresses that the crash handler wrote."""
+"""The lines of the calls in a crash, from the addresses that the crash handler wrote.
+
+A signal handler may do little, so it writes addresses and mappings. They become lines while tests are recorded, by
+`addr2line`, since reading evidence runs nothing. Where the output says more, as a sanitizer's own stack, that is
+preferred.
+"""
 
 from __future__ import annotations
 
@@ -103,12 +108,13 @@ def calls_in_files(text: str) -> list[CrashedCall]:
         at = address if address == first else address - 1
         path = next((path for start, end, path in mapped if start <= at < end), None)
         if path is not None:
-            calls.append(CrashedCall(path, at if _is_fixed(path) else at - starts[path]))
+            calls.append(CrashedCall(path, at if is_fixed(path) else at - starts[path]))
     return calls
 
 
 @cache
-def _is_fixed(path: str) -> bool:
+def is_fixed(path: str) -> bool:
+    """Whether a program is always loaded at its own addresses; one that can't be read is not."""
     try:
         with open(path, "rb") as file:
             head = file.read(18)

@@ -33,7 +33,7 @@ from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, c_failure
 from suspectra.evidence.formats.outcomes import Outcomes, failure_texts, read_outcomes
-from suspectra.evidence.listed import merged
+from suspectra.evidence.merged_problems import merged
 from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.processes.events import ProgramEnded, Stopped

@@ -20,6 +20,7 @@ class CSuite:
     problems: tuple[Problem, ...] = ()  # what could not be understood
 
     def __post_init__(self) -> None:
+        # CMake allows tests of one name in several folders, and recordings know tests by name
         names = named_apart(case.name for case in self.cases)
         cases = (replace(case, name=name) for case, name in zip(self.cases, names, strict=True))
         object.__setattr__(self, "cases", tuple(cases))

@@ -13,7 +13,7 @@ from suspectra.base.errors import Problem
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.tables import CTables, TestRow, read_objects
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
-from suspectra.evidence.listed import merged
+from suspectra.evidence.merged_problems import merged
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c.object import CObject
 

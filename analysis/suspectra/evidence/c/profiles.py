@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.builder import CAssembler, TestProfile
 from suspectra.evidence.c.failures import CFailures
@@ -61,7 +62,7 @@ class GcovRawSource:
     def watched(self) -> Sequence[str]:
         """Return the folder of profiles, and the file of outcomes."""
         outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
-        return [str(self.profiles), *outcomes]
+        return [str(self.profiles), places.below(self.profiles), *outcomes]
 
     def read(self) -> Evidence:
         """Read the current state of the folder.

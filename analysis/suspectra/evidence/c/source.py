@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -17,10 +17,10 @@ from suspectra.base.location import Location
 from suspectra.evidence.c.builder import CAssembler, TestProfile
 from suspectra.evidence.c.changes import CChangesSincePass
 from suspectra.evidence.c.lines import CLineTables
-from suspectra.evidence.c.recorded_file import CRecordedFile
 from suspectra.evidence.c.store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
 from suspectra.evidence.c.tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
+from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.program.c.files import parse_notes
 from suspectra.program.c.object import CObject
@@ -29,6 +29,29 @@ from suspectra_recorder.log.stack import Stack, StackFrame
 
 _AGAIN = "run suspectra record-c again"
 _MAX_COUNTERS = 1 << 30  # bytes of one test's counters
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CRecordedFile(MeasuredFile):
+    """One source file as a recording knows it. A recording keeps digests of lines, and no source text."""
+
+    recorded: Callable[[], SourceLines | None]  # returns the digests of its lines, None where they are missing
+
+    @classmethod
+    def from_file(cls, file: MeasuredFile, recorded: Callable[[], SourceLines | None]) -> CRecordedFile:
+        """The same file with its digests."""
+        return cls(**{one.name: getattr(file, one.name) for one in fields(MeasuredFile)}, recorded=recorded)
+
+    def lines_in(self, text: bytes) -> Ints | None:
+        """Find the lines in another text of the file.
+
+        Of shape (lines + 1,). For each line of the run, counted from 1, its line in the text; 0 for one that was
+        edited, that says nothing, or that can't be told from others. None if the recording has no usable digests of the
+        lines.
+        """
+        as_run = self.recorded()
+        last = int(self.end_line.max(initial=0))
+        return None if as_run is None else as_run.lines_in(SourceLines.from_text(self.path, text), last)
 
 
 class CRecordingSource:

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence import places
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.sources import reason
 
@@ -46,7 +48,7 @@ _MAX_NAMES = 2**21
 _MAX_NAME_BYTES = 2**28
 _CHUNK_BYTES = 2**21
 _BESIDE = ("-journal", "-wal", "-shm")  # suffixes of further files that SQLite opens
-_MAX_DATA = 2**34  # bytes of the file
+MAX_DATA = 2**34  # bytes of the file
 _BUSY_TIMEOUT_S = 1.0
 """For SQLite to wait for the lock of a program that writes to the file: longer than such a program needs it."""
 
@@ -61,12 +63,37 @@ HOW_TO_SWITCH_CONTEXTS_ON = (
     " no contexts. `suspectra record -- pytest` needs neither"
 )
 _REMAKE = "run the tests with coverage again"
+_OTHER_READERS = (
+    "install the coverage.py that wrote it beside Suspectra, write `coverage json --show-contexts` for it, or use"
+    " `suspectra record -- pytest`"
+)
+
+
+class MeasuredData(Protocol):
+    """What each context executed in each file, whatever it was read from."""
+
+    name: str
+    files: list[tuple[int, str]]  # numbers and paths
+    contexts: dict[int, str]  # by number
+    has_arcs: bool
+    plugins: set[int]  # the files that a plugin measured, which are no Python
+
+    def lines(self, file: int) -> Iterator[tuple[Ints, Ints]]:
+        """Read the contexts and the lines that these executed, in chunks."""
+
+    def arcs(self, file: int) -> tuple[Ints, Ints, Ints]:
+        """Read contexts, and the ends of the arcs that these executed."""
+
+
+class NewerSchema(EvidenceError):
+    """Plain tables that a later version of coverage.py wrote."""
 
 
 class CoverageData:
     """One open data file; use it in a ``with`` statement.
 
-    Raises EvidenceError when the file can't be read, is not coverage data or is damaged.
+    Raises EvidenceError when the file can't be read, is not coverage data or is damaged, and NewerSchema when another
+    version of coverage.py may be able to read it.
     """
 
     def __init__(self, path: Path, name: str):
@@ -125,14 +152,16 @@ class CoverageData:
 
     def _check_file(self) -> int:
         try:
-            with open_evidence(self.path, limit=_MAX_DATA) as file:
+            with open_evidence(self.path, limit=MAX_DATA) as file:
                 head = file.read(len(_OLD_MAGIC))
                 size = os.fstat(file.fileno()).st_size
             for suffix in _BESIDE:
                 if os.path.islink(f"{self.path}{suffix}"):
                     raise self._error(f"the file {suffix} that belongs to it is a link", "remove the link")
         except FileNotFoundError:
-            raise self._error("there is no such file", self._how_to_make_one()) from None
+            raise self._error(
+                "there is no such file", "run pytest with `--cov --cov-context=test`, or `suspectra record -- pytest`"
+            ) from None
         except (OSError, ValueError) as error:
             is_denied = isinstance(error, PermissionError)
             cure = "check its permissions" if is_denied else "name the data file itself, normally .coverage"
@@ -145,12 +174,6 @@ class CoverageData:
             raise self._error("it is not coverage.py's SQLite data", "name a file that coverage.py 5 or newer wrote")
         return size
 
-    def _how_to_make_one(self) -> str:
-        parts = parallel_files(self.path)
-        if parts:
-            return f"combine the {len(parts)} files {parts[0].name}… with `coverage combine`"
-        return "run pytest with `--cov --cov-context=test`, or `suspectra record -- pytest`"
-
     def _open(self, size: int) -> None:
         db = self._db
         if hasattr(db, "setlimit"):  # Python 3.11
@@ -161,8 +184,8 @@ class CoverageData:
         db.execute("pragma trusted_schema = off")
         db.execute("pragma cell_size_check = on")
         db.execute("begin")  # one consistent state, even if another process writes
-        self._check_tables()
         self._check_version()
+        self._check_tables()
         self.files = self._names("file", "path")
         self.contexts = dict(self._names("context", "context"))
         known = dict(db.execute("select key, value from meta where length(value) < 100"))
@@ -181,7 +204,7 @@ class CoverageData:
                     f"it is a SQLite file of something else: it has no table {table}",
                     "name a file that coverage.py wrote",
                 )
-            if not str(found[table]).lower().startswith("table create table"):
+            if not _is_plain(found[table]):
                 raise self._damaged(f"table {table}", "it is not a plain table")
             info = self._db.execute(f"pragma table_xinfo({table})").fetchall()
             hidden = {row[1]: row[6] for row in info}
@@ -190,13 +213,24 @@ class CoverageData:
                     raise self._damaged(f"table {table}", f"it has no plain column {column}")
 
     def _check_version(self) -> None:
+        kind = self._db.execute(
+            "select type || ' ' || substr(sql, 1, 20) from sqlite_master where name = 'coverage_schema'"
+        ).fetchone()
+        if kind is None or not _is_plain(kind[0]):
+            return  # the check of the tables says so
         row = self._db.execute("select version from coverage_schema").fetchone()
         version = row[0] if row else None
         if version == SCHEMA:
             return
         if isinstance(version, int) and version > SCHEMA:
+            every = self._db.execute(
+                "select name, type || ' ' || substr(sql, 1, 20) from sqlite_master where sql is not null"
+            )
+            for name, kind in every.fetchall():
+                if not _is_plain(kind) and not str(kind).lower().startswith("index create "):
+                    raise self._damaged(f"table {name}", "it is not a plain table")
             cause = f"its format is {version}, newer than {SCHEMA}, the newest this version of Suspectra reads"
-            raise self._error(cause, "update Suspectra, or use `suspectra record -- pytest`")
+            raise NewerSchema(Problem(self.name, "", cause, _OTHER_READERS))
         raise self._error(f"its format is {version!r}, not {SCHEMA}", f"update coverage.py, then {_REMAKE}")
 
     def _names(self, table: str, column: str) -> list[tuple[int, str]]:
@@ -236,19 +270,16 @@ class CoverageData:
         return EvidenceError(Problem(self.name, "", cause, cure))
 
 
-def parallel_files(path: Path) -> list[Path]:
+def parallel_files(path: Path, boundary: Boundary | None = None) -> list[Path]:
     """Find data files of single processes next to a data file, which are not combined yet.
 
-    Sorted; empty if the folder can't be read.
+    Those of processes that are running are not complete, and left out.
     """
-    try:
-        return sorted(found for found in path.parent.glob(f"{path.name}.*.*") if _is_file(found))
-    except OSError:
-        return []
+    return [Path(found) for found, _ in places.found(places.parts_of(path), boundary)]
 
 
-def _is_file(path: Path) -> bool:
-    return stat.S_ISREG(os.lstat(path).st_mode)
+def _is_plain(kind: str) -> bool:
+    return str(kind).lower().startswith("table create table")
 
 
 def _unpack(rows: list[tuple[int, bytes]]) -> tuple[Ints, Ints]:

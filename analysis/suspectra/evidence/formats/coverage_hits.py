@@ -11,7 +11,7 @@ from suspectra.base.arrays import Ints, Row, distinct
 from suspectra.evidence.evidence import EdgeEvidence
 from suspectra.evidence.formats.coverage_data import (
     MAX_LINES,
-    CoverageData,
+    MeasuredData,
 )
 from suspectra.program.python.source import PythonSource
 from suspectra.runs.measured_file import MeasuredFile
@@ -22,23 +22,25 @@ from suspectra.spectrum import Edges
 class FileHits:
     """Executed lines and arcs of one file, as in coverage.py's data."""
 
-    line_row: Ints  # pairs of a test's row and a line that it executed, without repetition; shape (k,)
-    line: Ints  # pairs of a test's row and a line that it executed, without repetition; shape (k,)
-    arc_row: Ints  # rows of tests, with the arcs that they executed; shape (m,)
-    source: Ints  # rows of tests, with the arcs that they executed; shape (m,)
-    target: Ints  # rows of tests, with the arcs that they executed; shape (m,)
+    # pairs of a test's row and a line that it executed, without repetition; shape (k,)
+    line_row: Ints
+    line: Ints
+    # rows of tests, with the arcs that they executed; shape (m,)
+    arc_row: Ints
+    source: Ints
+    target: Ints
 
     @classmethod
-    def from_data(cls, data: CoverageData, identifiers: Sequence[int], row_of: Callable[[Ints], Ints]) -> FileHits:
-        """Read the hits of a file."""
-        parts = [cls._from_identifier(data, identifier, row_of) for identifier in identifiers]
+    def joined(cls, parts: Sequence[FileHits]) -> FileHits:
+        """Put the hits of one file from several data files together."""
         if len(parts) == 1:
             return parts[0]
         names = ("line_row", "line", "arc_row", "source", "target")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     @classmethod
-    def _from_identifier(cls, data: CoverageData, identifier: int, row_of: Callable[[Ints], Ints]) -> FileHits:
+    def from_data(cls, data: MeasuredData, identifier: int, row_of: Callable[[Ints], Ints]) -> FileHits:
+        """Read the hits of a file."""
         nothing = np.zeros(0, np.int64)
         if data.has_arcs:
             contexts, source, target = data.arcs(identifier)
@@ -67,14 +69,14 @@ class Hits:
         self._edge_hits: list[tuple[Ints, Ints]] = []
         self._edge_count = 0
 
-    def add(self, path: str, source: PythonSource | None, hits: FileHits) -> None:
+    def add(self, path: str, source: PythonSource | None, hits: FileHits, digest: str | None = None) -> None:
         """Add one file."""
         if source is None:
             line = distinct(hits.line).astype(np.int32)
-            file = MeasuredFile(path, None, line, line, np.full(len(line), -1, np.int32), ())
+            file = MeasuredFile(path, digest, line, line, np.full(len(line), -1, np.int32), ())
             index: Ints = np.searchsorted(line, hits.line)
         else:
-            file = MeasuredFile(path, None, source.line, source.end_line, source.function, source.functions)
+            file = MeasuredFile(path, digest, source.line, source.end_line, source.function, source.functions)
             index = source.statements_of(hits.line)
             if len(hits.line) and hits.line.max() > source.line_count:
                 self.too_long.append(path)

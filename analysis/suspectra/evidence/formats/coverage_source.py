@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,21 +13,27 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.base.arrays import Ints
+from suspectra.base.english import listed
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
-from suspectra.evidence.boundary import inside, shown
+from suspectra.evidence import places
+from suspectra.evidence.boundary import Boundary, inside, shown
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.failure_text import Failure
 from suspectra.evidence.formats.coverage_data import (
     HOW_TO_SWITCH_CONTEXTS_ON,
     CoverageData,
+    MeasuredData,
+    NewerSchema,
     parallel_files,
 )
 from suspectra.evidence.formats.coverage_hits import FileHits, Hits
-from suspectra.evidence.formats.junit import Case, read_junit
-from suspectra.evidence.formats.junit_matching import Matching, address, is_node_id, match, node_id_of
+from suspectra.evidence.formats.coverage_json import HOW_TO_WRITE, CoverageJson
+from suspectra.evidence.formats.coverage_library import LibraryData
+from suspectra.evidence.formats.junit import Case
+from suspectra.evidence.formats.junit_matching import Matching, address, is_node_id, node_id_of
+from suspectra.evidence.formats.junit_reports import Reports
 from suspectra.evidence.formats.measured_paths import MeasuredPaths
-from suspectra.evidence.listed import listed
 from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature
 from suspectra.evidence.test_code import TestCode
 from suspectra.program.python.source import PythonSource
@@ -37,80 +44,109 @@ T = TypeVar("T")
 _PHASES = ("setup", "run", "teardown")
 _MAX_HITS = 100_000_000  # sorting them takes 0.8 GB
 
+_NOTHING: Signature = (0, 0, 0, 0)
 _IMPORT = 0  # the row of code outside tests; the rows of tests follow
 
 
 class CoverageSource:
-    """Reads ``.coverage`` and JUnit XML of one run of pytest or unittest as evidence.
+    """Reads coverage.py's data and the JUnit XML of one run of pytest or unittest as evidence.
 
     Reading again reuses the objects of unchanged parts, and returns the same evidence if no file changed.
     """
 
-    def __init__(self, workspace: Path, coverage: Path, junit: Path):
+    def __init__(self, workspace: Path, coverage: Path, *junit: Path):
         self.workspace = Path(workspace)  # the folder. Files outside it are not suspects, and are never opened
-        self.coverage = self.workspace / coverage  # the two files. Relative paths start at the workspace
-        self.junit = self.workspace / junit  # the two files. Relative paths start at the workspace
+        self.coverage = self.workspace / coverage  # with the data files of single processes beside it
+        # paths and patterns of reports, relative ones from the workspace; without any, all in the workspace
+        self.junit = [self.workspace / path for path in junit or (Path(places.REPORTS),)]
         self.name = shown(self.workspace, self.coverage)
-        self._watched = (os.path.realpath(self.coverage), os.path.realpath(self.junit))
+        self._boundary = Boundary(self.workspace)
+        self._reports = Reports(lambda path: shown(self.workspace, path))
         self._sources = Sources(self.workspace)
         self._parsed: dict[str, tuple[Signature | None, _Parsed]] = {}
         self._last: tuple[dict[str, Signature | None], Evidence] | None = None
 
     def watched(self) -> Sequence[str]:
-        """Return the two files."""
-        return list(self._watched)
+        """Return the files and the patterns of files."""
+        return [
+            os.path.realpath(self.coverage),
+            os.path.abspath(places.parts_of(self.coverage)),
+            *map(_watchable, self.junit),
+        ]
 
     def names_tests(self) -> bool:
         """Whether the data says which test executed a line; this needs contexts."""
         try:
-            with CoverageData(self.coverage, self.name) as data:
-                return bool(_Contexts(data.contexts).tests)
+            with ExitStack() as stack:
+                return bool(_Contexts([data.contexts for data in self._open(stack, [])]).tests)
         except EvidenceError:
             return True
 
-    def read(self) -> Evidence:
-        """Read both files, and the statements of the measured sources.
+    def reports(self) -> list[Path]:
+        """Find the JUnit files that are there, and those that were named; the latest is the last."""
+        states: dict[str, Signature | None] = {}
+        for path in map(str, self.junit):
+            states |= dict(places.found(path, self._boundary)) if places.is_pattern(path) else {path: signature(path)}
+        return [Path(path) for path in sorted(states, key=lambda path: (states[path] or _NOTHING, path))]
 
-        Raises EvidenceError when a file can't be read, or the two files can't be of the same run.
+    def data_files(self) -> list[Path]:
+        """Find the data file and those of single processes that belong to it."""
+        parts = parallel_files(self.coverage, self._boundary)
+        return [self.coverage, *parts] if os.path.lexists(self.coverage) or not parts else parts
+
+    def _open(self, stack: ExitStack, problems: list[Problem]) -> list[MeasuredData]:
+        """Open the data files.
+
+        Raises EvidenceError when none can be read.
         """
-        if self._last and self._states(self._last[1]) == self._last[0]:
+        opened, refused = [], []
+        for path in self.data_files():
+            try:
+                opened.append(_opened(stack, path, shown(self.workspace, path)))
+            except EvidenceError as error:
+                refused.append(error)
+        if not opened:
+            raise refused[0]
+        problems += [error.problem for error in refused]
+        return opened
+
+    def read(self) -> Evidence:
+        """Read the files, and the statements of the measured sources.
+
+        Raises EvidenceError when no data or no report can be read, or none can be of the same run.
+        """
+        states = self._states()
+        if self._last and states | self._states_of_sources(self._last[1]) == self._last[0]:
             return self._last[1]
-        states = self._states(None)
         evidence = self._share(self._read())
         self._last = states | self._states_of_sources(evidence), evidence
         return evidence
 
-    def _states(self, evidence: Evidence | None) -> dict[str, Signature | None]:
-        """The states of the two files, and of the sources in the evidence."""
-        states = {path: signature(path) for path in self._watched}
-        return states if evidence is None else states | self._states_of_sources(evidence)
+    def _states(self) -> dict[str, Signature | None]:
+        return {str(path): signature(path) for path in [*self.data_files(), *self.reports()]}
 
     def _states_of_sources(self, evidence: Evidence) -> dict[str, Signature | None]:
         return {file.path: self._sources.signature(file.path) for file in evidence.files}
 
     def _read(self) -> Evidence:
-        junit_name = shown(self.workspace, self.junit)
-        with CoverageData(self.coverage, self.name) as data:
-            contexts = _Contexts(data.contexts)
+        problems: list[Problem] = []
+        with ExitStack() as stack:
+            opened = self._open(stack, problems)
+            contexts = _Contexts([data.contexts for data in opened])
             if not contexts.tests:
                 cause = "it contains no contexts, so it does not say which test executed a line"
-                raise EvidenceError(Problem(self.name, "", cause, HOW_TO_SWITCH_CONTEXTS_ON))
-            report = read_junit(self.junit, junit_name)
-            matching = match(report.cases, contexts.tests)
-            tests, row_of, failures = self._tests(report.cases, matching)
-            problems = [
-                *self._leftovers(),
-                *report.problems,
-                *_mismatches(matching, report.cases, junit_name, self.name),
-            ]
-            paths = MeasuredPaths(self.workspace, [path for _, path in data.files])
-            hits = self._hits(data, paths, contexts.rows(row_of), len(tests) + 1, problems)
-        if not report.cases:
-            raise EvidenceError(
-                Problem(junit_name, "", "it contains no test case", "run the tests again with --junit-xml")
-            )
+                is_json = any(isinstance(data, CoverageJson) for data in opened)
+                cure = HOW_TO_WRITE if is_json else HOW_TO_SWITCH_CONTEXTS_ON
+                raise EvidenceError(Problem(self.name, "", cause, cure))
+            results = self._reports.read(self.reports(), contexts.tests)
+            matching = results.matching
+            tests, row_of, failures = self._tests(results.cases, matching)
+            problems += [*results.problems, *_mismatches(matching, results.cases, results.name, self.name)]
+            paths = MeasuredPaths(self.workspace, [path for data in opened for _, path in data.files])
+            hits = self._hits(opened, paths, contexts.rows(row_of), len(tests) + 1, problems)
+            has_arcs = all(data.has_arcs for data in opened)
         if not matching.found and not matching.ambiguous:
-            raise EvidenceError(_other_run(report.cases[0], contexts.tests[0], junit_name, self.name))
+            raise EvidenceError(_other_run(results.cases[0], contexts.tests[0], results.name, self.name))
         test_files = {test.name.partition("::")[0] for test in tests if is_node_id(test.name)}
         test_files |= {test.location.file for test in tests if test.location}
         code = TestCode(test_files)
@@ -123,7 +159,7 @@ class CoverageSource:
             files,
             rows[1:],
             rows[_IMPORT],
-            hits.edges() if data.has_arcs else None,
+            hits.edges() if has_arcs else None,
             tuple(problems),
             stacks=_stacks(failures, paths, files),
             source_of=SourceReader(self.workspace),
@@ -177,32 +213,31 @@ class CoverageSource:
                 return replace(test, location=Location(path, line, end_line))
         return test
 
-    def _leftovers(self) -> list[Problem]:
-        parts = parallel_files(self.coverage)
-        if not parts:
-            return []
-        cause = (
-            f"{listed([part.name for part in parts], 'file')} of single processes next to it are not combined into it"
-        )
-        return [Problem(self.name, "", cause, "run `coverage combine --append`")]
-
     def _hits(
-        self, data: CoverageData, paths: MeasuredPaths, row_of_context: _RowOf, rows: int, problems: list[Problem]
+        self,
+        opened: Sequence[MeasuredData],
+        paths: MeasuredPaths,
+        rows_of_contexts: Sequence[_RowOf],
+        rows: int,
+        problems: list[Problem],
     ) -> Hits:
         """Read the measured files one by one, so that memory is bounded by the largest file and the result."""
         hits = Hits(rows)
-        by_path: dict[str, list[int]] = {}
-        for identifier, raw in data.files:
-            if path := paths.resolve(raw):
-                by_path.setdefault(path, []).append(identifier)
-        measured_at = self.coverage.stat().st_mtime_ns
+        by_path: dict[str, list[tuple[int, int]]] = {}
+        resolved = {raw: paths.resolve(raw) for raw in dict.fromkeys(raw for data in opened for _, raw in data.files)}
+        for number, data in enumerate(opened):
+            for identifier, raw in data.files:
+                if path := resolved[raw]:
+                    by_path.setdefault(path, []).append((number, identifier))
+        measured_at = max((signature(path) or _NOTHING)[0] for path in self.data_files())
         notes = _Notes(self.name)
         for path, identifiers in sorted(by_path.items()):
-            plugin = any(identifier in data.plugins for identifier in identifiers)
-            parsed = _Parsed(None, "") if plugin else self._parse(path)
+            plugin = any(identifier in opened[number].plugins for number, identifier in identifiers)
+            parsed = self._unparsed(path) if plugin else self._parse(path)
             if parsed.problem:
                 problems.append(parsed.problem)
-            hits.add(path, parsed.source, FileHits.from_data(data, identifiers, row_of_context))
+            parts = [FileHits.from_data(opened[number], one, rows_of_contexts[number]) for number, one in identifiers]
+            hits.add(path, parsed.source, FileHits.joined(parts), parsed.digest)
             found = self._sources.signature(path)
             if found and found[0] > measured_at:
                 notes.changed.append(path)
@@ -212,6 +247,13 @@ class CoverageSource:
         notes.too_long = hits.too_long
         problems += paths.problems(self.name) + notes.problems()
         return hits
+
+    def _unparsed(self, path: str) -> _Parsed:
+        """A file that is no Python, such as a template."""
+        try:
+            return _Parsed(None, path, None, self._sources.get(path).digest)
+        except SourceUnreadable:
+            return _Parsed(None, path)
 
     def _parse(self, path: str) -> _Parsed:
         state = self._sources.signature(path)
@@ -224,16 +266,16 @@ class CoverageSource:
 
     def _parse_now(self, path: str) -> _Parsed:
         try:
-            data = self._sources.get(path).data
+            text = self._sources.get(path)
         except SourceUnreadable as error:
             return _Parsed(None, path, error.problem)
         try:
-            return _Parsed(PythonSource.parse(data), path)
+            return _Parsed(PythonSource.parse(text.data), path, None, text.digest)
         except SyntaxError as error:
             place = f"line {error.lineno}" if error.lineno else ""
             cause = f"this interpreter can't compile it ({error.msg}): only the lines that ran are known"
             cure = "run Suspectra with the Python that runs the tests, and run the tests again if the file has changed"
-            return _Parsed(None, path, Problem(path, place, cause, cure))
+            return _Parsed(None, path, Problem(path, place, cause, cure), text.digest)
 
     def _share(self, evidence: Evidence) -> Evidence:
         """Replace objects by equal ones of the last evidence."""
@@ -258,6 +300,19 @@ class CoverageSource:
         )
         at_import = _same_or(previous.at_import, evidence.at_import, np.array_equal)
         return replace(shared, rows=rows, at_import=at_import, edges=_shared_edges(previous, evidence, names))
+
+
+def _watchable(path: Path) -> str:
+    return os.path.abspath(path) if places.is_pattern(str(path)) else os.path.realpath(path)
+
+
+def _opened(stack: ExitStack, path: Path, name: str) -> MeasuredData:
+    if path.suffix == ".json":
+        return CoverageJson(path, name)
+    try:
+        return stack.enter_context(CoverageData(path, name))
+    except NewerSchema as newer:
+        return LibraryData(path, newer)
 
 
 def _stacks(failures: Mapping[str, Failure], paths: MeasuredPaths, files: Iterable[MeasuredFile]) -> dict[str, Stack]:
@@ -287,6 +342,7 @@ class _Parsed:
     source: PythonSource | None
     path: str
     problem: Problem | None = None
+    digest: str | None = None  # of the text in which the lines of the data are placed
 
 
 class _Contexts:
@@ -296,8 +352,9 @@ class _Contexts:
     (``--context``) is a prefix of either, followed by a bar; alone it stands for code outside tests.
     """
 
-    def __init__(self, contexts: dict[int, str]):
-        self._test = {key: _test_of(name) for key, name in contexts.items()}
+    def __init__(self, contexts: Sequence[Mapping[int, str]]):  # of each data file, by its own numbers
+        self._files = len(contexts)
+        self._test = {(file, key): _test_of(name) for file, some in enumerate(contexts) for key, name in some.items()}
         named = [name for name in self._test.values() if name]
         static = {before for name in named for before, bar, _ in [name.partition("|")] if bar and "::" not in before}
         for key, name in self._test.items():
@@ -308,11 +365,12 @@ class _Contexts:
                 self._test[key] = after
         self.tests = list(dict.fromkeys(name for name in self._test.values() if name))
 
-    def rows(self, row_of: dict[str, int]) -> _RowOf:
-        """Map contexts to rows; -1 for tests without a row."""
-        keys = sorted(self._test)
-        rows = [row_of.get(self._test[key], -1) if self._test[key] else _IMPORT for key in keys]
-        return _RowOf(np.array(keys, np.int64), np.array(rows, np.int32))
+    def rows(self, row_of: Mapping[str, int]) -> list[_RowOf]:
+        """Map the contexts of each data file to rows; -1 for tests without a row."""
+        rows: list[list[tuple[int, int]]] = [[] for _ in range(self._files)]
+        for (file, key), test in sorted(self._test.items()):
+            rows[file].append((key, row_of.get(test, -1) if test else _IMPORT))
+        return [_RowOf(*np.array(some, np.int64).reshape(-1, 2).T) for some in rows]
 
 
 def _test_of(context: str) -> str:
@@ -328,6 +386,8 @@ class _RowOf:
     rows: Ints
 
     def __call__(self, contexts: Ints) -> Ints:
+        if not len(self.keys):
+            return np.full(len(contexts), -1)
         index = np.minimum(np.searchsorted(self.keys, contexts), len(self.keys) - 1)
         return np.where(self.keys[index] == contexts, self.rows[index], -1)
 

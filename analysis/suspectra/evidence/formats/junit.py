@@ -37,8 +37,9 @@ _WORST = (Verdict.FAILED, Verdict.ERROR, Verdict.XFAILED, Verdict.SKIPPED, Verdi
 class Case:
     """One test case, with all its reports in the file."""
 
-    classname: str  # the names in the report; pytest's classname is the module and the classes, joined with dots
-    name: str  # the names in the report; pytest's classname is the module and the classes, joined with dots
+    # the names in the report; pytest's classname is the module and the classes, joined with dots
+    classname: str
+    name: str
     file: str = ""  # file of the test; empty unless the report has it (`junit_family=xunit1`)
     line: int = 0  # first line of the test, counted from 1; 0 unless the report has it
     verdict: Verdict = Verdict.PASSED  # how it ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
@@ -12,16 +13,17 @@ import numpy as np
 
 from suspectra.base.arrays import Ints, Row
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.builder import NOTHING
 from suspectra.evidence.c.failures import CFailures
 from suspectra.evidence.c.profiles import Mark, mark_of
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.formats.outcomes import Outcomes, read_outcomes
-from suspectra.evidence.listed import merged
+from suspectra.evidence.merged_problems import merged
 from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
-from suspectra.evidence.sources import reason
+from suspectra.evidence.sources import Sources, SourceUnreadable, reason
 from suspectra.evidence.test_code import with_c_tests_marked
 from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import EdgeKind, Edges
@@ -173,6 +175,7 @@ class LineSource:
         self._boundary = Boundary(self.workspace)
         self._paths = SourcePaths(self.workspace, mapping, test_patterns)
         self._assembler = LineAssembler(self._paths)
+        self._sources = Sources(Path(self.workspace))
         self._failures = CFailures(self._paths)
         self._parsed: dict[str, _Parsed] = {}
 
@@ -202,7 +205,7 @@ class LineSource:
     def watched(self) -> Sequence[str]:
         """Return the coverage files, and the file of outcomes."""
         outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
-        return [str(self.location), *outcomes]
+        return [str(self.location), places.below(self.location), *outcomes]
 
     def read(self) -> Evidence:
         """Read the current state of the files.
@@ -222,8 +225,18 @@ class LineSource:
             tables.update({test or name: table for test, table in parsed.tables.items()})
         if not tables:
             raise EvidenceError(problems[0] if problems else self._nothing())
-        evidence = self._assembler.evidence(str(self.location), self._rows(tables, outcomes, problems), problems)
+        rows = self._rows(tables, outcomes, problems)
+        digests = self._digests({path for table in tables.values() for path in table})
+        evidence = self._assembler.evidence(str(self.location), rows, problems, digests)
         return self._failures.added(evidence, self._outcomes)
+
+    def _digests(self, paths: Iterable[str]) -> dict[str, str]:
+        """The digests of the texts in which lines are looked for; the formats do not know which texts ran."""
+        found = {}
+        for path in paths:
+            with suppress(SourceUnreadable):
+                found[path] = self._sources.get(path).digest
+        return found
 
     def _rows(self, tables: Mapping[str, LineTable], outcomes: Outcomes, problems: list[Problem]) -> list[TableRow]:
         rows = []

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from suspectra.base.english import listed
 from suspectra.base.errors import Problem
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.listed import listed
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 

@@ -1,4 +1,8 @@
-"""Reading how tests ended, for coverage formats without outcomes: JUnit XML, JSON, or one line per test."""
+"""Reading how tests ended, for coverage formats without outcomes: JUnit XML, JSON, or one line per test.
+
+A fixture that raises counts as a failure: the code that it executed is the code to search. Skipped tests and expected
+failures say nothing about the code, and are left out.
+"""
 
 from __future__ import annotations
 

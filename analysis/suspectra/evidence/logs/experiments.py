@@ -26,7 +26,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "int": int,
     "float": (int, float),
     "bool": bool,
-    "ExperimentOutcome": str,
+    ExperimentOutcome.__name__: str,
 }
 
 

@@ -1,4 +1,7 @@
-"""The log of slices."""
+"""The log of slices.
+
+It has lines and distances alone, so that the technique is pure, and no value of the program is stored.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from suspectra.base.english import many
 from suspectra.evidence.logs.per_test_log import Logged, PerTestLog
-from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.reported_lines import FailureSlice
 
 
 def add_slices(workspace: Path, made: Iterable[Logged[FailureSlice]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from suspectra.base.english import many
 from suspectra.evidence.logs.per_test_log import Logged, PerTestLog
 from suspectra.evidence.sources import SourceReader
-from suspectra.runs.reported_paths import Line, ReportedPaths
+from suspectra.runs.reported_lines import Line, ReportedPaths
 from suspectra.spectrum import Spectrum
 
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from suspectra.base.arrays import Bools, Row
 from suspectra.base.cancellation import checked
+from suspectra.evidence.evidence import Replaced
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.recording.versions import changed_statements
-from suspectra.evidence.replaced import Replaced
 
 _Versions = dict[str, SourceMap]  # by path
 

@@ -1,4 +1,9 @@
-"""The current records of a recording, updated while logs grow."""
+"""The current records of a recording, updated while logs grow.
+
+The newest run of a test counts, also where an older one with the same sources and outcome executed something else. The
+reason may be a cache, a data file, the environment or the clock, which a recording can't tell apart; to keep the older
+one would show what a test did with data that no longer exists.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +53,7 @@ class LiveRecords:
         if not grown or collected or (appended and appended[0].time < self._latest):
             self._start_over(logs)
             return
+        # what was last collected of each file, or a deleted test would come back with an older log
         collections = current(c for log in logs for c in log.collections)
         known = self.records.keys()
         new = {record.result.name for record in appended if record.result.name not in known}

@@ -78,6 +78,7 @@ class Decoder:
         head, size = 4 + 4 * count, int(sizes.sum())
         if len(data) < head + size:
             raise ValueError("a wrong number of bits")
+        # each column looks at its cell, so nothing has to be sorted
         fired = np.unpackbits(np.frombuffer(data, np.uint8, size, head)).view(bool)
         starts = 8 * (sizes.cumsum() - sizes)
         stale = tuple(self._stale(touched, starts, fired)) if self.stale else ()

@@ -22,6 +22,7 @@ from suspectra_recorder.log.history import WholeFiles
 from suspectra_recorder.log.locks import is_locked
 from suspectra_recorder.log.reader import LoggedOutcome, LoggedRun, LogReader, RecordedTest, Shared, Source
 
+# the end of a log that is locked is not damaged: its process has not written the rest yet
 _UNFINISHED = ("empty file", "torn frame")
 _MAX_LOG = 1 << 30
 _PIECE = 1 << 20  # bytes

@@ -46,6 +46,7 @@ class RecordedFile(MeasuredFile):
         lines.
         """
         last = int(self.end_line.max(initial=0))
+        # a recording may claim any line; an array for it must not take all memory
         if last > _MAX_LINES:
             return None
         try:

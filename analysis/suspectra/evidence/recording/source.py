@@ -23,7 +23,7 @@ from suspectra.base.english import are, many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
-from suspectra.evidence.listed import merged
+from suspectra.evidence.merged_problems import merged
 from suspectra.evidence.recording.changes import ChangesSincePass, replaced
 from suspectra.evidence.recording.current_records import LiveRecords
 from suspectra.evidence.recording.decoder import Decoder
@@ -84,7 +84,7 @@ class RecordingSource:
     Examples
     --------
     >>> from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
-    >>> from suspectra_recorder.record import TestRecord
+    >>> from suspectra_recorder.recorded_outcome import TestRecord
     >>> run = frame(FrameKind.RUN, b'{"run": "monday", "started": 1}')
     >>> test = frame(FrameKind.TEST, with_json(TestRecord("test_sum", "failed", message="assert 3 == 4").head(2)))
     >>> (folder / "logs").mkdir()
@@ -308,6 +308,7 @@ class RecordingSource:
             gone = [r for r in records if r.result.location is not None and r.result.location.file in lost]
             stays = (r for r in records if r.result.location is None or r.result.location.file not in lost)
             records = Chunks.from_items(stays)
+            # once a run has looked for tests there, to run them again would not help
             unknown = {
                 file for r in gone if r.result.location and not self._looked_for(file := r.result.location.file, r)
             }

@@ -66,8 +66,9 @@ class PictureNode:
 class PictureEdge:
     """A transition between two states of a picture."""
 
-    source: int  # indices of nodes
-    target: int  # indices of nodes
+    # indices of nodes
+    source: int
+    target: int
     probability: float  # the probability of this transition
     reasons: tuple[str, ...] = ()  # what connects the two, if both are statements
 

@@ -9,7 +9,7 @@ from typing import TextIO
 from suspectra.evidence.changes import changed_at_import
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.behaviours import behaviours
-from suspectra.output.rankings.ranking import Listing, RankingEntry
+from suspectra.output.rankings.ranking import Listing, RankingEntry, group_head
 from suspectra.report import SubgraphReport
 from suspectra_recorder.log.stack import Stack
 
@@ -63,15 +63,7 @@ def _stack(stack: Stack) -> dict[str, object]:
 
 def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
     """Write a failure group, with the suspects that its tests execute."""
-    head = {
-        "id": ranked.group.number,
-        "title": ranked.title,
-        "reason": ranked.reason,
-        "sure": ranked.sure,
-        "tests": ranked.group.tests,
-        "uncovered": ranked.group.uncovered,
-    }
-    out.write(json.dumps(head)[:-1])
+    out.write(json.dumps(group_head(ranked))[:-1])
     listed = ranking.for_group(ranked, ranking.top)
     _write_suspects((entry for entry in listed.entries() if entry["ef"]), out, "   ")
     out.write("}")

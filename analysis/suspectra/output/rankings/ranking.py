@@ -73,9 +73,7 @@ class Listing:
     def group_ranks(self) -> tuple[Ints, Ints]:
         """Find for each element the failure group in which it ranks best, and its rank there.
 
-        Of shape (elements,).
-
-        Of shape (elements,).
+        Both of shape (elements,).
         """
         size = len(self.report.spectrum.elements)
         number, best = np.zeros(size, np.int64), np.full(size, np.iinfo(np.int64).max)
@@ -198,3 +196,15 @@ def change_in_words(entry: RankingEntry) -> str:
 def _counted(ef: int, ep: int, counts: Counts, only_read: bool) -> str:
     """The counts as a sentence, where a failing test is among them."""
     return in_words(ef, ep, counts, only_read=only_read) if ef else ""
+
+
+def group_head(ranked: RankedGroup) -> dict[str, object]:
+    """A failure group without its ranking, for JSON."""
+    return {
+        "id": ranked.group.number,
+        "title": ranked.title,
+        "reason": ranked.reason,
+        "sure": ranked.sure,
+        "tests": ranked.group.tests,
+        "uncovered": ranked.group.uncovered,
+    }

@@ -19,8 +19,7 @@ from suspectra.base.visible import safe
 from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.failures import failed_in
-from suspectra.failure_groups.ranking import RankedGroup
-from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
+from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words, group_head
 from suspectra.output.rankings.table import rank_text, score_text
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
@@ -34,11 +33,12 @@ _MAX_RELATED = 20
 def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     """Write a log of one run: the technique is the rule, suspects are results, failing tests are related locations.
 
-    The level shows the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
-    for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are under the run's
-    `properties`; those of a result name the group in which it ranks best. A result's `stacks` are those of the tests
-    that failed in it, 20 at most, the innermost call first. A result's `rank` goes from 100 (first) down towards 0. The
-    counts and all failing tests are under `properties`; related locations are 20 at most.
+    The level says how far up it is: ``error`` for the suspects that share the first rank, ``warning`` up to rank
+    10, ``note`` for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are
+    under the run's `properties`; those of a result name the group in which it ranks best. A result's `stacks` are
+    those of the tests that failed in it, 20 at most, the innermost call first. A result's `rank` goes from 100
+    (first) down towards 0. The counts and all failing tests are under `properties`; related locations are 20 at
+    most.
     """
     tests = {test.name: test for test in ranking.evidence.tests}
     statements = max(len(ranking.report), 1)
@@ -54,7 +54,7 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
         "columnKind": "unicodeCodePoints",
         "properties": {
             "without": list(ranking.report.without),
-            "groups": [_group(one) for one in ranking.groups],
+            "groups": [group_head(one) for one in ranking.groups],
         },
         "originalUriBaseIds": {_ROOT: {"uri": workspace.resolve().as_uri().rstrip("/") + "/"}},
         "invocations": [
@@ -86,17 +86,6 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
         out.write(separator + encode(result))
         separator = ",\n "
     out.write("\n]}]}\n")
-
-
-def _group(ranked: RankedGroup) -> dict[str, object]:
-    return {
-        "id": ranked.group.number,
-        "title": ranked.title,
-        "reason": ranked.reason,
-        "sure": ranked.sure,
-        "tests": ranked.group.tests,
-        "uncovered": ranked.group.uncovered,
-    }
 
 
 def _rule(info: TechniqueInfo) -> dict[str, object]:

@@ -16,7 +16,7 @@ from suspectra.causes.solver import SmtSolver, is_available
 from suspectra.dependences.exploration import Values
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.paths.distance import parting
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.inputs.domains import domain, fixed
@@ -27,7 +27,7 @@ from suspectra.paths.report import PathReport
 from suspectra.paths.searches.nearest_path import compare
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import CallByTest, RunRequest
+from suspectra_recorder.experiments.messages import CallByTest, RunRequest
 
 MAX_TURNED = 3
 """Decisions that come out differently in a path."""
@@ -148,6 +148,7 @@ class InputSearch(PathSearcher):
         if not failing.parts:
             raise EvidenceError(self._nothing_symbolic(failing))
         if (where := self._parting(plain, failing)) is not None:
+            # a function that keeps its results (`lru_cache`) takes another path the second time in a process
             again = self._run({})
             if again is None or self._parting(plain, again) is not None:
                 cause = f"two runs of {name} take different paths, from {where} on"
@@ -156,6 +157,7 @@ class InputSearch(PathSearcher):
                 cause = f"{name} takes another path from {where} on when its input can be changed"
                 cure = "compare types by isinstance: what can be changed is of a class derived from int, float or str"
             raise EvidenceError(Problem("", "", cause, cure))
+        # where nothing is raised, only somebody can say whether another result is right
         if self._call and not failing.input["raised"] and self.setting.options.ask is None:
             cause = f"no test knows what is right for another input of {failing.input['function']}"
             cure = "use --ask to judge outcomes yourself, or compare with a reference function in a parametrized test"

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from suspectra.dependences.exploration import Constraint, Values
-from suspectra.experiments.answers import AlteredRunAnswer
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.paths.path import Path
 from suspectra.paths.searches.recorded_paths import Paths
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest, TriedInput
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, TriedInput
 
 KIND = "input"
 """The kind of these runs."""

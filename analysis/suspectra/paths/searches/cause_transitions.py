@@ -18,14 +18,12 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many, ordinal
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
+from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.runs import Runs
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.system_use import system_use
-from suspectra.experiments.unusable import require_recorded_failure, unusable
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.searches.nearest_path import not_passing
-from suspectra.paths.searches.recorded_paths import MAX_EVENTS
 from suspectra.paths.searches.recorded_statements import RecordedRun, RecordedStatements
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
 from suspectra.paths.searches.state_pair import Side, StatePair
@@ -175,9 +173,7 @@ class CauseTransitions(PathSearcher):
         """Record the statements of the failing test, the same ones twice."""
         name = self.setting.test.name
         first, again = (self.statements.record(runs, name, TRACE_S) for _ in range(2))
-        if first.answer.outcome is not ExperimentOutcome.FAILED:
-            raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
-        require_recorded_failure(name, self.setting.test.exception, first.answer)
+        self.require_failure(first.answer)
         if not len(first.path):
             cause = f"{name} executes no function of the program"
             cure = "choose a test that executes code of the workspace"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from suspectra.base.location import Location
-from suspectra.experiments.columns import read_column
-from suspectra.experiments.runs import Runs
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, RunRequest
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.run_answers import read_column
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
 LINES: RunRequest = {"kind": "lines"}
 """The job that changes nothing, and notes the lines."""

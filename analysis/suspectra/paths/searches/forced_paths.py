@@ -5,6 +5,12 @@ the decisions themselves are turned, and the test says whether the run is right,
 & Gupta 2006). First each decision is turned every time that it is made, then at single times, the last one first; then
 several are turned together. Of equally many, the most suspicious ones come first: the first run that passes is then the
 one that was to be chosen, and no others have to be made.
+
+What comes of forced decisions is always a run, though of a program with other values than the wanted path has; the two
+are compared. So no path has to be feasible. Small sets come first: depth first, as in the paper, the first path that
+turns two of n decisions would come before the second one that turns one, and there are 2^n - 1 sets. A set is left out
+if, with its earlier decisions turned, the later one has no corresponding event, which is known from a run that was made
+before.
 """
 
 from __future__ import annotations
@@ -17,9 +23,9 @@ from itertools import islice
 
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.answers import AlteredRunAnswer
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.paths.distance import distance
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
@@ -124,6 +130,7 @@ class ForcedPaths(PathSearcher):
             for turns, answer in test.answers(chosen, limits.end):
                 if turns.positions and size < MAX_TOGETHER:
                     path = self.setting.paths.path(answer.noted)
+                    # said before larger sets are run: which of them is possible follows from it
                     state.instances[turns.positions] = state.run.instances_in(path)
                 yield turns, answer
             if not test.complete:
@@ -138,6 +145,7 @@ class ForcedPaths(PathSearcher):
             return
         failing, paths = state.run.path, self.setting.paths
         path, condition = paths.path(answer.noted), _condition(turns, test.made(turns, answer))
+        # with a check out of the way any test passes, so the search goes on for a decision that does more
         skips_check = turns.skips_check or state.run.avoids_check(path)
         if skips_check and self._found is not None:
             return  # of several the first one is reported

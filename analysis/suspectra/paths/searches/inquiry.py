@@ -2,87 +2,66 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
-from suspectra.evidence.logs.path_reports import add_report, executed_sources
+from suspectra.evidence.logs.path_reports import executed_sources
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.safety import Safety
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.executed_lines import LINES, ExecutedLine, executed_lines
 from suspectra.paths.searches.nearest_path import nearest_tests
 from suspectra.paths.searches.recorded_paths import Paths
 from suspectra.paths.searches.search import (
-    PathOptions,
+    PathSearchLimits,
     PathSetting,
-    RunningSearch,
+    SearchInquiry,
     Suspiciousness,
     nothing_known,
 )
-from suspectra.paths.searches.techniques import DEFAULT, TECHNIQUES
-from suspectra.spectrum import Spectrum
+from suspectra.paths.searches.techniques import TECHNIQUES
 
 
 @dataclass
-class PathInquiry(RunningSearch):
-    """Asks for a run that passes and goes nearly the way of a failing test, within some time."""
+class PathInquiry(SearchInquiry):
+    """A search about a test of Python, by one of `suspectra.paths.searches.techniques.TECHNIQUES`."""
 
-    workspace: Path  # the folder
-    command: Sequence[str]  # what runs pytest: program and arguments, without tests
-    test: FailingTest  # the test that fails
-    spectrum: Spectrum  # which tests execute what
-    seconds: float = 30.0  # for the whole
-    technique: str = DEFAULT  # a name of `suspectra.paths.searches.techniques.TECHNIQUES`
-    options: PathOptions = field(default_factory=PathOptions)  # what else the user has chosen
-    safety: Safety = field(default_factory=Safety)  # which tests run, and where
+    setup: RerunSetup
     suspiciousness: Suspiciousness = nothing_known  # of lines, by all tests
 
-    def reports(self) -> Generator[PathReport]:
+    def steps(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
 
         Raises EvidenceError when nothing can be found out about the test, or what was found can't be kept.
         """
-        limits = self.begin(self.seconds)
-        options = replace(self.options, ask=self.asking(self.options.ask, limits))
-        technique = TECHNIQUES[self.technique]
-        workspace = Path(os.path.realpath(self.workspace))
+        limits = PathSearchLimits(self.begin())
+        options = replace(self.options, ask=self.asking(limits))
+        technique, workspace = TECHNIQUES[self.technique], self.setup.workspace
         executed = executed_sources(workspace, self.spectrum, self.test.name)
         passing = nearest_tests(self.spectrum, self.test.name)
-        with self.safety.folder(workspace) as folder:
-            tests = RepeatedTests(
-                self.command, folder, [self.test], technique.kinds, passing, self.safety.excluded, workspace
-            )
+        with self.setup.folder() as folder:
+            tests = self.setup.repeated(folder, [self.test], technique.kinds, passing)
             paths = Paths(folder)
             tests.meanwhile = partial(paths.read_ahead, executed)
             setting = PathSetting(self.test, tests, paths, passing, options, workspace, self.suspiciousness)
             searcher = technique.load()(setting)
             with closing(tests):
                 try:
-                    with closing(searcher.search(limits)) as reports:
-                        yield from self.follow(reports)
+                    yield from self.follow(searcher.search(limits))
                 finally:
                     if self.report.found:
-                        sources = tests.machine(self.test.name).sources or executed
-                        add_report(workspace, self.test.name, self.technique, self.report.lines, sources)
-                    self.problems = list(dict.fromkeys([*tests.notices, *searcher.problems]))
+                        self.keep(workspace, tests.machine(self.test.name).sources or executed)
+                    self.note([*tests.notices, *searcher.problems])
 
     def executed_lines(self, *tests: str) -> list[list[ExecutedLine]]:
         """Run some tests once more, and note the lines that they execute.
 
         Raises EvidenceError when a test can't be run.
         """
-        workspace = Path(os.path.realpath(self.workspace))
-        with self.safety.folder(workspace) as folder:
-            kinds, excluded = (LINES["kind"],), self.safety.excluded
-            running = RepeatedTests(self.command, folder, [self.test], kinds, tests, excluded, workspace)
-            with closing(running):
-                return [executed_lines(running.machine(test), test, TRACE_S) for test in tests]
-
-    def nothing(self) -> PathReport:
-        """What is known before the search."""
-        return PathReport(self.technique, self.test.name, (), None, (), 0, False, 0.0)
+        with (
+            self.setup.folder() as folder,
+            closing(self.setup.repeated(folder, [self.test], [LINES["kind"]], tests)) as running,
+        ):
+            return [executed_lines(running.machine(test), test, TRACE_S) for test in tests]

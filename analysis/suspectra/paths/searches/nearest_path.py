@@ -14,7 +14,7 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import enumeration, many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.experiments.mutants import nearest_first
+from suspectra.experiments.alterations.mutants import nearest_first
 from suspectra.paths.distance import differing_events, distance, parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport, ReportedPlace, grouped
@@ -210,6 +210,7 @@ def nearest_tests(spectrum: Spectrum, test: str) -> list[str]:
     rest: list[str] = []
     for row in nearest_first(spectrum, executed):
         statements = spectrum.rows[row].tobytes()
+        # many tests that execute the same would take the turns of those that execute something else
         (first if alike[statements] < MAX_ALIKE else rest).append(spectrum.tests[row])
         alike[statements] += 1
     return first + rest
@@ -235,6 +236,7 @@ def compare(failing: Path, passing: Path, paths: Places, test: str) -> NearPath:
         return reason < 0 or (there >= 0 and bool(passing.outcome[there] == failing.outcome[reason]))
 
     parts = None if first is None or first.position == len(failing) else difference(first.position)
+    # what the passing test does behind the point at which the failing one ended is no difference
     behind = len(passing) - 1 - int(counterpart.max(initial=-1))
     return NearPath(
         test,

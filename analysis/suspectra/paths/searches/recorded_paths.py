@@ -15,9 +15,8 @@ from suspectra.base.cancellation import checked
 from suspectra.base.location import Location
 from suspectra.dependences.control import ControlDependences, NodeCalls
 from suspectra.evidence.sources import SourceReader
-from suspectra.experiments.answers import AlteredRunAnswer, answer_of
-from suspectra.experiments.columns import read_column
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, answer_of, read_column
 from suspectra.paths.path import NO_BRANCH, Path
 from suspectra.paths.report import CALL, ReportedPlace
 from suspectra.program.python.decision_texts import DecisionTexts
@@ -25,7 +24,7 @@ from suspectra.program.python.point_dependences import PointDependences, joined
 from suspectra.program.python.points import Span
 from suspectra_recorder.experiments.decisions.call_marks import Body
 from suspectra_recorder.experiments.decisions.rewriting import InstrumentedDecision
-from suspectra_recorder.experiments.exchange import Findings, MachineRunAnswer, RunRequest, ThreadColumns
+from suspectra_recorder.experiments.messages import Findings, MachineRunAnswer, RunRequest, ThreadColumns
 
 PATH: RunRequest = {"kind": "path"}
 """The job that changes nothing, and notes the path."""

@@ -9,15 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.base.location import Location
-from suspectra.experiments.answers import AlteredRunAnswer, answer_of
-from suspectra.experiments.columns import read_column
+from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.repeated_test import LEAST_SECONDS, LEAST_STEPS, STEPS_FACTOR, TIME_FACTOR
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer, answer_of, read_column
 from suspectra.paths.path import Path
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS
 from suspectra.paths.structure import structural_path
 from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, MarkedStatement
-from suspectra_recorder.experiments.exchange import MachineRunAnswer, MemoryChange, MemoryGraph, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, MemoryChange, MemoryGraph, RunRequest
 
 STATEMENTS: RunRequest = {"kind": "statements"}
 """The job that changes nothing, and notes the executed statements."""

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path as FilePath
 
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.logs.path_reports import add_report
+from suspectra.experiments.inquiry import Inquiry
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.experiments.unusable import require_recorded_failure, unusable
+from suspectra.experiments.run_answers import AlteredRunAnswer
+from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.paths.distance import parting
 from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.recorded_paths import MAX_EVENTS, Paths, RecordedPath
 from suspectra.runs.experiment import ExperimentOutcome
+from suspectra.spectrum import Spectrum
 
 Suspiciousness = Callable[[str, int], float]
 """How suspicious a line of a file is, relative to the workspace: of two lines the more suspicious one has more."""
@@ -105,6 +110,16 @@ class PathSearcher(ABC):
         """
         return self.setting.paths.record(self.setting.tests.machine(test, end), test, TRACE_S, end, keep)
 
+    def require_failure(self, answer: AlteredRunAnswer) -> None:
+        """Refuse a failing test that ended in another way than it was recorded.
+
+        Raises EvidenceError with how it ended.
+        """
+        name = self.setting.test.name
+        if answer.outcome is not ExperimentOutcome.FAILED:
+            raise unusable(name, answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
+        require_recorded_failure(name, self.setting.test.exception, answer)
+
     def failing_run(self) -> Path:
         """Record the path of the failing test twice.
 
@@ -113,9 +128,7 @@ class PathSearcher(ABC):
         """
         name = self.setting.test.name
         first, again = self.record(name), self.record(name)
-        if first.answer.outcome is not ExperimentOutcome.FAILED:
-            raise unusable(name, first.answer.outcome, seconds=TRACE_S, decisions=MAX_EVENTS)
-        require_recorded_failure(name, self.setting.test.exception, first.answer)
+        self.require_failure(first.answer)
         if not len(first.path):
             cause = f"{name} makes no decision in the program, and calls none of its functions"
             cure = "choose a test that executes code of the workspace"
@@ -129,28 +142,26 @@ class PathSearcher(ABC):
         raise EvidenceError(Problem("", "", cause, cure))
 
 
-@dataclass
-class RunningSearch(ABC):
-    """A search for paths while it goes on: what is known, and since when."""
+@dataclass(kw_only=True)
+class SearchInquiry(Inquiry[PathReport]):
+    """Asks for a run that passes and goes nearly the way of a failing test, by a technique that searches for paths."""
 
-    # what could not be done, and what is different from other runs of the tests
-    problems: list[Problem] = field(default_factory=list, init=False)
+    test: FailingTest  # the test that fails
+    spectrum: Spectrum  # which tests execute what
+    technique: str  # its name
+    options: PathOptions = field(default_factory=PathOptions)  # what else the user has chosen
+    seconds: float = 30.0
     _known: PathReport | None = field(default=None, init=False)
-    _began: float = field(default=0.0, init=False)
 
-    @abstractmethod
-    def nothing(self) -> PathReport:
-        """What is known before the search."""
+    @property
+    def report(self) -> PathReport:
+        """What is known so far."""
+        nothing = PathReport(self.technique, self.test.name, (), None, (), 0, False, 0.0)
+        return replace(self._known or nothing, seconds=self.elapsed)
 
-    def begin(self, seconds: float) -> PathSearchLimits:
-        """Count the time from now on."""
-        self._began = time.monotonic()
-        return PathSearchLimits(self._began + seconds)
-
-    def asking(
-        self, ask: Callable[[str], bool | None] | None, limits: PathSearchLimits
-    ) -> Callable[[str], bool | None] | None:
-        """Ask the user, who may take any time."""
+    def asking(self, limits: PathSearchLimits) -> Callable[[str], bool | None] | None:
+        """Ask the user, who may take any time; None if that is not wanted."""
+        ask = self.options.ask
         if ask is None:
             return None
 
@@ -165,14 +176,16 @@ class RunningSearch(ABC):
 
         return patiently
 
-    def follow(self, reports: Iterator[PathReport]) -> Generator[PathReport]:
+    def follow(self, reports: Generator[PathReport]) -> Generator[PathReport]:
         """Keep what a search reports."""
-        for known in reports:
-            self._known = known
-            yield self.report
+        with closing(reports):
+            for known in reports:
+                self._known, self.complete = known, known.complete
+                yield self.report
 
-    @property
-    def report(self) -> PathReport:
-        """What is known so far."""
-        seconds = time.monotonic() - self._began if self._began else 0.0
-        return replace(self._known or self.nothing(), seconds=seconds)
+    def keep(self, workspace: FilePath, sources: Mapping[str, str]) -> None:
+        """Add what was found to the log of a workspace.
+
+        Raises EvidenceError when the log can't be written.
+        """
+        add_report(workspace, self.test.name, self.technique, self.report.lines, sources)

@@ -11,8 +11,8 @@ import numpy as np
 from suspectra.base.cancellation import check
 from suspectra.base.english import enumeration, first_of
 from suspectra.base.location import Location
-from suspectra.experiments.answers import AlteredRunAnswer
-from suspectra.experiments.runs import Runs
+from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
 from suspectra.paths.searches.nearest_path import MAX_NAMED
@@ -21,7 +21,7 @@ from suspectra.paths.state_differences import AccessPath, StateDifference, compa
 from suspectra.paths.structure import comparable_points
 from suspectra.paths.transition_search import CausePlace, CauseSteps, Transition, cause_steps
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.exchange import MemoryGraph
+from suspectra_recorder.experiments.messages import MemoryGraph
 from suspectra_recorder.experiments.values.memory_graph import MAX_NODES
 
 MAX_RUNS = 300

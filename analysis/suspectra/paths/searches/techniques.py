@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from suspectra.base.technique_info import Need, TechniqueInfo
@@ -40,8 +40,7 @@ class PathTechnique:
 
     def load(self) -> type[PathSearcher]:
         """Import the class."""
-        module, _, name = self.place.partition(":")
-        searcher: type[PathSearcher] = getattr(import_module(module), name)
+        searcher: type[PathSearcher] = resolve_name(self.place)
         return searcher
 
 

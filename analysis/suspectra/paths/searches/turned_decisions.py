@@ -10,14 +10,14 @@ from itertools import groupby
 import numpy as np
 
 from suspectra.base.arrays import Ints
-from suspectra.experiments.answers import Trace
-from suspectra.experiments.runs import Alteration
-from suspectra.experiments.switching import FEW, SwitchedDecision, actions
+from suspectra.experiments.alterations.switching import FEW, SwitchedDecision, actions
+from suspectra.experiments.altered_runs import Alteration
+from suspectra.experiments.run_answers import Trace
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.path import Path
 from suspectra.paths.searches.search import Suspiciousness, nothing_known
 from suspectra.runs.experiment import EVERY, Experiment
-from suspectra_recorder.experiments.exchange import RunRequest
+from suspectra_recorder.experiments.messages import RunRequest
 
 MAX_WINDOW = 200
 """The last so many decisions of the failing run are turned together; each of the others only alone."""

@@ -40,8 +40,9 @@ class Compiler:
     """
 
     name: str  # the compiler whose rules the counts follow
-    major: int  # version of the format
-    minor: int  # version of the format
+    # version of the format
+    major: int
+    minor: int
 
     def __str__(self) -> str:
         return f"gcc {self.major}.{self.minor}" if self.name == "gcc" else "clang"
@@ -66,13 +67,15 @@ class Compiler:
 class CFunction:
     """One compiled function."""
 
-    ident: int  # the compiler's own number of the function, and the checksum of its control flow
-    cfg_checksum: int  # the compiler's own number of the function, and the checksum of its control flow
+    # the compiler's own number of the function, and the checksum of its control flow
+    ident: int
+    cfg_checksum: int
     name: str  # the linker's name: mangled in C++
     artificial: bool  # whether the compiler generated it (such as an initializer of globals); gcov hides it
     file: str  # the source file as passed to the compiler
-    line: int  # first and last line; clang and old formats give only the first
-    end_line: int  # first and last line; clang and old formats give only the first
+    # first and last line; clang and old formats give only the first
+    line: int
+    end_line: int
     blocks: int  # number of basic blocks; 0 is the entry, 1 the exit
     # blocks at either end, and a combination of `ON_TREE`, `FAKE` and `FALL_THROUGH`
     arcs: tuple[tuple[int, int, int], ...]

@@ -71,13 +71,10 @@ class Completion:
         if times is not None:
             all_times = _Completed(spectrum, times, partial(self._times, spectrum, rows, times))
         after = replace(spectrum, edges=self.edges, edge_rows=all_rows, edge_counts=all_times)
-        after.__dict__["counts"], after.__dict__["pairs"] = spectrum.counts, spectrum.pairs
-        after.__dict__["edge_hit_counts"] = Counts(
-            np.concatenate([recorded.ef, implied.ef]),
-            np.concatenate([recorded.ep, implied.ep]),
-            recorded.failed,
-            recorded.passed,
-        )
+        Spectrum.counts.give(after, spectrum.counts)
+        Spectrum.pairs.give(after, spectrum.pairs)
+        ef, ep = np.concatenate([recorded.ef, implied.ef]), np.concatenate([recorded.ep, implied.ep])
+        Spectrum.edge_hit_counts.give(after, Counts(ef, ep, recorded.failed, recorded.passed))
         return after
 
     def _implied_counts(self, spectrum: Spectrum) -> Counts:

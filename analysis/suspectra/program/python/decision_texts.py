@@ -22,8 +22,9 @@ _MAX_LENGTH = 120  # characters of a condition
 class OwnText(NamedTuple):
     """A decision that its line does not name."""
 
-    line: int  # where it begins: the line from 1, the column in bytes from 0
-    column: int  # where it begins: the line from 1, the column in bytes from 0
+    # where it begins: the line from 1, the column in bytes from 0
+    line: int
+    column: int
     text: str  # its source, in one line
 
 

@@ -8,6 +8,10 @@ found among the words of a source, without a syntax tree, which would take more 
 A name that stands alone is one of the same module, or one that the module imports. What follows a dot is a name of any
 class or module, since the types of objects are not known. So a definition may seem to be read where it is not, which
 only makes it less suspicious.
+
+Formulas and the techniques of papers see only what tests execute, and so do experiments: a definition has been
+evaluated before a test can be altered. Only files in which failing tests execute something are searched for what reads
+a name.
 """
 
 from __future__ import annotations
@@ -46,9 +50,11 @@ _TARGETS = re.compile(
     rb"(?::[^=\n]+)?(?:[-+*/|&^%@]|//|\*\*|>>|<<)?=(?!=)"
 )
 _ITEMS = re.compile(_ITEM)
+# an attribute that is only set is not read: a class's default of that name would rank first
 _SET = re.compile(rb"\.[ \t]*([^\W\d]\w*)[ \t]*(?:,|$)")  # the last name of a target, in which items are no names
 _CHANGED = re.compile(rb"[ \t]*([^\W\d]\w*)\.[\w.]+\(")
 _HEAD = re.compile(rb"([ \t]*)(\w*)")
+# only the first test that calls such a function executes it, and all others use its result
 _KEPT = re.compile(
     rb"^@[ \t]*(?:functools[ \t]*\.[ \t]*)?(?:lru_)?cache[ \t]*(?:\([^()\n]*\)[ \t]*)?(?:#[^\n]*)?\n"
     rb"(?:@[^\n]*\n)*def[ \t]+(\w+)[ \t]*\([ \t]*\)",

@@ -27,10 +27,11 @@ _NOWHERE: _Ends = frozenset()
 class Span(NamedTuple):
     """A part of a source: lines from 1, columns in bytes from 0, the last one not included."""
 
-    line: int  # where it begins and ends
-    column: int  # where it begins and ends
-    end_line: int  # where it begins and ends
-    end_column: int  # where it begins and ends
+    # where it begins and ends
+    line: int
+    column: int
+    end_line: int
+    end_column: int
 
     @classmethod
     def from_node(cls, node: ast.expr | ast.stmt | ast.pattern | ast.excepthandler) -> Span:

@@ -1,4 +1,8 @@
-"""Which decisions can keep a function from changing what another one reads."""
+"""Which decisions can keep a function from changing what another one reads.
+
+Which object a skipped write would have changed can't be traced, since it did not happen. So changes are found by the
+names of attributes, items and variables, and calls by the names of functions and by the calls that the run made.
+"""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ Positioned = ast.stmt | ast.expr | ast.excepthandler | ast.pattern
 class PythonSource:
     """The executable statements of one source file."""
 
-    line: Ints  # first and last line of each statement, ascending
-    end_line: Ints  # first and last line of each statement, ascending
+    # first and last line of each statement, ascending
+    line: Ints
+    end_line: Ints
     function: Ints  # index of the innermost enclosing function, -1 outside any
     functions: tuple[tuple[str, int, int], ...]  # qualified names with classes; `line` is that of the `def`
     first_line: Ints  # for every raw line the first line of its logical line; lines count from 1; shape (lines + 1,)

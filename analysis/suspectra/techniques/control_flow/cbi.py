@@ -28,10 +28,12 @@ CONFIDENCE = 1.96
 class PredicateTruth:
     """In how many runs each predicate was true and was evaluated, with its Increase (Liblit et al. 2005)."""
 
-    true_failed: Floats  # failing and passing runs in which it was true at least once; shape (predicates,)
-    true_passed: Floats  # failing and passing runs in which it was true at least once; shape (predicates,)
-    evaluated_failed: Floats  # failing and passing runs that evaluated it; shape (predicates,)
-    evaluated_passed: Floats  # failing and passing runs that evaluated it; shape (predicates,)
+    # failing and passing runs in which it was true at least once; shape (predicates,)
+    true_failed: Floats
+    true_passed: Floats
+    # failing and passing runs that evaluated it; shape (predicates,)
+    evaluated_failed: Floats
+    evaluated_passed: Floats
     increase: Floats  # increase(P), from -1 to 1; shape (predicates,)
     bound: Floats  # the lower end of its 95 % interval; shape (predicates,)
 

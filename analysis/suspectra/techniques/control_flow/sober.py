@@ -71,9 +71,7 @@ class Sober(Staged):
 
         The relevance is log(σ / (√m·φ(Z))) over the m failed runs (Liu, Fei, Yan, Han & Midkiff 2006).
 
-        Of shape (predicates,).
-
-        Of shape (3, predicates).
+        Of shapes (predicates,) and (3, predicates).
         """
         runs = {True: 0, False: 0}
         totals = {bad: np.zeros(predicates) for bad in runs}

@@ -14,10 +14,8 @@ from suspectra.techniques.experiments.mutant_results import (
     MutantReport,
     MutantResult,
     mutant_results,
-    no_mutants,
-    unrepaired,
 )
-from suspectra.techniques.formulas import in_words, make_formula, require_failure
+from suspectra.techniques.formulas import make_formula, require_failure
 from suspectra.techniques.technique import Technique, headline, own_report
 
 _OCHIAI = make_formula("ochiai")
@@ -46,16 +44,14 @@ class Metallaxis(Technique):
         scores = _OCHIAI.score(spectrum.counts) * (_LAST if results else 1.0)
         for element, several in results.items():
             scores[element] = max(scores[element], *(_score(one, spectrum.counts.failed) for one in several))
-        ranked = RankedReport.from_scores(self, spectrum, scores)
-        notes = () if results else (no_mutants(self.name),)
-        return MutantReport(self, spectrum, ranked.level, ranked.level_score, notes, results=results)
+        return MutantReport.from_results(self, spectrum, scores, results)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Which mutant changes the results of which tests."""
         suspect, counts = report.suspect(position), report.spectrum.counts
         own = own_report(report, MutantReport)
         results = own.results.get(suspect.element, ())
-        sentences = [*own.in_words(suspect.element), *unrepaired(results), in_words(suspect.ef, suspect.ep, counts)]
+        sentences = own.sentences(suspect)
         put_in = ""
         if results:
             best = max(results, key=lambda one: _score(one, counts.failed))

@@ -18,10 +18,8 @@ from suspectra.techniques.experiments.mutant_results import (
     MutantReport,
     MutantResult,
     mutant_results,
-    no_mutants,
-    unrepaired,
 )
-from suspectra.techniques.formulas import in_words, make_formula, require_failure
+from suspectra.techniques.formulas import make_formula, require_failure
 from suspectra.techniques.technique import Technique, headline, own_report
 
 LAZY, PUBLISHED, MUSEUM = "lazy", "published", "museum"
@@ -78,16 +76,14 @@ class Muse(Technique):
             scores = _lazy(results, ochiai, spectrum)
         else:
             scores = _mean(results, spectrum, self.form)
-        ranked = RankedReport.from_scores(self, spectrum, scores)
-        notes = () if results else (no_mutants(self.name),)
-        return MutantReport(self, spectrum, ranked.level, ranked.level_score, notes, results=results)
+        return MutantReport.from_results(self, spectrum, scores, results)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Which mutants repair what, and break what."""
         suspect, counts = report.suspect(position), report.spectrum.counts
         own = own_report(report, MutantReport)
         results = own.results.get(suspect.element, ())
-        sentences = [*own.in_words(suspect.element), *unrepaired(results), in_words(suspect.ef, suspect.ep, counts)]
+        sentences = own.sentences(suspect)
         best = _best(results, report.spectrum)
         put_in = f"1 + {best:.6g}" if best > 0 else f"{float(_OCHIAI.score(counts)[suspect.element]):.6g}"
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from suspectra.base.arrays import Floats
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
-from suspectra.report import RankedReport
+from suspectra.report import Explainer, RankedReport, Suspect
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.experiments.findings import where_it_is_noticed
+from suspectra.techniques.formulas import in_words
 
 _ENDLESS = frozenset({ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT})
 
@@ -50,6 +52,24 @@ class MutantReport(RankedReport):
     """A ranking by mutants, with those that each element has."""
 
     results: Mapping[int, tuple[MutantResult, ...]]  # by element
+
+    @classmethod
+    def from_results(
+        cls,
+        technique: Explainer,
+        spectrum: Spectrum,
+        scores: Floats,
+        results: Mapping[int, tuple[MutantResult, ...]],
+    ) -> MutantReport:
+        """Rank by scores that follow from results, with a note where there are none."""
+        ranked = RankedReport.from_scores(technique, spectrum, scores)
+        notes = () if results else (no_mutants(technique.name),)
+        return cls(technique, spectrum, ranked.level, ranked.level_score, notes, results=results)
+
+    def sentences(self, suspect: Suspect) -> list[str]:
+        """What mutants of a suspect do to tests, and how many tests execute it."""
+        results, counts = self.results.get(suspect.element, ()), self.spectrum.counts
+        return [*self.in_words(suspect.element), *unrepaired(results), in_words(suspect.ef, suspect.ep, counts)]
 
     def in_words(self, element: int) -> list[str]:
         """Say which mutants of a statement repair tests.

@@ -1,4 +1,12 @@
-"""Repairs: what experiments of one kind show about a statement, and how much more suspicious that makes it."""
+"""Repairs: what experiments of one kind show about a statement, and how much more suspicious that makes it.
+
+How often a statement without a fault can be repaired is estimated for each kind from the same experiments. An
+assumption counts as much as thirty statements, since an investigation tries few (in the median 6 decisions, 9 values,
+16 statements with mutants), and one repair among these may be chance. A repair of a share of the failing tests counts
+with the square of it, as the correction would repair all. Tests that were not tried are expected to follow the others
+by the rule of succession, (repairs + 1) / (tried + 2): otherwise a decision switched for one test of fourteen counted
+as much as a mutant that repairs all fourteen.
+"""
 
 from __future__ import annotations
 

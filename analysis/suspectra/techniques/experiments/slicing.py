@@ -12,7 +12,7 @@ from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
-from suspectra.runs.failure_slice import FailureSlice
+from suspectra.runs.reported_lines import FailureSlice
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import SLICE as INFO
 from suspectra.techniques.formulas import in_words, make_formula, require_failure

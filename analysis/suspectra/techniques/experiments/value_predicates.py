@@ -1,4 +1,10 @@
-"""Value predicates: a statement is suspicious if values compare there in failing tests as in no passing test."""
+"""Value predicates: a statement is suspicious if values compare there in failing tests as in no passing test.
+
+Of hundreds of predicates at a statement some are true in one test alone, whichever test that is. So the share of
+passing tests in which a predicate of f' failing tests counts as true is at least the share of groups of f' passing
+tests that have such a predicate. Without that, on 40 small programs the mean rank was 4.92 instead of 4.42 (Ochiai:
+4.34).
+"""
 
 from __future__ import annotations
 
@@ -38,10 +44,12 @@ class Predicate:
 
     site: PredicateSite  # what was asked
     outcomes: frozenset[str]  # it is true where the site has one of these
-    failing: int  # tests in which it was true
-    passing: int  # tests in which it was true
-    of_failing: int  # observed tests that execute the statement
-    of_passing: int  # observed tests that execute the statement
+    # tests in which it was true
+    failing: int
+    passing: int
+    # observed tests that execute the statement
+    of_failing: int
+    of_passing: int
     # the share of groups of as many passing tests as `failing` that have such a predicate: true in all of the group,
     # and in no more than `passing` other passing tests
     chance: float

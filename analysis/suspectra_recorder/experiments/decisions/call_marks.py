@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.decisions.mark_calls import FUNCTIONS, MarkCalls
+from suspectra_recorder.experiments.decisions.inserted_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -20,10 +20,10 @@ __builtins__ = library_references.builtins
 class Body(NamedTuple):
     """The body of a function: lines from 1, columns in bytes from 0, the last one not included."""
 
-    line: int  # where it begins and ends
-    column: int  # where it begins and ends
-    end_line: int  # where it begins and ends
-    end_column: int  # where it begins and ends
+    line: int  # where it begins
+    column: int
+    end_line: int  # where it ends
+    end_column: int
     name: str  # that of the function, with those around it
 
 
@@ -75,6 +75,7 @@ class _Marking(MarkCalls):
         has_text = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
         text, body = (node.body[:1], node.body[1:]) if has_text else ([], node.body)
         number = self._number(body[0], body[-1], name) if body else -1
+        # after its own number, so that functions are numbered from the outside
         self.fields(node, f"{name}.")
         if number >= 0:
             body = node.body[len(text) :]
@@ -83,6 +84,7 @@ class _Marking(MarkCalls):
                 ast.copy_location(ast.Expr(self.call(method, place, self.constant(number, place))), place)
                 for method in ("enter", "leave")
             )
+            # `enter` before the `try`: a call that did not begin must not end
             node.body = [*text, enter, ast.copy_location(ast.Try(body, [], [], [leave]), place)]
         return node
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
@@ -54,6 +54,7 @@ class NotingLines(RunKind, Pausable):
             name = self._name_of(path)
             number = -1 if name is None else self._files.setdefault(name, len(self._files))
             self._numbers[path] = number
+        # None: Python then asks no more about this call, so foreign code keeps its speed
         if number < 0 or len(self._lines) >= 3 * MAX_LINES or _thread.get_ident() in self.paused:
             return None
         self._depth += 1
@@ -61,6 +62,7 @@ class NotingLines(RunKind, Pausable):
 
         def line(frame: FrameType, event: str, value: object) -> TraceFunction:
             nonlocal last
+            # Python may report a line of several parts more than once
             if event == "line" and frame.f_lineno != last and len(self._lines) < 3 * MAX_LINES:
                 last = frame.f_lineno
                 self._lines.extend((number, last, self._depth))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from suspectra_recorder.experiments.decisions.mark_calls import MarkCalls
+from suspectra_recorder.experiments.decisions.inserted_calls import MarkCalls
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast

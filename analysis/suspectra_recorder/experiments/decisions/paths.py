@@ -9,8 +9,8 @@ from functools import partial
 from suspectra_recorder.experiments.decisions.call_marks import Body, insert_marks
 from suspectra_recorder.experiments.decisions.decision_points import DecisionPoint
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest, ThreadColumns
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, RunRequest, ThreadColumns
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
@@ -88,6 +88,7 @@ class CallMarks(Pausable, Instrument):
         return list(threads.values())
 
     def _thread(self) -> _Thread | None:
+        # a look at the set first: mostly no thread pauses, and this is asked at each call
         if self._threads is None or (self.paused and _thread.get_ident() in self.paused):
             return None
         return self._thread_or_new()
@@ -135,6 +136,7 @@ class CallMarks(Pausable, Instrument):
 
     def suspend(self, value: object) -> int:
         """A call waits, and gives a value away."""
+        # not in a local variable of the program, and by thread, since others go on meanwhile
         self._kept.setdefault(_thread.get_ident(), []).append(value)
         thread = self._thread()
         if thread is None or len(thread.stack) == 1:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from suspectra_recorder.experiments.decisions.inserted_calls import Located, call_on_first_line
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import sys
 from suspectra_recorder.instrumentation.parser_references import ast
@@ -22,7 +23,6 @@ __builtins__ = library_references.builtins
 
 _SKIPPED_FIELDS = frozenset({"annotation", "returns", "type_params", "pattern", "ctx", "op", "ops"})
 _EVALUATED_LATER = getattr(ast, "TypeAlias", ())
-_Located = ast.expr | ast.stmt | ast.pattern
 _VAGUE = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()  # what is inside has no place of its own
 
 
@@ -30,10 +30,10 @@ class InstrumentedDecision(NamedTuple):
     """A decision in a source: lines from 1, columns in bytes from 0, the last one not included."""
 
     kind: str  # `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
-    line: int  # where what decides begins and ends
-    column: int  # where what decides begins and ends
-    end_line: int  # where what decides begins and ends
-    end_column: int  # where what decides begins and ends
+    line: int  # where what decides begins
+    column: int
+    end_line: int  # where what decides ends
+    end_column: int
     # with which outcomes an arm of its `if` ends by raising an exception: 1 for false, 2 for true, 3 for both, and 0
     # for none. For an operand: with which of its outcomes it can come to that
     guard: int
@@ -78,6 +78,7 @@ class _Rewriting:
             self._arm(node)
             self._fields(node, besides="guard")
         elif isinstance(node, ast.Assert):
+            # else pytest rewrites them afterwards
             if self._asserts:
                 node.test = self._truth(node.test, node, guard=0)
                 self._fields(node, besides="test")
@@ -106,14 +107,14 @@ class _Rewriting:
 
     # where only truth matters
 
-    def _decision(self, test: ast.expr, kind: str, asker: _Located, *, guard: int = 0) -> ast.expr:
+    def _decision(self, test: ast.expr, kind: str, asker: Located, *, guard: int = 0) -> ast.expr:
         """A test that is a decision; the compiler knows constants. `asker` is what asks for its truth."""
         if isinstance(test, ast.Constant) or (isinstance(test, ast.Name) and test.id == "__debug__"):
             return test
         number = self._site(test, kind, guard)
         return self._decide(number, asker, self._truth(test, asker, guard=guard))
 
-    def _truth(self, test: ast.expr, asker: _Located, *, guard: int) -> ast.expr:
+    def _truth(self, test: ast.expr, asker: Located, *, guard: int) -> ast.expr:
         """A test of which only the truth is used, with its operands as decisions of their own."""
         if isinstance(test, ast.BoolOp):
             test.values = [
@@ -123,6 +124,7 @@ class _Rewriting:
                 for value in test.values
             ]
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            # the guard is about the whole, which `not` turns around
             opposite = {1: 2, 2: 1}.get(guard, guard)
             test.operand = self._truth(test.operand, asker, guard=opposite)
         else:
@@ -168,23 +170,14 @@ class _Rewriting:
 
     # what they share
 
-    def _decide(self, number: int, place: _Located, test: ast.expr | None, method: str = "decide") -> ast.expr:
+    def _decide(self, number: int, place: Located, test: ast.expr | None, method: str = "decide") -> ast.expr:
         """Ask the board about a test, None for one that is true."""
         true, false, at = (ast.copy_location(ast.Constant(value), place) for value in (True, False, number))
         truth = true if test is None else ast.copy_location(ast.IfExp(test, true, false), place)
         return self._call(method, place, at, truth)
 
-    def _call(self, method: str, place: _Located, *arguments: ast.expr) -> ast.expr:
-        """A call of the board, on the first line of a place: of one that has several, Python takes the last."""
-
-        def at(node: ast.expr) -> ast.expr:
-            node = ast.copy_location(node, place)
-            if place.end_lineno != place.lineno:
-                node.end_lineno, node.end_col_offset = place.lineno, place.col_offset
-            return node
-
-        board = at(ast.Attribute(at(ast.Constant(self._name)), method, ast.Load()))
-        return at(ast.Call(board, list(arguments), []))
+    def _call(self, method: str, place: Located, *arguments: ast.expr) -> ast.expr:
+        return call_on_first_line(place, self._name, method, *arguments)
 
     def _site(self, node: ast.expr | ast.pattern, kind: str, guard: int) -> int:
         place = self._vague or node

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.decisions.mark_calls import FUNCTIONS, MarkCalls
+from suspectra_recorder.experiments.decisions.inserted_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -21,8 +21,8 @@ NOTHING = -1
 class MarkedStatement(NamedTuple):
     """A statement of a function: lines from 1."""
 
-    line: int  # where it begins, and where that ends which is evaluated before any statement inside of it
-    end_line: int  # where it begins, and where that ends which is evaluated before any statement inside of it
+    line: int  # where it begins
+    end_line: int  # where that ends which is evaluated before any statement inside of it
     block: int  # the first statement of the list of statements that it is in; a number in the source
     owner: int  # the statement that this list belongs to, `NOTHING` for the body of a function; a number in the source
 
@@ -60,6 +60,7 @@ class _Marking(MarkCalls):
         has_text = skip_text and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         if has_text:
             marked.append(body[0])
+        # the number that its first statement gets
         block = len(self.statements)
         for node in body[has_text:]:
             number = len(self.statements)
@@ -87,6 +88,7 @@ class _Marking(MarkCalls):
 
 def _first_line(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    # decorators are evaluated before the line that has the name
     return min([node.lineno, *[one.lineno for one in decorators]])
 
 

@@ -123,10 +123,12 @@ class Switchboard(Pausable, Instrument):
 
     def _use(self, decide: Decide) -> None:
         self._decide = decide
+        # only while a thread pauses: to look at the thread takes time at each decision
         self.decide = self._decide_or_pause if self.paused else decide
 
     def _decide_or_pause(self, number: int, value: object) -> bool:
         taken = True if value else False  # noqa: SIM210 - `bool` may be another's
+        # only threads that pause are left out; others go on
         if _thread.get_ident() not in self.paused:
             return self._decide(number, taken)
         self._limit.count()
@@ -198,6 +200,7 @@ class Switchboard(Pausable, Instrument):
             for point in switched:
                 if point.path == source.path:
                     switches.setdefault(source.first + point.number, {})[point.instance] = point
+                    # only decisions in here are counted one by one
                     passed.setdefault(source.first + point.number, 0)
             for at, point in enumerate(watched):
                 if point.path == source.path:
@@ -270,6 +273,7 @@ class Switchboard(Pausable, Instrument):
             for job, point in enumerate(jobs):
                 if source.path == point.path:
                     times = waiting.setdefault(source.first + point.number, {})
+                    # one that comes out the same way every time is forked at the first
                     times.setdefault(point.instance or 1, []).append(job)
 
         def decide(number: int, value: object) -> bool:
@@ -277,6 +281,7 @@ class Switchboard(Pausable, Instrument):
             taken = note(number, True if value else False)  # noqa: SIM210 - `bool` may be another's
             if always is not None and number == at:
                 return always.outcome(taken)
+            # other threads are not there any more in a fork
             if not forked and number in waiting and _thread.get_ident() == thread:
                 passed[number] = passed.get(number, 0) + 1
                 for job in waiting[number].pop(passed[number], ()):
@@ -307,6 +312,7 @@ class _Limit:
     def stop(self) -> None:
         """Stop the test; it may then clean up in as many steps. A program that catches this and goes on is ended."""
         if self.stopped:
+            # the program caught the exception and goes on, perhaps in an endless loop
             os._exit(SPENT)
         self.stopped, self.left = True, self.steps
         raise StepsSpent

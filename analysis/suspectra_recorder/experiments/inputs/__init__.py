@@ -1,1 +1,6 @@
-"""Runs in which a test gets another input, and values note how comparisons depend on it."""
+"""Runs in which a test gets another input, and values note how comparisons depend on it.
+
+Inputs are made of numbers: a text has a symbol for each character, since Z3 solves numbers much faster than texts, and
+keeps inputs near. Nothing is assumed of what has no term: the path of each run is compared with the wanted one, and the
+result with a run of plain values.
+"""

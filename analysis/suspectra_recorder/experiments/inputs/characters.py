@@ -40,6 +40,7 @@ def text_of(path: SymbolicPath, value: str, codes: Sequence[Term]) -> Any:
 
 def codes_of(value: object) -> tuple[Term, ...]:
     """The code points of a text."""
+    # `str.__str__`, since the class of another text may be one of the program's
     return value.codes if isinstance(value, _SymbolicText) else tuple(map(ord, str.__str__(value)))
 
 
@@ -106,6 +107,7 @@ class _SymbolicText(str):
         return self._part(str.__getitem__(self, key), codes if isinstance(key, slice) else (codes,))
 
     def __iter__(self) -> Iterator[Any]:
+        # not by `str.__iter__`, which gives plain characters
         for place in range(len(self.codes)):
             yield self[place]
 
@@ -145,6 +147,7 @@ class _SymbolicText(str):
         mine, theirs = self.codes, codes_of(other)
         shared = min(len(mine), len(theirs))
         rest: Term = len(mine) < len(theirs) or (or_equal and len(mine) == len(theirs))
+        # from the end, so that the term of each character contains that of the rest
         for left, right in zip(reversed(mine[:shared]), reversed(theirs[:shared]), strict=True):
             less = ("<", left, right) if isinstance(left, tuple) or isinstance(right, tuple) else left < right
             rest = any_of([less, all_of([equal(left, right), rest])])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from suspectra_recorder.experiments.decisions.mark_calls import FUNCTIONS, MarkCalls
+from suspectra_recorder.experiments.decisions.inserted_calls import FUNCTIONS, MarkCalls
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -54,8 +54,10 @@ class InputRewriting(MarkCalls):
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
             found = self.call("contains", node, node.left, node.comparators[0])
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
+        # what is written is not read, and slices give parts that have their own terms
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not _is_slice(node.slice):
             return self.call("item", node, node.value, node.slice)
+        # conversions with a base or an encoding are left to Python
         elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
             return self._called(node)
         return node

@@ -6,6 +6,10 @@ True or False, and is noted as a constraint of the path (Li et al. 2016, Section
 plain value: a solver may then propose values that don't do what it expects, which another run shows.
 
 A term is a symbol ``("symbol", name, type)``, a constant, or a tuple of an operator and its operands.
+
+The classes are derived from Python's own since C code and `isinstance` do not accept proxies. Since a symbol is not
+exactly an ``int`` all the same, a result counts only after a run with the plain value. Terms are sent to the process
+that asked, and its solver runs there.
 """
 
 from __future__ import annotations
@@ -65,8 +69,10 @@ class SymbolicPath:
 
     def ask(self, term: Term, truth: bool) -> bool:
         """Note a constraint."""
+        # to describe a failure may compare more, which is no part of the path
         if not self.closed:
             key = (term, truth)
+            # each once, since a loop asks the same in each round
             index = self._index.get(key)
             if index is None and len(self.constraints) < MAX_CONSTRAINTS:
                 index = self._index[key] = len(self.constraints)
@@ -199,6 +205,7 @@ def number_of(value: object) -> tuple[SymbolicPath | None, Term, int]:
 
 
 def _made(cls: Any, value: Any, term: Term, size: int, path: SymbolicPath) -> Any:
+    # a plain value: nothing more is noted of it
     if size > MAX_SIZE or path.closed:
         return value
     made = cls.__new__(cls, value)
@@ -288,6 +295,7 @@ _COMPARISONS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "eq": ("==", operator.eq),
     "ne": ("!=", operator.ne),
 }
+# one way for all operators, of both classes
 for _name, (_sign, _compute) in _ARITHMETIC.items():
     for _class in (_SymbolicInt, _SymbolicFloat):
         setattr(_class, f"__{_name}__", _arithmetic(_sign, _compute, swapped=False))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from suspectra_recorder.experiments.traces.probing import Located, Probing, Uses
+from suspectra_recorder.experiments.decisions.inserted_calls import Located
+from suspectra_recorder.experiments.traces.probing import Probing, Uses
 from suspectra_recorder.experiments.traces.scopes import (
     Comprehension,
     FunctionNode,
     is_suspended,
     parameters,
 )
-from suspectra_recorder.experiments.traces.tables import Variable
+from suspectra_recorder.experiments.traces.traced_sources import Variable
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -40,7 +41,7 @@ class Expressions(Probing):
                 value[:] = [self.expr(one, uses) if isinstance(one, ast.expr) else one for one in value]
         return node
 
-    def content(self, node: ast.expr, uses: Uses, method: str = "u") -> ast.expr:
+    def content(self, node: ast.expr, uses: Uses, method: str = "content") -> ast.expr:
         """Rewrite an operand, of which all that is in it may be read."""
         inside = not isinstance(node, _HAVE_NO_CONTENT)
         rewritten = self.expr(node, uses)
@@ -52,7 +53,7 @@ class Expressions(Probing):
             if self.marked(node, self._values, method):
                 assert isinstance(node, ast.Call)
                 node = node.args[1]
-        return self.content(node, uses, "ud")
+        return self.content(node, uses, "deep_content")
 
     def _Name(self, node: ast.Name, uses: Uses) -> ast.expr:
         if isinstance(node.ctx, ast.Load):
@@ -89,30 +90,31 @@ class Expressions(Probing):
         return node
 
     def _Attribute(self, node: ast.Attribute, uses: Uses) -> ast.expr:
-        node.value = self.probe("o", node.value, self.expr(node.value, uses), node.attr)
+        node.value = self.probe("attribute", node.value, self.expr(node.value, uses), node.attr)
         return node
 
     def _Subscript(self, node: ast.Subscript, uses: Uses) -> ast.expr:
         value = self.expr(node.value, uses)
         if isinstance(node.slice, ast.Constant) and type(node.slice.value) in (int, str):
-            node.value = self.probe("p", node.value, value, node.slice)
+            node.value = self.probe("constant_item", node.value, value, node.slice)
         elif isinstance(node.slice, (ast.Slice, ast.Tuple)):
             node.slice = self.expr(node.slice, uses)
-            node.value = self.probe("u", node.value, value)
+            node.value = self.probe("content", node.value, value)
         else:
-            node.value = self.probe("s", node.value, value)
-            node.slice = self.probe("t", node.slice, self.expr(node.slice, uses))
+            node.value = self.probe("item_of", node.value, value)
+            node.slice = self.probe("item", node.slice, self.expr(node.slice, uses))
         return node
 
     def _NamedExpr(self, node: ast.NamedExpr, uses: Uses) -> ast.expr:
         number, value = self.put(node.value)
         inner: Uses = []
         site = self.site(node, "value", number, inner, [self._walrus(node.target.id)])
-        node.value = self.probe("vn", node, site, self.expr(value, inner))
+        node.value = self.probe("assigned_inside", node, site, self.expr(value, inner))
         return node
 
     def _walrus(self, name: str) -> Variable:
         scope = self.scope
+        # its target belongs to the function around the comprehension
         while scope.kind in ("comprehension", "generator") and scope.outer is not None:
             scope = scope.outer
         return scope.find(name).number, name
@@ -121,18 +123,21 @@ class Expressions(Probing):
 
     def _Call(self, node: ast.Call, uses: Uses) -> ast.expr:
         if self.marked(node, self._board, "decide") or self.marked(node, self._board, "choose"):
-            return self.decision(node, "bn", uses)
+            return self.decision(node, "decided_inside", uses)
         for method in ("keep", "take", "drop"):
             if self.marked(node, self._board, method):
                 return self.probe(method, node, *(self.content(one, uses) for one in node.args))
         for method in ("left", "right"):
             if self.marked(node, self._values, method):
                 return self.expr(node.args[1], uses)
+        # an argument, or what a lambda gives
         if self.marked(node, self._values, "put"):
             number, value = self.put(node)
             inner: Uses = []
-            return self.probe("vn", value, self.site(value, "value", number, inner), self.expr(value, inner))
-        return self.call(node, "c")
+            return self.probe(
+                "assigned_inside", value, self.site(value, "value", number, inner), self.expr(value, inner)
+            )
+        return self.call(node, "result")
 
     def call(self, node: ast.Call, method: str) -> ast.expr:
         """Rewrite a call; `method` takes its result."""
@@ -142,9 +147,11 @@ class Expressions(Probing):
         function = self.expr(node.func, called)
         everything = list(called)
         site = self.site(node, "native", -1, everything)
+        # the next number, which `native_calls` takes for calls of traced functions
         self.site(node, "native", -1, called)  # what a call passes on has nodes of its own
-        begins = "kn" if isinstance(node.func, ast.Name) else "k"
+        begins = "calls_name" if isinstance(node.func, ast.Name) else "calls"
         parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        # constants have no nodes within functions, and are not waited for
         noted = len(parts) if self.at_import else sum(1 for part in parts if not isinstance(part, ast.Constant))
         node.func = self.probe(begins, node.func, site, function, noted)
         node.args = [self._argument(one, everything) for one in node.args]
@@ -164,12 +171,12 @@ class Expressions(Probing):
         if number < 0:
             everything += uses
         site = self.site(value, "argument" if number < 0 else "value", number, uses)
-        return self.probe("g" if number < 0 else "gn", value, site, rewritten)
+        return self.probe("argument" if number < 0 else "argument_value", value, site, rewritten)
 
     def decision(self, node: ast.expr, method: str, uses: Uses, defines: Uses | None = None) -> ast.expr:
         """Rewrite a decision: ``decide(number, True if test else False)``, or ``decide(number, True)``."""
         number, truth = _asked(node)
-        inner = list(uses) if method == "b" else []
+        inner = list(uses) if method == "decided" else []
         last = 0  # the call is on the first line of what asks for the truth, and the test may be below
         if isinstance(truth, ast.IfExp):
             last = truth.test.end_lineno or 0
@@ -182,7 +189,7 @@ class Expressions(Probing):
         For the `else` of the loop.
         """
         site = self.site(node, "end", _asked(node)[0], uses)
-        return self.probe("b", node, site, ast.copy_location(ast.Constant(False), node))
+        return self.probe("decided", node, site, ast.copy_location(ast.Constant(False), node))
 
     # what is suspended
 
@@ -191,13 +198,13 @@ class Expressions(Probing):
         inner: Uses = []
         given = ast.copy_location(ast.Constant(None), node) if value is None else self.expr(value, inner)
         site = self.site(node, "value", number, inner)
-        node.value = self.probe("y", node, site, given)
+        node.value = self.probe("yields", node, site, given)
         sent = self.site(node, "statement")
-        return self.probe("res", node, self.probe("here", node), node, sent)
+        return self.probe("is_sent", node, self.probe("here", node), node, sent)
 
     def _YieldFrom(self, node: ast.YieldFrom | ast.Await, uses: Uses) -> ast.expr:
-        node.value = self.probe("yf", node, self.content(node.value, uses))
-        return self.probe("resf", node, self.probe("here", node), node)
+        node.value = self.probe("delegates", node, self.content(node.value, uses))
+        return self.probe("delegated", node, self.probe("here", node), node)
 
     _Await = _YieldFrom
 
@@ -205,18 +212,18 @@ class Expressions(Probing):
 
     def _ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp, uses: Uses) -> ast.expr:
         inner: Uses = []
-        self._generators(node, inner, "j")
-        return self.probe("m", node, self.site(node, "statement", -1, inner), node)
+        self._generators(node, inner, "round")
+        return self.probe("comprehension", node, self.site(node, "statement", -1, inner), node)
 
     _SetComp = _ListComp
     _DictComp = _ListComp
 
     def _GeneratorExp(self, node: ast.GeneratorExp, uses: Uses) -> ast.expr:
-        self._generators(node, uses, "jg")
+        self._generators(node, uses, "generator_round")
         outer, self.scope = self.scope, self._scopes.by_node[node]
         site = self.site(node, "entry")
         self.scope = outer
-        return self.probe("gen", node, site, node)
+        return self.probe("generator_expression", node, site, node)
 
     def _generators(self, node: ast.AST, uses: Uses, method: str) -> None:
         assert isinstance(node, Comprehension)
@@ -227,15 +234,21 @@ class Expressions(Probing):
             iterable = self.content(part.iter, read)
             header = self.header()
             site = self.site(part.iter, "statement", -1, read, [header])
-            part.iter = self.probe("i2" if number or method == "jg" else "in_", part.iter, site, iterable)
+            part.iter = self.probe(
+                "iterates_inside" if number or method == "generator_round" else "iterates_first",
+                part.iter,
+                site,
+                iterable,
+            )
             self.scope = scope
             uses.append(header)
             each = self.site(part.target, "target", -1, [header], self.variables(part.target))
             tests = [self.expr(test, []) for test in part.ifs]
+            # the first condition, so that each round passes it
             part.ifs = [self.probe(method, part.target, each), *tests]
-        last = "yg" if isinstance(node, ast.GeneratorExp) else "ve"
+        last = "yields" if isinstance(node, ast.GeneratorExp) else "element"
         if isinstance(node, ast.DictComp):
-            node.key, node.value = self._element(node.key, "ve"), self._element(node.value, "ve")
+            node.key, node.value = self._element(node.key, "element"), self._element(node.value, "element")
         else:
             node.elt = self._element(node.elt, last)
         self.scope = outer
@@ -255,7 +268,7 @@ class Expressions(Probing):
         read: Uses = []
         value = self.expr(value, read)
         site = self.site(node.body, "value", number, read)
-        node.body = self.probe("rl", node.body, entry(), site, value)
+        node.body = self.probe("returns_from_lambda", node.body, entry(), site, value)
         self.scope = outer
         return node
 
@@ -277,6 +290,7 @@ class Expressions(Probing):
 
         def made() -> ast.expr:
             cells: ast.expr = ast.copy_location(ast.Constant(None), place)
+            # a lambda that mentions the variables has their cells, and adds no name anywhere
             captured = sorted({*scope.captured, *scope.captures})
             if captured:
                 inside = ast.copy_location(ast.Tuple([name(one) for one in captured], ast.Load()), place)
@@ -284,7 +298,7 @@ class Expressions(Probing):
                 cells = ast.copy_location(ast.Lambda(nothing, inside), place)
                 self.captured[site] = scope.number, sorted(scope.captured)
             given = ast.copy_location(ast.Tuple([name(one) for one in names], ast.Load()), place)
-            return self.probe("ng" if is_suspended(node) else "n", place, site, given, cells)
+            return self.probe("enter_suspendable" if is_suspended(node) else "enter", place, site, given, cells)
 
         return made
 
@@ -300,7 +314,7 @@ class Expressions(Probing):
         uses: Uses = []
         value = self.expr(node, uses)
         variable = self.default_of[parameter] = self.header()
-        return self.probe("df", node, self.site(node, "value", -1, uses, [variable]), value)
+        return self.probe("default", node, self.site(node, "value", -1, uses, [variable]), value)
 
 
 def _asked(node: ast.expr) -> tuple[int, ast.expr]:

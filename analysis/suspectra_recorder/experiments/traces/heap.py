@@ -96,6 +96,7 @@ class Heap:
         known = self.stored.get(id(thing))
         if known is None:
             self._know(thing, {key: node})
+        # all that was known of its parts is outdated
         elif key is WHOLE:
             self.stored[id(thing)] = {WHOLE: node}
         else:
@@ -120,6 +121,7 @@ class Heap:
     def called(self, function: object, given: list[object], sources: list[int]) -> None:
         """Add what a call of code that is not traced reads."""
         receiver = _receiver(function)
+        # a function that keeps its results gives back what an earlier call computed
         if type(function) is _CACHED:
             self.content(function, sources)
         elif (bound := self.classes.get(id(function))) is not None and not _is_plain(function):
@@ -129,6 +131,7 @@ class Heap:
                 self.item(receiver, given[0], sources)
             else:
                 self.content(receiver, sources)
+        # these look at their arguments, but not into them
         if id(function) in _SHALLOW:
             for one in given:
                 known = self.stored.get(id(one))
@@ -144,6 +147,7 @@ class Heap:
         if known is None:
             return
         if type(key) is int and key < 0 and type(thing) is list:
+            # the same item under the number that it has from the beginning
             key += len(thing)
         found = known.get(item_key(key))
         if found is None:
@@ -186,9 +190,11 @@ class Heap:
     def changed(self, function: object, given: list[object], node: int, *, native: bool) -> None:
         """A call of code that is not traced may have changed objects."""
         receiver = _receiver(function)
+        # methods of containers that only read are known by name, those of other classes are not
         can_change = receiver is not None and not _is_immutable(receiver)
         if can_change and (id(type(receiver)) not in _CONTAINERS or _called_name(function) in _MUTATORS):
             self.write(receiver, WHOLE, node)
+        # their first argument changes, though it is no container
         if function is setattr or function is delattr:
             if len(given) > 1 and type(given[1]) is str:
                 self.write(given[0], given[1], node)

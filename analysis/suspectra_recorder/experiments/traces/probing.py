@@ -6,14 +6,14 @@ what it is given.
 
 from __future__ import annotations
 
+from suspectra_recorder.experiments.decisions.inserted_calls import Located, call_on_first_line
 from suspectra_recorder.experiments.traces.scopes import Scopes, TracedScope, bound_names
-from suspectra_recorder.experiments.traces.tables import TracedSite, Variable
+from suspectra_recorder.experiments.traces.traced_sources import TracedSite, Variable
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
 __builtins__ = library_references.builtins
 
-Located = ast.expr | ast.stmt | ast.pattern | ast.excepthandler | ast.arg
 Uses = list[Variable]
 
 
@@ -77,17 +77,8 @@ class Probing:
         return self.scope.frame.number, f"#{self._first + len(self.sites)}"
 
     def probe(self, method: str, place: Located, *arguments: ast.expr | int | str) -> ast.expr:
-        """A call of the tracer, on the first line of a place: of one that has several, Python takes the last."""
-
-        def at(node: ast.expr) -> ast.expr:
-            node = ast.copy_location(node, place)
-            if place.end_lineno != place.lineno:
-                node.end_lineno, node.end_col_offset = place.lineno, place.col_offset
-            return node
-
-        given = [one if isinstance(one, ast.expr) else at(ast.Constant(one)) for one in arguments]
-        tracer = at(ast.Attribute(at(ast.Constant(self._name)), method, ast.Load()))
-        return at(ast.Call(tracer, given, []))
+        """A call of the tracer."""
+        return call_on_first_line(place, self._name, method, *arguments)
 
     def marked(self, node: ast.AST | None, name: str, method: str) -> bool:
         """Whether a node calls a method of what a string stands for."""

@@ -62,6 +62,7 @@ class TracedScope:
         while scope.outer is not None:
             if name in scope.globals:
                 break
+            # functions in a class do not see the names of its body
             visible = scope is self or scope.kind != "class"
             if visible and name in scope.names and name not in scope.outside:
                 return self._captured(name, scope)
@@ -72,6 +73,7 @@ class TracedScope:
 
     def _captured(self, name: str, owner: TracedScope) -> TracedScope:
         inner: TracedScope = self
+        # each function between them passes the cell on
         while inner.frame is not owner.frame:
             inner.frame.captures.add(name)
             owner.captured.add(name)
@@ -152,6 +154,7 @@ class Scopes:
     def _comprehension(self, node: ComprehensionNode, scope: TracedScope) -> None:
         kind = "generator" if isinstance(node, ast.GeneratorExp) else "comprehension"
         inner = self._new(node, kind, scope)
+        # Python evaluates it in the scope around the comprehension
         self._collect(node.generators[0].iter, scope)
         for number, part in enumerate(node.generators):
             inner.names.update(bound_names(part.target))
@@ -165,6 +168,7 @@ class Scopes:
                 scope.names.add(node.id)
         elif isinstance(node, ast.NamedExpr):
             outer = scope
+            # a walrus binds outside of comprehensions
             while outer.kind in ("comprehension", "generator") and outer.outer is not None:
                 outer = outer.outer
             outer.names.add(node.target.id)

@@ -11,7 +11,7 @@ from suspectra_recorder.experiments.decisions import rewriting as decisions
 from suspectra_recorder.experiments.traces.expression_rewriting import Expressions
 from suspectra_recorder.experiments.traces.probing import Uses
 from suspectra_recorder.experiments.traces.scopes import Scopes, is_suspended, own_nodes
-from suspectra_recorder.experiments.traces.tables import TracedSource
+from suspectra_recorder.experiments.traces.traced_sources import TracedSource
 from suspectra_recorder.experiments.values import assignments
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
@@ -38,6 +38,8 @@ def rewrite(
     Raises RecursionError when the source is nested too deeply.
     """
     values, board = f"{name}values", f"{name}board"
+    # both rewritings number what this one finds again: decisions and values have the same numbers as when they are
+    # altered
     assignments.rewrite(tree, values, 0)
     decisions.instrument(tree, board, 0, asserts=asserts)
     scopes = Scopes(tree, first_scope)
@@ -50,7 +52,7 @@ def rewrite(
 
 
 class _Statements(Expressions):
-    _returns = "r"
+    _returns = "returns"
     _gives = False
     """Whether the function returns a value somewhere, and is not suspended: elsewhere it gives None."""
 
@@ -61,8 +63,8 @@ class _Statements(Expressions):
             return
         entry = self.site(body[0], "entry")
         given = ast.copy_location(ast.Tuple([], ast.Load()), body[0])
-        begin = self.probe("n", body[0], entry, given, ast.copy_location(ast.Constant(None), body[0]))
-        tree.body = [*head, _alone(begin), *self.block(body), _alone(self.probe("z", body[-1]))]
+        begin = self.probe("enter", body[0], entry, given, ast.copy_location(ast.Constant(None), body[0]))
+        tree.body = [*head, _alone(begin), *self.block(body), _alone(self.probe("leaves", body[-1]))]
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         found: list[ast.stmt] = []
@@ -92,13 +94,14 @@ class _Statements(Expressions):
     # assignments
 
     def _augmented(self, node: ast.AugAssign, number: int) -> list[ast.stmt]:
-        """``x += e`` and ``x = va(site, x)``."""
+        """``x += e`` and ``x = assigned_again(site, x)``."""
         assert isinstance(node.target, ast.Name)
+        # the new value is known only behind the statement, and `__iadd__` may have changed what is in it
         name = node.target.id
         uses = [self.variable(name)]
         node.value = self.content(node.value, uses)
         site = self.site(node, "value", number, uses, [self.variable(name)])
-        value = self.probe("va", node, site, ast.copy_location(ast.Name(name, ast.Load()), node))
+        value = self.probe("assigned_again", node, site, ast.copy_location(ast.Name(name, ast.Load()), node))
         target = ast.copy_location(ast.Name(name, ast.Store()), node)
         again = ast.copy_location(ast.Assign([target], value), node)
         return [node, again, *self._bound(node, self._attributes(target))]
@@ -108,27 +111,29 @@ class _Statements(Expressions):
         number, value = self.put(node.value)
         target = node.target
         if isinstance(target, ast.Attribute):
-            target.value = self.probe("au", target.value, self.expr(target.value, uses), target.attr)
+            target.value = self.probe("changes_attribute", target.value, self.expr(target.value, uses), target.attr)
         elif isinstance(target, ast.Subscript):
-            target.value = self.probe("s", target.value, self.expr(target.value, uses))
-            target.slice = self.probe("tu", target.slice, self.expr(target.slice, uses))
+            target.value = self.probe("item_of", target.value, self.expr(target.value, uses))
+            target.slice = self.probe("changes_item", target.slice, self.expr(target.slice, uses))
         value = self.content(value, uses)
-        node.value = self.probe("v", node.value, self.site(node, "value", number, uses), value)
+        node.value = self.probe("assigned", node.value, self.site(node, "value", number, uses), value)
         return [node]
 
     def _s_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         first, values = node.targets[0], node.value
         if isinstance(values, ast.Tuple) and isinstance(first, (ast.Tuple, ast.List)):
+            # each value that can be altered has a node; targets that are attributes or items take theirs later, in
+            # order
             numbered = any(self.put(one)[0] >= 0 for one in values.elts)
             if numbered and len(node.targets) == 1:
                 for position, (target, one) in enumerate(zip(first.elts, values.elts, strict=True)):
-                    method = "v" if isinstance(target, ast.Name) else "vt"
+                    method = "assigned" if isinstance(target, ast.Name) else "assigned_part"
                     values.elts[position] = self._value(node, one, [target], method)
                 names = self._attributes(first)
                 first.elts = [self._target(target) for target in first.elts]
                 together = self._together(node, names)
-                return [node, *together, _alone(self.probe("l0", node)), *self._bound(node, names)]
-        node.value = self._value(node, values, node.targets, "v")
+                return [node, *together, _alone(self.probe("forget", node)), *self._bound(node, names)]
+        node.value = self._value(node, values, node.targets, "assigned")
         names = [name for target in node.targets for name in self._attributes(target)]
         node.targets = [self._target(target) for target in node.targets]
         return [node, *self._bound(node, names)]
@@ -145,11 +150,11 @@ class _Statements(Expressions):
         if len(names) < 2:
             return []
         site = self.site(node, "statement", -1, [self.variable(name) for name in names])
-        return [_alone(self.probe("l", node, site))]
+        return [_alone(self.probe("executed", node, site))]
 
     def _bound(self, node: ast.stmt, names: list[str]) -> list[ast.stmt]:
         """Say which attributes of a module or a class were assigned last."""
-        method = "bc" if self.scope.kind == "class" else "bm"
+        method = "binds_in_class" if self.scope.kind == "class" else "binds_in_module"
         return [_alone(self.probe(method, node, *names))] if names else []
 
     def _value(self, place: ast.stmt, value: ast.expr, targets: list[ast.expr], method: str) -> ast.expr:
@@ -168,7 +173,7 @@ class _Statements(Expressions):
 
     def _s_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
         if node.value is not None:
-            node.value = self._value(node, node.value, [node.target], "v")
+            node.value = self._value(node, node.value, [node.target], "assigned")
             names = self._attributes(node.target)
             target = self._target(node.target)
             assert isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
@@ -176,7 +181,7 @@ class _Statements(Expressions):
             return [node, *self._bound(node, names)]
         return [node]
 
-    def _target(self, node: ast.expr, attribute: str = "w", item: str = "tw") -> ast.expr:
+    def _target(self, node: ast.expr, attribute: str = "stores_attribute", item: str = "stores_item") -> ast.expr:
         """Attributes and items that are written say of which object."""
         if isinstance(node, (ast.Tuple, ast.List)):
             node.elts = [self._target(one, attribute, item) for one in node.elts]
@@ -185,7 +190,7 @@ class _Statements(Expressions):
         elif isinstance(node, ast.Attribute):
             node.value = self.probe(attribute, node.value, self.expr(node.value, []), node.attr)
         elif isinstance(node, ast.Subscript):
-            node.value = self.probe("s", node.value, self.expr(node.value, []))
+            node.value = self.probe("item_of", node.value, self.expr(node.value, []))
             node.slice = self.probe(item, node.slice, self.expr(node.slice, []))
         return node
 
@@ -195,14 +200,15 @@ class _Statements(Expressions):
             for one in ast.walk(node)
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
         ]
-        before = _alone(self.probe("l", node, self.site(node, "statement", -1, uses)))
-        node.targets = [self._target(target, "w", "td") for target in node.targets]
+        # before it: the targets say then which objects lose something
+        before = _alone(self.probe("executed", node, self.site(node, "statement", -1, uses)))
+        node.targets = [self._target(target, "stores_attribute", "deletes_item") for target in node.targets]
         return [before, node]
 
     # statements without blocks
 
     def _after(self, node: ast.stmt, uses: Uses, defines: Uses) -> list[ast.stmt]:
-        return [node, _alone(self.probe("l", node, self.site(node, "statement", -1, uses, defines)))]
+        return [node, _alone(self.probe("executed", node, self.site(node, "statement", -1, uses, defines)))]
 
     def _s_Expr(self, node: ast.Expr) -> list[ast.stmt]:
         if isinstance(node.value, ast.Constant):
@@ -210,18 +216,18 @@ class _Statements(Expressions):
         uses: Uses = []
         if isinstance(node.value, ast.Call):
             self.site(node, "statement", -1, uses)  # has a node only if something raises an exception before the call
-            node.value = self.call(node.value, "cd")
+            node.value = self.call(node.value, "result_dropped")
         else:
             value = self.expr(node.value, uses)
             self.site(node, "statement", -1, uses)  # has a node only if it raises an exception
-            node.value = self.probe("d", node, value)
+            node.value = self.probe("discard", node, value)
         return [node]
 
     def _s_Return(self, node: ast.Return) -> list[ast.stmt]:
         if node.value is None:
             # asynchronous generators may not return a value, so the probe stands before
-            given = [_alone(self.probe("rn", node, self.site(node, "value")))] if self._gives else []
-            return [*given, *([_alone(self.probe("z", node))] if self._returns == "r" else []), node]
+            given = [_alone(self.probe("returns_none", node, self.site(node, "value")))] if self._gives else []
+            return [*given, *([_alone(self.probe("leaves", node))] if self._returns == "returns" else []), node]
         uses: Uses = []
         number, value = self.put(node.value)
         value = self.expr(value, uses)
@@ -230,10 +236,10 @@ class _Statements(Expressions):
 
     def _s_Raise(self, node: ast.Raise) -> list[ast.stmt]:
         if node.exc is None:
-            return [_alone(self.probe("ra", node, self.site(node, "raise"))), node]
+            return [_alone(self.probe("raises_again", node, self.site(node, "raise"))), node]
         uses: Uses = []
         value = self.expr(node.exc, uses)
-        node.exc = self.probe("e", value, self.site(node, "raise", -1, uses), value)
+        node.exc = self.probe("raises", value, self.site(node, "raise", -1, uses), value)
         if node.cause is not None:
             node.cause = self.expr(node.cause, uses)
         return [node]
@@ -243,7 +249,7 @@ class _Statements(Expressions):
         site = self.site(node, "assert", -1, uses)
         test = self.content(node.test, uses)
         truths = [ast.copy_location(ast.Constant(truth), node.test) for truth in (True, False)]
-        node.test = self.probe("a", node.test, site, ast.copy_location(ast.IfExp(test, *truths), node.test))
+        node.test = self.probe("asserts", node.test, site, ast.copy_location(ast.IfExp(test, *truths), node.test))
         if node.msg is not None:
             node.msg = self.expr(node.msg, [])
         return [node]
@@ -261,7 +267,7 @@ class _Statements(Expressions):
             return [node]
         names = ast.Tuple([_constants(pair) for pair in pairs], ast.Load())
         always = ast.Constant(not self.at_import)
-        return [node, _alone(self.probe("im", node, sites[0], names, node.module or "", node.level, always))]
+        return [node, _alone(self.probe("imports", node, sites[0], names, node.module or "", node.level, always))]
 
     # blocks
 
@@ -274,22 +280,24 @@ class _Statements(Expressions):
 
     def _test(self, test: ast.expr) -> ast.expr:
         if self.marked(test, self._board, "decide"):
-            return self.decision(test, "b", [])
+            return self.decision(test, "decided", [])
         return test
 
     def _s_For(self, node: ast.For | ast.AsyncFor) -> list[ast.stmt]:
         uses: Uses = []
         iterable = self.content(node.iter, uses)
         header = self.header()
-        node.iter = self.probe("i", node.iter, self.site(node.iter, "statement", -1, uses, [header]), iterable)
+        node.iter = self.probe("iterates", node.iter, self.site(node.iter, "statement", -1, uses, [header]), iterable)
+        # what the rewriting of decisions has put there: ``if not board.decide(…): break``
         leave, *body = node.body
         assert isinstance(leave, ast.If)
         assert isinstance(leave.test, ast.UnaryOp)
         asked = leave.test.operand
-        leave.test.operand = self.decision(asked, "b", [header], self.variables(node.target))
+        leave.test.operand = self.decision(asked, "decided", [header], self.variables(node.target))
         node.target = self._target(node.target)
         again = self._back(node) if isinstance(node, ast.AsyncFor) else []
         node.body = [*again, leave, *self.block(body)]
+        # that there is no further round is a decision, too, on which depends what follows
         node.orelse = [*again, _alone(self.end(asked, [header])), *self.block(node.orelse)]
         return [node, *again]
 
@@ -297,7 +305,7 @@ class _Statements(Expressions):
 
     def _back(self, node: ast.stmt) -> list[ast.stmt]:
         """Where a call may have been suspended without a probe."""
-        return [_alone(self.probe("f", node))]
+        return [_alone(self.probe("goes_on", node))]
 
     def _s_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:
         bound: list[ast.stmt] = self._back(node) if isinstance(node, ast.AsyncWith) else []
@@ -306,14 +314,14 @@ class _Statements(Expressions):
             expression = self.expr(item.context_expr, uses)
             header = self.header()
             site = self.site(node, "with", -1, uses, [header])
-            item.context_expr = self.probe("i", item.context_expr, site, expression)
+            item.context_expr = self.probe("iterates", item.context_expr, site, expression)
             if item.optional_vars is not None:
                 target = self.site(item.optional_vars, "target", -1, [header], self.variables(item.optional_vars))
-                bound.append(_alone(self.probe("l", item.optional_vars, target)))
+                bound.append(_alone(self.probe("executed", item.optional_vars, target)))
                 item.optional_vars = self._target(item.optional_vars)
         node.body = [*bound, *self.block(node.body)]
         after = self._back(node) if isinstance(node, ast.AsyncWith) else []
-        return [node, *after, _alone(self.probe("l0", node))]  # what its exit gave is no concern of what follows
+        return [node, *after, _alone(self.probe("forget", node))]  # what its exit gave is no concern of what follows
 
     _s_AsyncWith = _s_With
 
@@ -328,21 +336,23 @@ class _Statements(Expressions):
             begin = self.probe(self._handles, handler, site)
             handler.body = [_alone(begin), *self.block(handler.body)]
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
-        if node.finalbody and self._handles == "hg":
+        if node.finalbody and self._handles == "handles_resumed":
             node.finalbody = [*self._back(node.finalbody[0]), *node.finalbody]
         return [node]
 
     _s_TryStar = _s_Try
-    _handles = "h"
+    _handles = "handles"
 
     def _s_Match(self, node: ast.Match) -> list[ast.stmt]:
         uses: Uses = []
         subject = self.content(node.subject, uses)
         header = self.header()
-        node.subject = self.probe("i", node.subject, self.site(node.subject, "statement", -1, uses, [header]), subject)
+        node.subject = self.probe(
+            "iterates", node.subject, self.site(node.subject, "statement", -1, uses, [header]), subject
+        )
         for case in node.cases:
             if case.guard is not None and self.marked(case.guard, self._board, "decide"):
-                case.guard = self.decision(case.guard, "b", [header], self.variables(case.pattern))
+                case.guard = self.decision(case.guard, "decided", [header], self.variables(case.pattern))
             case.body = self.block(case.body)
         return [node]
 
@@ -357,10 +367,10 @@ class _Statements(Expressions):
         defines = [self.variable(node.name)]
         outer, self.scope = self.scope, self._scopes.by_node[node]
         head, body = _split(node.body)
-        begin = _alone(self.probe("cb", node))
+        begin = _alone(self.probe("class_begins", node))
         node.body = [*head, begin, *self.block(body)]
         self.scope = outer
-        end = _alone(self.probe("ca", node, ast.copy_location(ast.Name(node.name, ast.Load()), node)))
+        end = _alone(self.probe("class_ends", node, ast.copy_location(ast.Name(node.name, ast.Load()), node)))
         if self.at_import and not node.decorator_list:
             return [node, end]
         return [*self._after(node, uses, defines), end]
@@ -373,15 +383,19 @@ class _Statements(Expressions):
         kept = self.scope, self._returns, self._handles, self._gives
         self.scope = self._scopes.by_node[node]
         suspended = is_suspended(node)
+        # what is executed for this after a `return` belongs to the call, which must not have ended by then
         cleans_up = any(isinstance(one, _TRIES) and one.finalbody for one in own_nodes(node)) or any(
             isinstance(one, (ast.With, ast.AsyncWith)) for one in own_nodes(node)
         )
-        self._returns, self._handles = "rf" if cleans_up else "r", "hg" if suspended else "h"
+        self._returns, self._handles = (
+            "returns_before_cleanup" if cleans_up else "returns",
+            "handles_resumed" if suspended else "handles",
+        )
         self._gives = not suspended and any(isinstance(one, ast.Return) and one.value for one in own_nodes(node))
         self._body(node, cleans_up=cleans_up, suspended=suspended)
         self.scope, self._returns, self._handles, self._gives = kept
         if self.at_import and not node.decorator_list:  # then calls of it depend on its defaults alone
-            return [node, _alone(self.probe("l0", node))]
+            return [node, _alone(self.probe("forget", node))]
         return self._after(node, uses, defines)
 
     _s_AsyncFunctionDef = _s_FunctionDef
@@ -395,14 +409,22 @@ class _Statements(Expressions):
         entry = self.entry(node, place)
         frame, last = self.scope.number, body[-1]
         body = self.block(body)
+        # its caller may use the None that it then gives
         if self._gives and not isinstance(last, (ast.Return, ast.Raise)):
-            body.append(_alone(self.probe("rn", last, self.site(node, "nothing"))))
+            body.append(_alone(self.probe("returns_none", last, self.site(node, "nothing"))))
         if not cleans_up:
-            body.append(_alone(self.probe("z", last)))
-        left = self.probe(("xm" if cleans_up else "x") + ("g" if suspended else ""), place, frame)
+            # else the `finally` around it says so
+            body.append(_alone(self.probe("leaves", last)))
+        method = "is_left_before_cleanup" if cleans_up else "is_left"
+        left = self.probe(method + ("_resumed" if suspended else ""), place, frame)
+        # the exception itself, so that its traceback stays as it is
         again = ast.copy_location(ast.Raise(None, None), place)
         handler = ast.copy_location(ast.ExceptHandler(None, None, [_alone(left), again]), place)
-        final = [_alone(self.probe("zfg" if suspended else "zf", place, frame))] if cleans_up else []
+        final = (
+            [_alone(self.probe("leaves_after_cleanup_resumed" if suspended else "leaves_after_cleanup", place, frame))]
+            if cleans_up
+            else []
+        )
         guarded = ast.copy_location(ast.Try(body, [handler], [], final), place)
         node.body = [*head, _alone(entry()), guarded]
 

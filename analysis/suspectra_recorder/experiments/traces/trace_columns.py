@@ -93,10 +93,12 @@ class Columns:
     def text(self, value: object) -> int:
         """The number of a value's text: a short literal, or the name of its type."""
         cls = type(value)
+        # exactly: the program may derive classes of its own, with a `__repr__` that would be called
         if type(value) is int:
             known = self._of_number.get(value)
             if known is None:
                 known = self._new(repr(value) if value.bit_length() < 128 else "int")
+                # a loop may count to millions
                 if len(self._of_number) < _MAX_TEXTS:
                     self._of_number[value] = known
             return known
@@ -144,6 +146,7 @@ class Columns:
 
     def flush(self) -> None:
         """Write all columns."""
+        # only the tables of sources with nodes are sent
         self.used.update(self.parts["site"])
         if not self.descriptor:
             return

@@ -1,4 +1,8 @@
-"""`Tracer`: the traced sources of a process; `_Gate`: how the code of one function reaches the probes."""
+"""`Tracer`: the traced sources of a process; `_Gate`: how the code of one function reaches the probes.
+
+Code calls its probes through a gate, a constant of the code. While nothing is traced, and for functions outside of
+those that are to be traced, the gate has the probes that only give back what they are given.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,12 @@ from typing import Any
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import Instrument
-from suspectra_recorder.experiments.traces.calls import TracedState
+from suspectra_recorder.experiments.traces.probe_names import Probe
 from suspectra_recorder.experiments.traces.probes import idle, probes
 from suspectra_recorder.experiments.traces.statement_rewriting import Rewritten, rewrite
-from suspectra_recorder.experiments.traces.tables import TracedSource
 from suspectra_recorder.experiments.traces.trace_columns import MAX_IMPORTED, MAX_NODES, Columns
-from suspectra_recorder.experiments.traces.value_probes import Probe
+from suspectra_recorder.experiments.traces.traced_calls import TracedState
+from suspectra_recorder.experiments.traces.traced_sources import TracedSource
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import _thread
 from suspectra_recorder.instrumentation.parser_references import ast
@@ -90,6 +94,7 @@ class Tracer(Instrument):
         for constant in code.co_consts:
             if type(constant) is CodeType:
                 is_function = bool(constant.co_flags & _NEW_LOCALS)
+                # functions inside of a function are traced with it
                 inner = self._gate(path, constant.co_firstlineno) if is_function and not in_function else gate
                 constants.append(self._with_gates(constant, name, path, inner, in_function=in_function or is_function))
             else:
@@ -108,6 +113,7 @@ class Tracer(Instrument):
         self, descriptor: int, only: Collection[tuple[str, int]] | None = None, most: int = MAX_NODES
     ) -> TracedState:
         """Trace from now on."""
+        # for one run of this process: a fork has a copy of its own
         imported, self._imported = self._imported, None
         if imported is None:
             state, found = self._new_state(Columns(descriptor, most))
@@ -148,6 +154,7 @@ class Tracer(Instrument):
         if self._imported is not None:
             state, _ = self._imported
             state.rest()
+            # then tests are traced without what was imported
             if state.columns.full:
                 self._imported, self.left_out_imports = None, True
 
@@ -175,6 +182,7 @@ class Tracer(Instrument):
     def _connect(self, gate: _Gate, path: str, line: int) -> None:
         only = self._only
         is_open = only is None or (path, line) in only or path in self._test_paths
+        # one dictionary for all, so that a run is opened and closed in one step
         gate.__dict__ = self._open if is_open else self._closed
 
     def _ask_who_calls(self) -> None:
@@ -188,6 +196,7 @@ class Tracer(Instrument):
             return asked
 
         if self._state is not None:
+            # probes that look at frames have this wrapper above them now
             self._state.between = 1
         self._open.update({name: checked(self._open[name], otherwise) for name, otherwise in idle.items()})
 

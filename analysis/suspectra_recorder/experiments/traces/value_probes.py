@@ -1,29 +1,26 @@
-"""The probes of values, decisions, loops and comprehensions."""
+"""The probes of values, statements, decisions and iterations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import GeneratorType
 from typing import Any
 
-from suspectra_recorder.experiments.traces.calls import ANY, Pending, TracedCall, TracedState, ended
 from suspectra_recorder.experiments.traces.heap import WHOLE
+from suspectra_recorder.experiments.traces.probe_names import Probe, named
+from suspectra_recorder.experiments.traces.traced_calls import ANY, Pending, TracedState
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import sys
 
 __builtins__ = library_references.builtins
 
-Probe = Callable[..., Any]
-
 
 def value_probes(state: TracedState) -> dict[str, Probe]:
-    """The probes of values, decisions, loops and comprehensions."""
-    columns, heap, frames = state.columns, state.heap, state.frames
-    node, text, shares = columns.node, columns.text, columns.owner
+    """The probes of values."""
+    columns, heap, defaults = state.columns, state.heap, state.defaults
+    node, text, nested = columns.node, columns.text, _nodes_inside(state)
     content, write, stored_of = heap.content, heap.write, heap.stored.get
-    get_frame, defaults = sys._getframe, state.defaults
 
-    def v(site: int, value: Any) -> Any:
+    def assigned(site: int, value: Any) -> Any:
+        """``x = value``."""
         call = state.current
         call.stored = made = node(site, call.number, text(value), -1, call.uses)
         call.uses.clear()
@@ -34,71 +31,96 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
             call.update = None
         return value
 
-    def va(site: int, value: Any) -> Any:
+    def assigned_again(site: int, value: Any) -> Any:
+        """What ``x += e`` has made of ``x``."""
         call = state.current
+        # `x += y` may have changed the object in place
         if stored_of(id(value)) is not None:
             content(value, call.uses)
-            v(site, value)
+            assigned(site, value)
             write(value, WHOLE, call.stored)
             return value
-        return v(site, value)
+        return assigned(site, value)
 
-    def nested(site: int, value: Any, lit: int, outcome: int) -> int:
-        call = state.current
-        begin = call.pending[-1].last if call.pending else 0
-        uses = call.uses
-        made = node(site, call.number, lit, outcome, uses[begin:])
-        del uses[begin:]
-        uses.append(made)
-        return made
-
-    def vn(site: int, value: Any) -> Any:
-        nested(site, value, text(value), -1)
+    def assigned_inside(site: int, value: Any) -> Any:
+        """``(x := value)``, and values that can be altered inside of expressions."""
+        nested(site, text(value), -1)
         return value
 
-    def df(site: int, value: Any) -> Any:
+    def default(site: int, value: Any) -> Any:
+        """The default of a parameter, where its function is defined."""
         call = state.current
         node(site, call.number, text(value), -1, call.uses[call.pending[-1].last if call.pending else 0 :])
+        # a definition that is executed again, as in a loop, may have another default
         defaults[site] = id(value) if defaults.get(site, id(value)) == id(value) else ANY
         return value
 
-    def vt(site: int, value: Any) -> Any:
-        v(site, value)
+    def assigned_part(site: int, value: Any) -> Any:
+        """One of several values, for a target that is an attribute or an item."""
+        assigned(site, value)
         state.current.parts.append(state.current.stored)
         return value
 
-    def e(site: int, value: Any) -> Any:
+    def comprehension(site: int, value: Any) -> Any:
+        """The whole of a comprehension."""
         call = state.current
-        call.raising = node(site, call.number, text(value), -1, call.uses)
-        call.uses.clear()
+        # back to the mark of the comprehension: an exception may have left calls behind
+        while call.pending and call.pending.pop().site >= 0:
+            pass
+        nested(site, text(value), -1)
         return value
 
-    def a(site: int, truth: bool) -> bool:
+    def element(site: int, value: Any) -> Any:
+        """An element of a comprehension."""
+        nested(site, text(value), -1)
         call = state.current
-        made = node(site, call.number, 0, 1 if truth else 0, call.uses)
-        if not truth:
-            call.raising = made
-        call.uses.clear()
-        call.pending.clear()
-        return truth
+        if call.pending:
+            call.pending[-1].last = len(call.uses)
+        return value
 
-    def l(site: int) -> None:  # noqa: E743
+    return named(assigned, assigned_again, assigned_inside, default, assigned_part, comprehension, element)
+
+
+def statement_probes(state: TracedState) -> dict[str, Probe]:
+    """The probes of statements that give nothing."""
+    node, text = state.columns.node, state.columns.text
+
+    def executed(site: int) -> None:
+        """A statement that gives no value, or what a target binds."""
         call = state.current
         made = node(site, call.number, 0, -1, call.uses)
         call.stored = made
         call.uses.clear()
         call.pending.clear()
 
-    def l0() -> None:
+    def forget() -> None:
+        """What was read so far belongs to nothing that follows."""
         state.current.uses.clear()
         state.current.parts.clear()
 
-    def d(value: Any) -> Any:
+    def discard(value: Any) -> Any:
+        """The value of an expression that is a statement."""
         state.current.uses.clear()
         state.current.pending.clear()
         return value
 
-    def b(site: int, truth: bool) -> bool:
+    def raises(site: int, value: Any) -> Any:
+        """``raise value``."""
+        call = state.current
+        call.raising = node(site, call.number, text(value), -1, call.uses)
+        call.uses.clear()
+        return value
+
+    return named(executed, forget, discard, raises)
+
+
+def decision_probes(state: TracedState) -> dict[str, Probe]:
+    """The probes of decisions."""
+    columns, frames = state.columns, state.frames
+    node, nested = columns.node, _nodes_inside(state)
+
+    def decided(site: int, truth: bool) -> bool:
+        """The test of ``if`` or ``while``, another round of ``for``, or a guard of ``case``."""
         call = state.current
         if call.frame != frames[site]:
             call = state.back_to(frames[site])
@@ -112,103 +134,73 @@ def value_probes(state: TracedState) -> dict[str, Probe]:
             state.on_full()
         return truth
 
-    def bn(site: int, truth: bool) -> bool:
-        made = nested(site, truth, 0, 1 if truth else 0)
+    def decided_inside(site: int, truth: bool) -> bool:
+        """A test or an operand inside of an expression."""
+        made = nested(site, 0, 1 if truth else 0)
         if state.current.gives:
             state.current.decided(made)
         return truth
 
-    def i(site: int, value: Any) -> Any:
+    def asserts(site: int, truth: bool) -> bool:
+        """The test of ``assert``."""
+        call = state.current
+        made = node(site, call.number, 0, 1 if truth else 0, call.uses)
+        if not truth:
+            call.raising = made
+        call.uses.clear()
+        call.pending.clear()
+        return truth
+
+    return named(decided, decided_inside, asserts)
+
+
+def iteration_probes(state: TracedState) -> dict[str, Probe]:
+    """The probes of what loops and comprehensions go through, and of the rounds of comprehensions."""
+    node = state.columns.node
+
+    def iterates(site: int, value: Any) -> Any:
+        """What ``for``, ``with`` or ``match`` is about."""
         call = state.current
         node(site, call.number, 0, -1, call.uses)
         call.uses.clear()
         call.pending.clear()
         return value
 
-    def i2(site: int, value: Any) -> Any:
+    def iterates_inside(site: int, value: Any) -> Any:
+        """What an inner part of a comprehension goes through."""
         call = state.current
         node(site, call.number, 0, -1, call.uses[call.pending[-1].last if call.pending else 0 :])
         return value
 
-    def in_(site: int, value: Any) -> Any:
-        i2(site, value)
+    def iterates_first(site: int, value: Any) -> Any:
+        """What a comprehension goes through; all until its end is put apart."""
+        iterates_inside(site, value)
         call = state.current
         begin = call.pending[-1].last if call.pending else 0
         call.pending.append(Pending(-1, begin, len(call.uses), None, True, 1))
         return value
 
-    def j(site: int) -> bool:
+    def round(site: int) -> bool:
+        """Another round of a comprehension; it stands among the conditions, so it is true."""
         call = state.current
         begin = call.pending[-1].last if call.pending else 0
         node(site, call.number, 0, -1, call.uses[begin:])
         del call.uses[begin:]
         return True
 
-    def ve(site: int, value: Any) -> Any:
-        nested(site, value, text(value), -1)
+    return named(iterates, iterates_inside, iterates_first, round)
+
+
+def _nodes_inside(state: TracedState) -> Callable[[int, int, int], int]:
+    node = state.columns.node
+
+    def nested(site: int, lit: int, outcome: int) -> int:
         call = state.current
-        if call.pending:
-            call.pending[-1].last = len(call.uses)
-        return value
+        begin = call.pending[-1].last if call.pending else 0
+        uses = call.uses
+        made = node(site, call.number, lit, outcome, uses[begin:])
+        del uses[begin:]
+        uses.append(made)
+        return made
 
-    def jg(site: int) -> bool:
-        call = state.suspended.get(id(get_frame(1 + state.between)))
-        if call is not None:
-            resumer = state.current
-            if call is not resumer:
-                call.caller = resumer
-                state.current = call
-            node(site, call.number, 0, -1, call.uses if call is resumer else [*call.uses, *resumer.uses])
-        return True
-
-    def yg(site: int, value: Any) -> Any:
-        call = state.current
-        made = node(site, call.number, text(value), -1, call.uses)
-        call.uses.clear()
-        ended(call, made, value)
-        state.leave(call)
-        return value
-
-    def gen(site: int, value: Any) -> Any:
-        if type(value) is GeneratorType:
-            state.calls += 1
-            parent = state.current
-            call = TracedCall(state.calls, frames[site], parent, gives=True)
-            columns.called(parent.number)
-            node(site, state.calls, 0, -1, [])
-            call.owners = [(parent.frame, parent.number), *parent.owners]
-            for owner in call.owners:
-                shares(state.calls, owner)
-            state.suspended[id(value.gi_frame)] = call
-        return value
-
-    def m(site: int, value: Any) -> Any:
-        call = state.current
-        while call.pending and call.pending.pop().site >= 0:
-            pass
-        nested(site, value, text(value), -1)
-        return value
-
-    return {
-        "v": v,
-        "va": va,
-        "vn": vn,
-        "df": df,
-        "vt": vt,
-        "e": e,
-        "a": a,
-        "l": l,
-        "l0": l0,
-        "d": d,
-        "b": b,
-        "bn": bn,
-        "i": i,
-        "i2": i2,
-        "in_": in_,
-        "j": j,
-        "ve": ve,
-        "jg": jg,
-        "yg": yg,
-        "gen": gen,
-        "m": m,
-    }
+    return nested

@@ -10,9 +10,9 @@ import pytest
 from suspectra_recorder.experiments.decisions.decision_points import DecisionPoint, Switched
 from suspectra_recorder.experiments.decisions.loop_rounds import LoopRounds
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
-from suspectra_recorder.experiments.exchange import Findings, RunRequest
 from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
+from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.values.assigned_values import AssignedValues, ReplacedValue
 from suspectra_recorder.instrumentation import library_references
@@ -41,6 +41,7 @@ class AlteringStates(RunKind):
         """Alter all from now on."""
         path = self._path = SymbolicPath()
         self._failure.start(path)
+        # an earlier run of the process may have counted
         self._rounds.begun.clear()
         wanted = [ReplacedValue(**one) for one in job["replaced"]]
         self._replaced = self._values.replace(wanted, compare=job["compare"], symbols=path)

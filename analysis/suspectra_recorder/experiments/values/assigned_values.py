@@ -11,9 +11,9 @@ from functools import partial
 from typing import NamedTuple
 
 from suspectra_recorder.experiments.decisions.decision_points import EVERY
-from suspectra_recorder.experiments.exchange import Findings
 from suspectra_recorder.experiments.inputs.symbols import SymbolicPath
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.values.assignments import Assignment, rewrite
 from suspectra_recorder.experiments.values.inner_numbers import Path, changed, numbers
@@ -40,7 +40,7 @@ class ReplacedValue(NamedTuple):
     path: str  # of its source, which need not be loaded yet
     number: int  # which of the source's assignments
     instance: int  # its how many-th time, from 1 on, or `EVERY`
-    part: list[str]  # which number inside the value, as `parts` has it; empty for the whole
+    part: list[str]  # which number inside the value, as `inner_numbers` has it; empty for the whole
     text: str  # the new value, as `literals` has it
     # the name of the symbol that the new value is from then on, as `symbols` has it; empty for a plain value
     symbol: str = ""
@@ -78,6 +78,7 @@ class AssignedValues(Instrument):
 
         def put(number: int, value: object) -> object:
             if len(values) < 2 * MAX_VALUES:
+                # now, since the object may change
                 text = _described(value)
                 values.append(number)
                 values.append(index.setdefault(text, len(index)))
@@ -124,8 +125,10 @@ class AssignedValues(Instrument):
                 for part, instance, new in targets[number]:
                     if instance in (EVERY, times):
                         other = changed(value, part, new)
+                        # the value may have no such part this time
                         if other is not UNCHANGED:
                             replaced += 1
+                            # only what comes after the change can be due to it
                             comparisons.most = _NEXT_COMPARISONS
                             value = other
             return value
@@ -177,6 +180,7 @@ class _Comparisons:
 
     def _add(self, key: str, left: dict[Path, object], right: dict[Path, object]) -> None:
         for path, number in left.items():
+            # infinity and NaN have no distance
             one, other = as_number(number), as_number(right.get(path))
             if one is not None and other is not None and abs(distance := one - other) < float("inf"):
                 self.distances[key + "".join(path)] = distance

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from suspectra_recorder.experiments.decisions.inserted_calls import call_on_first_line
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -45,9 +46,9 @@ class Assignment(NamedTuple):
 
     kind: str  # `assignment`, `augmented`, `return`, `yield` or `argument`
     name: str  # what gets the value, as the source has it, such as `self.total`; for `augmented` with the operator
-    line: int  # where its statement begins, or an argument; and where that ends
-    column: int  # where its statement begins, or an argument; and where that ends
-    end_line: int  # where its statement begins, or an argument; and where that ends
+    line: int  # where its statement begins, or an argument
+    column: int
+    end_line: int  # where that ends
 
 
 def rewrite(tree: ast.Module, name: str, first: int) -> tuple[list[Assignment], int]:
@@ -114,6 +115,7 @@ class Rewriting:
 
     def _compare(self, node: ast.Compare) -> None:
         node.left = self._call("left", self.compared, node.left)
+        # the left side is evaluated before
         node.comparators[0] = self._call("right", self.compared, node.comparators[0])
         self.compared += 1
 
@@ -140,6 +142,7 @@ class Rewriting:
         names, values = targets[0], node.value
         if len(targets) == 1 and isinstance(names, (ast.Tuple, ast.List)) and isinstance(values, ast.Tuple):
             starred = any(isinstance(item, ast.Starred) for item in (*names.elts, *values.elts))
+            # else it is not known which value a name gets
             if not starred and len(names.elts) == len(values.elts):
                 values.elts = [
                     self._put(value, "assignment", _text(name), node)
@@ -151,6 +154,7 @@ class Rewriting:
     def _augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
         """The statement that follows it, if any."""
         if not isinstance(node.target, ast.Name):
+            # to read the target again could call the program
             node.value = self._put(node.value, "augmented", f"{_text(node.target)} {_OPERATORS[type(node.op)]}=", node)
             return []
         name = node.target.id
@@ -183,23 +187,7 @@ class Rewriting:
 
     def _call(self, method: str, number: int, value: ast.expr, *others: ast.expr) -> ast.expr:
         """A call that gives its first argument back."""
-        return call_at(value, self._name, method, number, value, *others)
-
-
-def call_at(place: ast.expr | ast.stmt, name: str, method: str, number: int, *arguments: ast.expr) -> ast.expr:
-    """A call on the first line of a place: of one that has several, Python takes the last."""
-
-    def at(node: ast.expr) -> ast.expr:
-        node = ast.copy_location(node, place)
-        if place.end_lineno != place.lineno:
-            node.end_lineno, node.end_col_offset = place.lineno, place.col_offset
-        return node
-
-    function = at(ast.Attribute(at(ast.Constant(name)), method, ast.Load()))
-    for argument in arguments:
-        if not hasattr(argument, "lineno"):
-            at(argument)
-    return at(ast.Call(function, [at(ast.Constant(number)), *arguments], []))
+        return call_on_first_line(value, self._name, method, number, value, *others)
 
 
 def _may_compare_numbers(node: ast.Compare) -> bool:

@@ -60,6 +60,7 @@ class _Analysis:
         self.scope = BoundVariables(tuple(name for name in names if name not in self._hidden))
         self._definitions = Counter(self.scope.parameters)
         self._block(function.body, dict.fromkeys(self.scope.parameters))
+        # a variable that one statement binds has one definition, so nothing is learnt from it
         tracked = frozenset(name for name, times in self._definitions.items() if times > 1)
         self.scope.tracked = tracked
         self.scope.uses = {
@@ -87,6 +88,7 @@ class _Analysis:
             return _either(self._block(statement.body, bound), self._block(statement.orelse, bound))
         if isinstance(statement, ast.While):
             self._block(statement.body, bound)
+            # the body may be executed no time, and may be left anywhere
             return _either(bound, self._block(statement.orelse, bound))
         if isinstance(statement, _LOOPS):
             self._block(statement.body, self._with(target_names(statement.target), bound))
@@ -117,6 +119,7 @@ class _Analysis:
             self._block(statement.orelse, None)
         for handler in statement.handlers:
             end = _either(end, self._block(handler.body, bound))
+        # an exception may come before anything in the body was bound
         final = self._block(statement.finalbody, bound)
         if end is None or final is None:
             return None

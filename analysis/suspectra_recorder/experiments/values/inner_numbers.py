@@ -70,11 +70,13 @@ def _parts(value: object) -> Iterator[tuple[str, object, _Rebuild]]:
         for index, item in enumerate(value[:MAX_PARTS]):  # type: ignore[index]
             yield f"[{index}]", item, lambda new, index=index: _item(list(value), index, new)  # type: ignore
     elif any(base is tuple for base in bases):
+        # a class that is derived from tuple may iterate over something else
         items: list[Any] = list(tuple.__iter__(value))  # type: ignore[arg-type]
         for index, item in enumerate(items[:MAX_PARTS]):
             yield f"[{index}]", item, lambda new, index=index: tuple.__new__(cls, _item([*items], index, new))  # type: ignore
     elif cls is dict:
         keys: list[Any] = list(dict.keys(value))  # type: ignore[arg-type]
+        # keys of other types may have a `__hash__` of the program
         if all(type(key) is str or type(key) is int for key in keys):
             for key in keys[:MAX_PARTS]:
                 if type(key) is int or len(key) <= MAX_PARTS * 4:

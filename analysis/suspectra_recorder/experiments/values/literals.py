@@ -114,6 +114,7 @@ def _fraction(value: fractions.Fraction, depth: int) -> str:
 
 
 def _datetime(value: datetime.datetime, depth: int) -> str:
+    # other classes of time zones may be the program's
     known = value.tzinfo is None or type(value.tzinfo) is datetime.timezone
     return f"t{value.isoformat()}" if known and not value.fold else ""
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-from suspectra_recorder.experiments.exchange import MemoryChange, MemoryNode
+from suspectra_recorder.experiments.messages import MemoryChange, MemoryNode
 from suspectra_recorder.experiments.values.literals import from_text
 from suspectra_recorder.experiments.values.memory_graph import (
     ATTRIBUTE,
@@ -43,6 +43,7 @@ def change(frames: Sequence[FrameType], changes: Sequence[MemoryChange]) -> None
         made = [_Making(frames, one["nodes"]) for one in changes]  # before any place is another
         for one, making in zip(changes, made, strict=True):
             _change(frames[one["depth"]], one, making)
+    # what is there may be of another type than in the run that it was read from
     except (LookupError, AttributeError, TypeError, ValueError) as error:
         raise NotChanged(type(error).__name__) from None
 
@@ -53,6 +54,7 @@ def _assign(frame: FrameType, name: str, value: object) -> None:
     if sys.version_info < (3, 13):
         import ctypes
 
+        # up to Python 3.12 `f_locals` is a copy, which is written back only by this
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
@@ -129,6 +131,7 @@ def _remove(value: Any, steps: Sequence[str]) -> None:
 
 def _set_length(value: Any, length: int, tail: Sequence[Any]) -> None:
     base = _container(value).base
+    # in place, since others may refer to the list
     while base.__len__(value) > length:
         base.pop(value)
     base.extend(value, tail)
@@ -177,6 +180,7 @@ class _Making:
         elif kind in ("tuple", "frozenset"):
             made = container.base.__new__(cls, [self._item(step, part) for step, part in items])
         else:
+            # an empty one first: its parts may refer to it
             made = (Counter if issubclass(cls, Counter) else container.base).__new__(cls)
         self._made[number] = made
         if container is not None and kind in ("list", "dict", "set"):

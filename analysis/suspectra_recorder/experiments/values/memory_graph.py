@@ -12,7 +12,7 @@ from itertools import islice
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from suspectra_recorder.experiments.exchange import MemoryGraph, MemoryNode
+from suspectra_recorder.experiments.messages import MemoryGraph, MemoryNode
 from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, to_text
 from suspectra_recorder.experiments.values.stored_attributes import Stores
 from suspectra_recorder.instrumentation import library_references
@@ -99,6 +99,7 @@ def global_name(value: object) -> str:
         module, name = ModuleType.__getattribute__(value, "__dict__").get("__name__"), ""
     elif any(base is type for base in _mro(cls)):
         module, name = _module_of(value), _qualified_name_of(value)
+    # where an enumeration has its members; to ask it for them would call the program
     elif type(members := _names(cls).get("_member_map_")) is dict:
         module = _module_of(cls)
         name = next((f"{_qualified_name_of(cls)}.{key}" for key, one in members.items() if one is value), None)
@@ -107,6 +108,7 @@ def global_name(value: object) -> str:
     if type(module) is not str or type(name) is not str:
         return ""
     text = f"{module}:{name}"
+    # the name may stand for another object by now
     return text if by_global_name(text) is value else ""
 
 
@@ -156,9 +158,11 @@ def memory_graph(variables: Sequence[Variable]) -> MemoryGraph:
             nodes.append(("value", text, [], 0))
             return len(nodes) - 1
         numbers[id(value)] = len(nodes)
+        # no other object may get its identity before the graph is complete
         keep.append(value)
         kind, text = _kind(value)
         nodes.append((kind, text, [], 0))
+        # in breadth, so that a limit leaves out what is far away
         pending.append(value)
         return len(nodes) - 1
 
@@ -223,6 +227,7 @@ def _parts(value: Any) -> Iterator[tuple[str, object]]:
             for index, item in enumerate(list(islice(base.__iter__(value), MAX_NODES + 1))):
                 yield f"{ITEM}i{index}", item
         else:
+            # the order of a set differs from process to process
             for item in sorted(islice(base.__iter__(value), MAX_NODES + 1), key=key_text):
                 yield MEMBER + key_text(item), item
         if cls is base:

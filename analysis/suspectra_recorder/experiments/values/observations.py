@@ -6,6 +6,11 @@ how often is counted, so no value of the program is kept in what is reported.
 
 It runs in the middle of the program, and never calls it: only values whose type is exactly one of Python's own are
 compared, and types are found by identity.
+
+Each assignment passes the new value on together with the variables that are certainly bound there
+(`bound_variables.py`). The variables of a frame (``f_locals``) would be easier to read, but before Python 3.13 that
+keeps objects alive that the program has dropped. Definitions are known by the identity of the frame, so ``locals()``
+shows no more variables than before.
 """
 
 from __future__ import annotations
@@ -15,8 +20,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from suspectra_recorder.experiments.exchange import Findings, ObservedSites, RunRequest
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, ObservedSites, RunRequest
 from suspectra_recorder.experiments.numbered_sources import NumberedSource, NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
@@ -92,11 +97,13 @@ class Observations(Pausable, Instrument):
         def enter(number: int, *values: Any) -> None:
             here = at(number)
             names = here.place.names
+            # frames end without a word; a few definitions that are lost do no harm
             if len(definitions) > _MAX_FRAMES:
                 definitions.clear()
             definitions[id(frame_of(1))] = dict.fromkeys(names, 0)
             if counts_here(here):
                 here.times += 1
+                # each pair once: a parameter is compared with those behind it
                 for index, value in enumerate(values):
                     here.value(index, value, values[index + 1 :])
 
@@ -152,6 +159,7 @@ class _Counts:
         """Observe the value with an index in the names, and those of the names behind it."""
         name = self._names[index]
         cls = type(value)
+        # an identity: a class may have a `__hash__` of its own
         if id(cls) in self._types or len(self._types) < MAX_TYPES:
             self._types.add(id(cls))
             self._add("type", name, "", _type_name(cls)[:_MAX_NAME])
@@ -170,6 +178,7 @@ class _Counts:
         last = self._last.get(index)
         if last is not None and last[0] == family:
             self._compare("last", name, "", seen, last)
+        # compared with the next value that is assigned here
         self._last[index] = seen
         for number, other in enumerate(others, index + 1):
             against = _seen(other)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from suspectra_recorder.experiments.values.assignments import Rewriting, call_at
+from suspectra_recorder.experiments.decisions.inserted_calls import call_on_first_line
+from suspectra_recorder.experiments.values.assignments import Rewriting
 from suspectra_recorder.experiments.values.bound_variables import BoundVariables, scope_of, target_names
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
@@ -32,8 +33,8 @@ class ObservedPlace(NamedTuple):
 
     kind: str  # those of assignments, `parameter`, `loop`, `define` or `use`
     name: str  # what has the value; empty where `names` says it
-    line: int  # its statement, of compound ones the first lines
-    end_line: int  # its statement, of compound ones the first lines
+    line: int  # where its statement begins
+    end_line: int  # where that ends; of compound ones the same line
     names: tuple[str, ...]  # the variables that it is compared with, or that are parameters, defined or used
 
 
@@ -63,6 +64,7 @@ class _Observing(Rewriting):
             entry = self._entry(node, self._scope)
             super()._function(node)
             documented = int(ast.get_docstring(node, clean=False) is not None)
+            # behind the docstring, which has to stay the first statement
             node.body[documented:documented] = entry
         else:
             super()._function(node)
@@ -82,9 +84,10 @@ class _Observing(Rewriting):
         used = self._scope.uses.get(id(statement), ())
         defined = tuple(name for name in _defined(statement) if name in self._scope.tracked)
         found = super()._statement(statement)
+        # its test is evaluated again before each round, and a statement in front of it only once
         if isinstance(statement, ast.While) and used:
             number = self._place("use", "", statement, used)
-            statement.test = call_at(statement.test, self._name, "used", number, statement.test)
+            statement.test = call_on_first_line(statement.test, self._name, "used", number, statement.test)
         elif used:
             found = [self._ask("use", "use", statement, used, ()), *found]
         if isinstance(statement, (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)):
@@ -125,7 +128,9 @@ class _Observing(Rewriting):
 
     def _observed(self, number: int, value: ast.expr) -> ast.expr:
         names = self.places[number - self._first].names
-        return call_at(value, self._name, "put", number, value, *(ast.Name(name, ast.Load()) for name in names))
+        return call_on_first_line(
+            value, self._name, "put", number, value, *(ast.Name(name, ast.Load()) for name in names)
+        )
 
     def _ask(
         self, method: str, kind: str, statement: ast.stmt, names: tuple[str, ...], read: tuple[str, ...]
@@ -133,7 +138,7 @@ class _Observing(Rewriting):
         """A statement that only calls the observations."""
         number = self._place(kind, "", statement, names)
         variables = (ast.Name(name, ast.Load()) for name in read)
-        return _alone(call_at(statement, self._name, method, number, *variables))
+        return _alone(call_on_first_line(statement, self._name, method, number, *variables))
 
     def _place(self, kind: str, name: str, place: ast.expr | ast.stmt, names: tuple[str, ...]) -> int:
         body = getattr(place, "body", None)

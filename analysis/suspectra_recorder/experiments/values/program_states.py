@@ -1,4 +1,9 @@
-"""The kinds of runs that compare and change states: which statements are executed, and what variables refer to."""
+"""The kinds of runs that compare and change states: which statements are executed, and what variables refer to.
+
+A state is a graph of at most `MAX_NODES` values; it is read, and changed, in the process of the test, by
+`memory_graph.py` and `memory_changes.py`. What is different between two states, delta debugging and bisection are pure,
+and elsewhere (`suspectra/paths`).
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,10 @@ from types import FrameType
 import pytest
 
 from suspectra_recorder.experiments.decisions.statement_marks import NOTHING, MarkedStatement, insert_statement_marks
-from suspectra_recorder.experiments.exchange import Findings, MemoryChange, MemoryGraph, RunRequest
 from suspectra_recorder.experiments.failed_comparisons import FailedComparisons
 from suspectra_recorder.experiments.failed_phases import FailedPhases
 from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.messages import Findings, MemoryChange, MemoryGraph, RunRequest
 from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
@@ -50,6 +55,7 @@ class StatementMarks(Pausable, Instrument):
         """Mark the statements of a source's functions."""
         first = self.sources.next
         statements = insert_statement_marks(tree, placeholder, first)
+        # the first statement of a body: when it is executed, a call has begun
         begins = [first + one.block for one in statements if one.owner == NOTHING]
         self._first_of_call.update(begins)
         return partial(self.sources.add, path, statements)
@@ -68,6 +74,7 @@ class StatementMarks(Pausable, Instrument):
         def caller(frame: FrameType | None) -> int:
             while frame is not None:
                 code, _, last = call_of.get(id(frame), (None, -1, -1))
+                # a frame that has ended may have left its identity to another one
                 if code is frame.f_code:
                     return last
                 frame = frame.f_back
@@ -104,10 +111,12 @@ class StatementMarks(Pausable, Instrument):
             nonlocal left
             if ident() != thread or thread in self.paused:
                 return
+            # a frame without statements of its own, as of a library, has no variables that count
             codes.add(id(_frame(1).f_code))
             left -= 1
             if left >= 0:
                 return
+            # once: what is executed from here on is another state
             self.at = _ignore
             frames = [frame for frame in _frames(_frame(1)) if id(frame.f_code) in codes][:_MAX_FRAMES][::-1]
             found["reached"] = 1

@@ -30,6 +30,7 @@ class Stores:
                     continue
                 if name == "__dict__" and type(descriptor) is GetSetDescriptorType:
                     self.dictionary = self.dictionary or descriptor
+                # of `__slots__`
                 elif type(descriptor) is MemberDescriptorType and not name.startswith("__"):
                     self.slots.setdefault(name, descriptor)
         self.final |= self.dictionary is None and not self.slots
@@ -61,6 +62,7 @@ class Stores:
         `UNCHANGED` where Python has to be asked by the class.
         """
         try:
+            # neither `__new__` nor `__init__` of the program is called
             made: Any = object.__new__(cls)
             for name, value in attributes.items():
                 self.put(made, name, value)

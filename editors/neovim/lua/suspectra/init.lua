@@ -11,7 +11,7 @@ local M = {}
 local GROUP = 'suspectra'
 local REFRESH_DEBOUNCE_MS = 100 -- how long there must be no new diagnostics before the signs are drawn
 
-local bands = { high = 'SuspectraHigh', medium = 'SuspectraMedium', low = 'SuspectraLow' }
+local levels = { high = 'SuspectraHigh', medium = 'SuspectraMedium', low = 'SuspectraLow' }
 
 --- The servers that run: one for each project that is open.
 function M.clients()
@@ -375,8 +375,8 @@ local function place_signs(suspects)
     local buffer = buffers[vim.uri_to_fname(suspect.uri)]
     if buffer and not suspect.examined then
       local text = suspect.rankBest < 100 and tostring(suspect.rankBest) or '>>'
-      local name = bands[suspect.band] .. text
-      vim.fn.sign_define(name, { text = text, texthl = bands[suspect.band] })
+      local name = levels[suspect.suspicion] .. text
+      vim.fn.sign_define(name, { text = text, texthl = levels[suspect.suspicion] })
       vim.fn.sign_place(0, GROUP, name, buffer, { lnum = suspect.line, priority = 20 })
     end
   end
@@ -452,8 +452,8 @@ local verbs = {
 ---   keys: keys by verb, such as { next = ']u', previous = '[u' }; none by default.
 function M.setup(options)
   options = options or {}
-  for band, link in pairs({ High = 'DiagnosticWarn', Medium = 'DiagnosticInfo', Low = 'DiagnosticHint' }) do
-    vim.cmd('highlight default link Suspectra' .. band .. ' ' .. link)
+  for level, link in pairs({ High = 'DiagnosticWarn', Medium = 'DiagnosticInfo', Low = 'DiagnosticHint' }) do
+    vim.cmd('highlight default link Suspectra' .. level .. ' ' .. link)
   end
   vim.cmd('highlight default link SuspectraDimmed Comment')
   vim.api.nvim_create_user_command('Suspectra', function(given)

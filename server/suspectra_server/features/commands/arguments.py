@@ -81,3 +81,8 @@ def parse_tests(tests: object) -> dict[str, list[str]]:
 def are_names(names: object) -> TypeGuard[list[str]]:
     """Whether these can be names of tests: they are written to a file, one a line."""
     return isinstance(names, list) and all(isinstance(name, str) and "\n" not in name for name in names)
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a value of a message is a non-negative integer."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -8,41 +8,43 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra_server.features import inlay_hints
 from suspectra_server.features.chain_steps import causes_of, chain_now
 from suspectra_server.features.commands.arguments import parse_cursor
-from suspectra_server.features.commands.experiments import ExperimentCommands
-from suspectra_server.features.commands.refusals import RequestFailed
-from suspectra_server.features.failing_tests import failing_tests
+from suspectra_server.features.commands.finder import Finder
+from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.features.commands.repeated_runs import RepeatedRuns
+from suspectra_server.features.locations import open_at
 from suspectra_server.messages import Causes, Step
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.experiments.cause_search import CauseSearch
-from suspectra_server.text import MAX_TEXT, plain
+from suspectra_server.session.session import Session
 
 
-class CauseCommands(ExperimentCommands):
-    """What the commands about causes do."""
+class CauseCommands:
+    """The search for a cause, and steps along the chain from it to the failure."""
+
+    def __init__(self, session: Session, find: Finder, runs: RepeatedRuns):
+        self._session = session
+        self._find = find
+        self._runs = runs
+
+    def handlers(self) -> Handlers:
+        """By their names."""
+        return {
+            "findCause": self.find_cause,
+            "nextInChain": self.next_in_chain,
+            "previousInChain": self.previous_in_chain,
+            "clearCauses": self.clear_causes,
+        }
 
     async def find_cause(self, uri: object = None, test: object = None, cursor: object = None) -> Causes | None:
         """Search for the causes of the failure of one test, and return what was found once the search has ended."""
         if test is not None and not isinstance(test, str):
             raise JsonRpcInvalidParams("findCause takes the URI of a folder and the name of a failing test")
-        names = None if test is None else [test]
-        folder, names = self._at_cursor(cursor) if names is None and cursor else (self._folder(uri), names)
-        evidence = folder.snapshot.ranking.evidence if folder else None
-        if folder is None or evidence is None or not folder.snapshot.ranking.failing:
-            raise RequestFailed("No recorded test fails here, so there is no cause to search for.")
-        chosen = failing_tests(folder, names)
-        if not chosen:
-            raise RequestFailed("This test did not fail in the last recorded run.")
-        failing = await self._may_alter(folder, chosen[:1])
+        wanted = self._find.failing_test(uri, test, cursor, "no cause to search for")
+        failing = await self._runs.may_alter(wanted.folder, wanted.tests)
         if failing is None:
             return None
-        evidence, (test_now,) = failing
-        await self._search(CauseSearch(self._session, folder, evidence, test_now))
+        await search_cause(self._session, self._runs, CauseSearch(self._session, *failing.first))
         return await causes_of(self._session)
-
-    async def _search(self, search: CauseSearch) -> None:
-        """Search, and return when that has ended."""
-        self._session.cause_search = search
-        await self._until_ended(search)
-        inlay_hints.refresh(self._session)
 
     def next_in_chain(self, cursor: object = None) -> lsp.Location | None:
         """Go on from a cause towards the failure."""
@@ -71,11 +73,7 @@ class CauseCommands(ExperimentCommands):
         number = (here[0] + direction) % len(chain) if here else (0 if direction > 0 else -1)
         step = chain[number]
         location = lsp.Location(step["uri"], step["range"])
-        if self._session.can("window.show_document.support"):
-            start = location.range.start
-            show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
-            self._session.window_show_document(show)
-        elif not self._session.supports_status:
+        if not open_at(self._session, location) and not self._session.supports_status:
             value = f" → {step['value']}" if step["value"] else ""
             self._session.answer(plain(f"{step['file']}:{step['line']}: {step['source']}{value}", MAX_TEXT))
         return location
@@ -83,3 +81,10 @@ class CauseCommands(ExperimentCommands):
 
 def _is_on(step: Step, uri: str, line: int) -> bool:
     return step["uri"] == uri and step["range"].start.line <= line <= step["range"].end.line
+
+
+async def search_cause(session: Session, runs: RepeatedRuns, search: CauseSearch) -> None:
+    """Search, for a user or an agent, and return when that has ended."""
+    session.cause_search = search
+    await runs.until_ended(search)
+    inlay_hints.refresh(session)

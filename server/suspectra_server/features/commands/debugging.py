@@ -1,4 +1,8 @@
-"""The commands that say how to debug a failing test, and where to stop in it; the client starts its own debugger."""
+"""The commands that say how to debug a failing test, and where to stop in it; the client starts its own debugger.
+
+Only the server knows which test executes a line and how tests are run, and only the client has a debugger. What to
+launch comes through the module that asks for trust, as launching it executes code of the workspace.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +15,34 @@ from suspectra.base.errors import SuspectraError
 from suspectra.base.location import Location
 from suspectra_server.features.chain_steps import chain_now
 from suspectra_server.features.commands.arguments import parse_location
-from suspectra_server.features.commands.comparisons import ComparisonCommands
+from suspectra_server.features.commands.finder import Finder
 from suspectra_server.features.commands.refusals import RequestFailed
+from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.failing_tests import tests_at
-from suspectra_server.features.steps import StepMessages
+from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.messages import DebugLaunch
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
+from suspectra_server.session.session import Session
 from suspectra_server.session.tests.processes import launch_of
 from suspectra_server.session.tests.project_tests import runs_programs
 from suspectra_server.session.trust import NotTrusted
-from suspectra_server.text import MAX_TEXT, plain
 
 
-class DebugCommands(ComparisonCommands):
-    """What the commands about debugging do."""
+class DebugCommands:
+    """Launches of a debugger. The client starts it, and does all the rest that a debugger needs."""
+
+    def __init__(self, session: Session, find: Finder):
+        self._session = session
+        self._find = find
+
+    def handlers(self) -> Handlers:
+        """By their names."""
+        return {
+            "debugHere": self.debug_here,
+            "debugTest": self.debug_test,
+            "debugChain": self.debug_chain,
+        }
 
     async def debug_here(self, uri: object = None, line: object = None, test: object = None) -> DebugLaunch:
         """Say how to debug a failing test that executes a line, stopping there."""
@@ -47,7 +65,7 @@ class DebugCommands(ComparisonCommands):
         if test is not None and not isinstance(test, str):
             raise JsonRpcInvalidParams("debugTest takes the URI of a folder and the name of a failing test")
         names = None if test is None else [test]
-        folder, names = self._at_cursor(cursor) if names is None and cursor else (self._folder(uri), names)
+        folder, names = self._find.folder_and_tests(uri, names, cursor)
         if folder is None or not folder.snapshot.ranking.failing:
             raise RequestFailed("No recorded test fails here, so there is nothing to debug.")
         group = folder.snapshot.ranking.group

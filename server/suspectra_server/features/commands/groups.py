@@ -5,24 +5,36 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from suspectra_server.features.commands.arguments import are_names
+from suspectra_server.features.commands.arguments import are_names, is_count
+from suspectra_server.features.commands.finder import Finder
+from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.group import Group
-from suspectra_server.text import is_count, plain
 
 MAX_CHOICES = 8  # that the server asks about: some clients make each a button
 
 
 class GroupCommands:
-    """What the commands about failure groups do; arguments are checked here, as clients bind them to keys by hand."""
+    """Choosing, merging and splitting failure groups."""
 
-    def __init__(self, session: Session):
+    def __init__(self, session: Session, find: Finder):
         self._session = session
+        self._find = find
+
+    def handlers(self) -> Handlers:
+        """By their names."""
+        return {
+            "selectGroup": self.select_group,
+            "mergeGroups": self.merge_groups,
+            "splitGroup": self.split_group,
+            "resetGroups": self.reset_groups,
+        }
 
     async def select_group(self, uri: object = None, number: object = None) -> str | None:
         """Show the suspects of a group; without a number the user is asked."""
-        folder = self._folder(uri)
+        folder = self._find.folder(uri)
         if number is None:
             found = await self._ask_for_group("Show the suspects of which failure group?", self._groups_of(folder))
         else:
@@ -36,7 +48,7 @@ class GroupCommands:
 
     async def merge_groups(self, uri: object = None, numbers: object = None) -> bool:
         """Make one group of several; without numbers the user is asked what to merge with the current one."""
-        folder = self._folder(uri)
+        folder = self._find.folder(uri)
         if folder is None:
             return False
         ranking = folder.snapshot.ranking
@@ -57,7 +69,7 @@ class GroupCommands:
 
     async def split_group(self, uri: object = None, number: object = None, tests: object = None) -> bool:
         """Part tests from their group; without tests the user is asked for one."""
-        folder = self._folder(uri)
+        folder = self._find.folder(uri)
         if folder is None:
             return False
         if tests is not None and not are_names(tests):
@@ -83,16 +95,6 @@ class GroupCommands:
             text = "The failure groups are as they were found." if any(changed) else "No failure group was changed."
             self._session.answer(text)
         return any(changed)
-
-    def _folder(self, uri: object) -> Folder | None:
-        """The folder of a URI; without one the first with several groups, else the first with failing tests."""
-        if uri is not None and not isinstance(uri, str):
-            raise JsonRpcInvalidParams("the first argument is the URI of a workspace folder")
-        if uri is not None:
-            return self._session.folders.get(uri)
-        folders = list(self._session.folders)
-        grouped = (folder for folder in folders if folder.snapshot.ranking.groups)
-        return next(grouped, None) or next((folder for folder in folders if folder.snapshot.ranking.failing), None)
 
     def _groups_of(self, folder: Folder | None) -> list[tuple[Folder, Group]]:
         return [(folder, group) for group in folder.snapshot.ranking.groups] if folder else []

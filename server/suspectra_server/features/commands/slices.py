@@ -10,19 +10,20 @@ from lsprotocol import types as lsp
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra_server.features.commands.arguments import parse_location
-from suspectra_server.features.commands.causes import CauseCommands
 from suspectra_server.features.commands.refusals import CHANGED, RequestFailed
+from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.failing_tests import failing_tests, tests_at
-from suspectra_server.features.steps import StepMessages
-from suspectra_server.messages import Slice, SlicedFile, Step
+from suspectra_server.features.step_messages import StepMessages
+from suspectra_server.messages import SlicedFile, SliceMessage, Step
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.experiments.tracing import Tracing, is_of_sources
 from suspectra_server.session.folder import Folder
-from suspectra_server.text import MAX_TEXT, plain
+from suspectra_server.session.session import Session
 
 if TYPE_CHECKING:
     from suspectra.dependences.shown_links import Direction
-    from suspectra.dependences.slices import Slice as RunSlice
-    from suspectra.dependences.slices import SliceBranch
+    from suspectra.dependences.slices import Slice, SliceBranch
     from suspectra.dependences.trace import DependenceTrace
 
 _MAX_STEPS = 200
@@ -32,26 +33,38 @@ _MAX_SAID = 8  # steps that a message names
 class _Found(NamedTuple):
     """A slice, computed in a worker thread."""
 
-    slice: RunSlice
+    slice: Slice
     tree: tuple[SliceBranch, ...]
     lines: dict[str, list[int]]
     of_failure: bool
 
 
-class SliceCommands(CauseCommands):
-    """What the commands about slices do."""
+class SliceCommands:
+    """Slices of one traced run, which is kept."""
 
-    _last: Tracing | None = None
+    def __init__(self, session: Session, runs: RepeatedRuns):
+        self._session = session
+        self._runs = runs
+        self._last: Tracing | None = None
 
-    async def what_led_here(self, uri: object = None, line: object = None, test: object = None) -> Slice | None:
+    def handlers(self) -> Handlers:
+        """By their names."""
+        return {
+            "whatLedHere": self.what_led_here,
+            "whatThisInfluenced": self.what_this_influenced,
+        }
+
+    async def what_led_here(self, uri: object = None, line: object = None, test: object = None) -> SliceMessage | None:
         """Say what led to the values on a line, or to the failure."""
         return await self._slice(*parse_location(uri, line), test, forward=False)
 
-    async def what_this_influenced(self, uri: object = None, line: object = None, test: object = None) -> Slice | None:
+    async def what_this_influenced(
+        self, uri: object = None, line: object = None, test: object = None
+    ) -> SliceMessage | None:
         """Say what the values on a line influenced."""
         return await self._slice(*parse_location(uri, line), test, forward=True)
 
-    async def _slice(self, uri: str, line: int, test: object, *, forward: bool) -> Slice | None:
+    async def _slice(self, uri: str, line: int, test: object, *, forward: bool) -> SliceMessage | None:
         found = self._session.folders.containing(uri)
         evidence = found[0].snapshot.ranking.evidence if found else None
         if found is None or evidence is None or not found[0].snapshot.ranking.failing:
@@ -87,15 +100,16 @@ class SliceCommands(CauseCommands):
         last = self._last
         if last is not None and last.trace is not None and last.fits(wanted.folder, wanted.evidence, wanted.test.name):
             return last.trace
-        self._refuse_unless_possible(wanted.folder)
-        await self._until_ended(wanted)
+        self._runs.refuse_unless_possible(wanted.folder)
+        await self._runs.until_ended(wanted)
         if wanted.trace is None:
             problems = " ".join(f"{problem}." for problem in (wanted.outcome.problems if wanted.outcome else ()))
             raise RequestFailed(plain(problems, MAX_TEXT) or "The traced run was cancelled.")
         self._last = wanted
         return wanted.trace
 
-    async def _answer_with(self, folder: Folder, evidence: Evidence, found: _Found, place: str) -> Slice:
+    async def _answer_with(self, folder: Folder, evidence: Evidence, found: _Found, place: str) -> SliceMessage:
+        # here and below: what few users need is loaded when they do, as starting the server must be quick
         from suspectra.output.pictures.slice import slice_svg
 
         steps = StepMessages(self._session, folder)
@@ -104,7 +118,7 @@ class SliceCommands(CauseCommands):
         svg = await folder.ask(lambda _: slice_svg(found.slice, steps.source))
         if not is_of_sources(folder, evidence):  # the lines of the trace would be taken for those of another text
             raise RequestFailed(CHANGED)
-        answer: Slice = {
+        answer: SliceMessage = {
             "heading": plain(_heading(found, place), MAX_TEXT),
             "test": plain(trace.test, MAX_TEXT),
             "size": len(found.slice),
@@ -169,7 +183,7 @@ def _files(folder: Folder, steps: StepMessages, lines: dict[str, list[int]]) -> 
         yield {"uri": folder.uri_of(file), "lines": [range_.start.line for range_ in ranges if range_ is not None]}
 
 
-def _as_text(answer: Slice) -> str:
+def _as_text(answer: SliceMessage) -> str:
     def said(step: Step) -> str:
         value = f" → {step['value']}" if step["value"] else ""
         return f"{step['why']} {step['file']}:{step['line']} {step['source']}{value}".strip()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
@@ -14,17 +13,16 @@ from suspectra.base.errors import SuspectraError
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.experiments.tracing import is_of_sources
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import inquiry_of
+from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
-    from suspectra.causes.inquiry import CauseInquiry
     from suspectra.causes.report import CauseReport
 
 
@@ -61,25 +59,23 @@ class CauseSearch:
 
     def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Search, and publish each step; in the thread of experiments."""
+        from suspectra.causes.inquiry import CauseInquiry
+
         folder, settings = self.folder, self.folder.settings
-        if self.seconds is not None:
-            settings = replace(settings, causes_seconds=self.seconds)
-        began = time.monotonic()
+        seconds = settings.causes_seconds if self.seconds is None else self.seconds
         inquiry: CauseInquiry | None = None
         try:
-            command = folder.pytest_command()
+            setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
             suspicion = Suspicion(self.evidence, everywhere=True)
-            inquiry = inquiry_of(trust, folder.root, command, self.test, settings, suspicion)
+            inquiry = CauseInquiry(setup, self.test, suspicion, seconds=seconds)
             with closing(inquiry.steps()) as steps:
                 for step in steps:
-                    share = min((time.monotonic() - began) / settings.causes_seconds, 1.0)
-                    job.publish(Narrowed(str(step), share, inquiry.report))
-            report = inquiry.report
-            job.publish(Narrowed("", 1.0, report))
+                    job.publish(Narrowed(str(step), inquiry.share, inquiry.report))
+            job.publish(Narrowed("", 1.0, inquiry.report))
         except SuspectraError as error:
             left_out = () if inquiry is None else inquiry.problems  # which may be the reason
             return WorkOutcome(0, problems=tuple(dict.fromkeys((error.problem, *left_out))))
-        return WorkOutcome(report.alterations, report.complete, tuple(dict.fromkeys(inquiry.problems)))
+        return WorkOutcome(inquiry.report.alterations, inquiry.complete, tuple(inquiry.problems))
 
     def take(self, news: object) -> Shown | None:
         """Take what a step has found."""

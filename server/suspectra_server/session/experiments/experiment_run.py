@@ -1,4 +1,9 @@
-"""Running failing tests again, when the user asks for it: one such work at a time."""
+"""Running failing tests again, when the user asks for it: one such work at a time.
+
+Whatever is found out about failing tests is a `Work`, so there is one progress bar, one way to cancel it, and one place
+for consent and trust. It takes as long as the user allows, so it has a thread for which neither rankings nor groups
+wait.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +14,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from suspectra.base.errors import Problem
+from suspectra_server.safe_text import plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job, Jobs
 from suspectra_server.session.tests.progress_bar import ProgressBar
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import plain
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
 
@@ -12,17 +13,18 @@ from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.investigation import InquiryProgress
+from suspectra.experiments.experiment_inquiry import ExperimentInquiry
+from suspectra.experiments.inquiry import InquiryProgress
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.runs.experiment import Experiment
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import ExperimentRun, Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import investigation_of
+from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import PROGRESS_S
 
 
@@ -55,24 +57,9 @@ class Investigating:
         problems: list[Problem] = []
         complete = False
         try:
-            folder, settings = self.folder, self.folder.settings
-            if self.seconds is not None:
-                settings = replace(settings, investigation_seconds=self.seconds)
-            command = folder.pytest_command()
-            suspicion = Suspicion(self.evidence, everywhere=self.at is not None)
-            tests = {test.name: test for test in self.tests}
-            investigation = investigation_of(
-                trust,
-                folder.root,
-                command,
-                [tests[name] for name in suspicion.in_turn(tests)],
-                settings=settings,
-                suspects=suspicion,
-                at=self.at,
-                notify=notify,
-            )
+            investigation = self.inquiry(trust, notify)
             problems = investigation.problems
-            with closing(investigation.experiments()) as experiments:
+            with closing(investigation.steps()) as experiments:
                 for experiment in experiments:
                     job.check()
                     runs += 1
@@ -82,6 +69,25 @@ class Investigating:
         except SuspectraError as error:
             problems = [*problems, error.problem]
         return WorkOutcome(runs, complete, tuple(dict.fromkeys(problems)))
+
+    def inquiry(self, trust: Trust, notify: Callable[[InquiryProgress], object]) -> ExperimentInquiry:
+        """The experiments that the settings allow; for a worker thread.
+
+        Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the
+        tests.
+        """
+        folder, settings = self.folder, self.folder.settings
+        suspicion = Suspicion(self.evidence, everywhere=self.at is not None)
+        tests = {test.name: test for test in self.tests}
+        return ExperimentInquiry(
+            rerun_setup(trust, folder.root, folder.pytest_command(), settings),
+            [tests[name] for name in suspicion.in_turn(tests)],
+            suspicion,
+            notify,
+            at=self.at,
+            forks=settings.experiments_forks,
+            seconds=settings.investigation_seconds if self.seconds is None else self.seconds,
+        )
 
     def take(self, news: object) -> Shown | None:
         """Log a finding, or show the progress."""

@@ -21,14 +21,14 @@ from suspectra.paths.report import PathReport
 from suspectra.paths.searches.techniques import ASKING, DEFAULT
 from suspectra.processes.runner import LOOK_S
 from suspectra.techniques import make_technique
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.experiments.tracing import is_of_sources
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import path_inquiry_of
+from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import MAX_TEXT, plain
 
 if TYPE_CHECKING:
     from suspectra.paths.searches.executed_lines import ExecutedLine
@@ -40,8 +40,8 @@ _RIGHT, _WRONG = "Right", "Wrong"
 class ComparedLines(NamedTuple):
     """What both tests execute."""
 
-    failing: list[ExecutedLine]  # in the order of each run
-    passing: list[ExecutedLine]  # in the order of each run
+    failing: list[ExecutedLine]  # in the order of the run
+    passing: list[ExecutedLine]
     common: int  # how many lines both execute before they go on at different ones
 
 
@@ -71,22 +71,24 @@ class RunComparison:
     def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Compare paths, then note the lines of both tests; in the thread of experiments."""
         from suspectra.paths.searches.executed_lines import common_lines
+        from suspectra.paths.searches.inquiry import PathInquiry
+        from suspectra.paths.searches.search import PathOptions
 
-        folder = self.folder
+        folder, settings = self.folder, self.folder.settings
         try:
-            command = folder.pytest_command()
+            setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
             ranking = Localizer(make_technique("ochiai")).update(self.evidence)
-            inquiry = path_inquiry_of(
-                trust,
-                folder.root,
-                command,
-                self.test,
-                settings=folder.settings,
-                ranking=ranking,
+            ask = self._asking() if self.technique in ASKING else None
+            inquiry = PathInquiry(
+                setup,
+                ranking.suspiciousness,
+                test=self.test,
+                spectrum=ranking.spectrum,
+                seconds=settings.paths_seconds,
                 technique=self.technique,
-                ask=self._asking() if self.technique in ASKING else None,
+                options=PathOptions(all_modules=settings.experiments_all_modules, ask=ask),
             )
-            with closing(inquiry.reports()) as reports:
+            with closing(inquiry.steps()) as reports:
                 for report in reports:
                     job.publish(report)
             report = inquiry.report
@@ -96,7 +98,7 @@ class RunComparison:
                 job.publish(ComparedLines(failing, passing, common_lines(failing, passing)))
         except SuspectraError as error:
             return WorkOutcome(0, problems=(error.problem,))
-        return WorkOutcome(report.candidates, report.complete, tuple(dict.fromkeys(inquiry.problems)))
+        return WorkOutcome(report.candidates, inquiry.complete, tuple(inquiry.problems))
 
     def _asking(self) -> Callable[[str], bool | None]:
         """Ask the user in the client, from the thread of experiments, until a question is closed without an answer."""

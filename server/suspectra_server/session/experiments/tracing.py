@@ -13,7 +13,7 @@ from suspectra.experiments.suspicion import Suspicion
 from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import traces_of
+from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
 
 if TYPE_CHECKING:
@@ -42,17 +42,18 @@ class Tracing:
 
     def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Trace the test."""
+        from suspectra.experiments.trace_inquiry import TraceInquiry
+
         folder = self.folder
         try:
-            command = folder.pytest_command()
-            suspicion = Suspicion(self.evidence, everywhere=True)
-            traces = traces_of(trust, folder.root, command, self.test, folder.settings, suspicion)
-            with closing(traces.traces()) as made:
+            setup = rerun_setup(trust, folder.root, folder.pytest_command(), folder.settings)
+            inquiry = TraceInquiry(setup, [self.test], Suspicion(self.evidence, everywhere=True))
+            with closing(inquiry.steps()) as made:
                 for trace in made:
                     job.publish(trace)
         except SuspectraError as error:
             return WorkOutcome(1, problems=(error.problem,))
-        return WorkOutcome(1, complete=traces.made == 1, problems=tuple(dict.fromkeys(traces.problems)))
+        return WorkOutcome(1, inquiry.complete, tuple(inquiry.problems))
 
     def take(self, news: object) -> Shown | None:
         """Keep the trace."""

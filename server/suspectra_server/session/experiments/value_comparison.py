@@ -11,16 +11,17 @@ from lsprotocol import types as lsp
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.investigation import InquiryProgress
+from suspectra.experiments.inquiry import InquiryProgress
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
+from suspectra.experiments.value_inquiry import ValueInquiry
+from suspectra_server.safe_text import plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import ExperimentRun, Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import observing_of
+from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import plain
 from suspectra_server.timing import PROGRESS_S
 
 
@@ -49,19 +50,16 @@ class ValueComparison:
         problems: list[Problem] = []
         complete = False
         try:
-            command = folder.pytest_command()
             suspicion = Suspicion(self.evidence, everywhere=True)
             tests = {test.name: test for test in self.tests}
-            observing = observing_of(
-                trust,
-                folder.root,
-                command,
+            observing = ValueInquiry(
+                rerun_setup(trust, folder.root, folder.pytest_command(), folder.settings),
                 [tests[name] for name in suspicion.in_turn(tests)],
-                settings=folder.settings,
-                suspicion=suspicion,
-                notify=notify,
+                suspicion,
+                notify,
+                seconds=folder.settings.investigation_seconds,
             )
-            with closing(observing.observations()) as observations:
+            with closing(observing.steps()) as observations:
                 for _ in observations:
                     job.check()
                     runs += 1

@@ -23,8 +23,9 @@ class ReaderMarks:
     """
 
     def __init__(self, key: str, file: MarksFile, jobs: Jobs, restored: Callable[[], None]):
-        self.examined: frozenset[RecordedLine] = frozenset()  # in the ranking that was last passed to `update`
-        self.innocent: frozenset[RecordedLine] = frozenset()  # in the ranking that was last passed to `update`
+        # both in the ranking that was last passed to `update`
+        self.examined: frozenset[RecordedLine] = frozenset()
+        self.innocent: frozenset[RecordedLine] = frozenset()
         self._key = key
         self._file = file
         self._jobs = jobs

@@ -1,4 +1,9 @@
-"""Better rankings of the same evidence, which replace a quick one."""
+"""Better rankings of the same evidence, which replace a quick one.
+
+A slow technique declares stages, the first of which is quick, so it is known at once whether a better ranking follows.
+The first stage is made in the thread of all rankings, the others here, in the thread for long work. Newer evidence or
+another technique cancels them; the ranking that is shown stays.
+"""
 
 from __future__ import annotations
 

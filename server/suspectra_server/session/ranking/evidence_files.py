@@ -147,6 +147,7 @@ class EvidenceFiles:
             if self._growing:
                 self._growing = False
                 self._complete()
+        # other tools write their data in several steps: it is complete once it stays the same for a while
         elif self._grew(states) or (waited and states == self._seen):
             self._seen = None
             due, now = self._pace.due(growing), self._loop.time()

@@ -1,4 +1,12 @@
-"""The failure groups of a workspace folder: which of them is ranked, and what the user decided about them."""
+"""The failure groups of a workspace folder: which of them is ranked, and what the user decided about them.
+
+One group is shown at a time: the first line for one fault means nothing for another, and a list that mixes two has
+neither at its top. The current group stays when tests run again, until its tests pass; then the group that has most of
+them comes, or else the largest.
+
+Groups never delay marks. They are found in the thread for long work, as a better ranking that replaces the one over all
+failing tests. Only the group that is shown is ranked, so the order of groups follows from their sizes and numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +20,16 @@ from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
 from suspectra.report import RankedReport
-from suspectra_server.protocol import FolderState
-from suspectra_server.session.jobs import Job, Jobs
+from suspectra_server.messages import FolderState
+from suspectra_server.safe_text import MAX_TEXT, plain
+from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking.postponed_result import Postponed
 from suspectra_server.session.ranking.ranker import Ranked, texts_of
+from suspectra_server.session.workers import FolderContext
 from suspectra_server.state.decisions_file import DecisionsFile, within_limits
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.group import Group
 from suspectra_server.state.ranking import Ranking
-from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import FIRST_STAGE_S
 
 log = logging.getLogger(__name__)
@@ -56,22 +65,19 @@ class Grouping:
 
     def __init__(
         self,
-        key: str,
-        long_jobs: Jobs,
-        files: Jobs,
+        context: FolderContext,
         kept: DecisionsFile,
-        disk: Disk,
         show: Callable[[Ranked | Exception], None],
         listed: Callable[[], tuple[int, tuple[str, ...]]],
     ):
         self.decisions = GroupDecisions()  # what the user decided
         # the last ranking of a group; None where that over all failing tests is shown
         self.shown: Ranking | None = None
-        self._key = key
-        self._jobs = long_jobs
-        self._files = files
+        self._key = context.uri
+        self._jobs = context.workers.long
+        self._files = context.workers.files
         self._kept = kept
-        self._disk = disk
+        self._disk = context.disk
         self._show = show
         self._listed = listed
         self._ranked: Ranked | None = None  # over all
@@ -82,7 +88,7 @@ class Grouping:
         self._decided = False
         self._whole: Postponed[Ranked] = Postponed(FIRST_STAGE_S, show)  # that of a group may come in time
         self._waiting: list[asyncio.Future[None]] = []
-        files.submit(("load groups", key), lambda token: kept.load(), self._loaded)
+        self._files.submit(("load groups", self._key), lambda token: kept.load(), self._loaded)
 
     def start(self, result: Ranked | Exception) -> None:
         """Show a ranking, and group its failing tests.

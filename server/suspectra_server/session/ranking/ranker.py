@@ -15,7 +15,16 @@ import numpy as np
 from suspectra.base.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING_C, find_source, recorded_by, run_again_by
+from suspectra.evidence.discovery import (
+    RECORDING,
+    chosen_source,
+    find_source,
+    places_of_data,
+    places_of_reports,
+    recorded_by,
+    run_again_by,
+    usual_places,
+)
 from suspectra.evidence.evidence import Evidence, EvidenceSource, TestResult
 from suspectra.evidence.logs import experiments
 from suspectra.evidence.logs.experiments import with_experiments
@@ -29,7 +38,7 @@ from suspectra.selection.since_revision import ChangesOfBranch
 from suspectra.spectrum import PerChunk
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking.shown_group import rank_again
 from suspectra_server.session.ranking.watching import state_of
@@ -108,13 +117,13 @@ class Ranker:
         states = self._states(given.candidates, known)
         technique = given.technique()
         files: tuple[str, ...] = ()
-        watched: tuple[str, ...] = ()
+        watched = self._places_of_reports(settings, states)
         reading = None
         try:
             source = self._find(settings, technique.info, states)
             files = tuple(source.watched())
             logs = [str(self._root / log) for log in _LOGS]
-            watched = (*files, *logs)
+            watched = (*files, *logs, *watched)
             states |= self._states(set(watched) - states.keys(), known)
             evidence = self._read(source, [states[path] for path in files])
             if self._branch is not None and not self.growing():
@@ -132,12 +141,14 @@ class Ranker:
                 again = rank_again(shown, evidence, self._localizer.count(evidence), settings.top)
                 if again is not None:
                     reading = self._disk.read(texts_of(again, given.texts), again.files, job)
+                    # as if more of it were to come: what follows a ranking waits for the one over all tests
                     job.publish(Ranked(again, watched, states, reading=reading, growing=True))
                     time.sleep(PUBLISHING_S)
             ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, given)
             job.check()
             reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, job)
         except EvidenceError as error:
+            states |= self._states(set(watched) - states.keys(), known)
             there = any(states.get(path) is not None for path in files)
             state = FolderState.ERROR if there else FolderState.NO_EVIDENCE
             ranking, first = Ranking(state, str(error.problem), technique, (error.problem,)), technique
@@ -227,6 +238,13 @@ class Ranker:
         """
         return self._branch is not None and not self.growing() and self._branch.has_moved(BRANCH_RECHECK_S)
 
+    def _places_of_reports(self, settings: Settings, states: Mapping[str, object]) -> tuple[str, ...]:
+        """The pattern of JUnit reports, where there is data that needs one: to look through a workspace takes time."""
+        chosen = settings.evidence()
+        data = any(states.get(place) is not None for place in places_of_data(self._root))
+        needed = chosen.keys() == {"coverage"} or (not chosen and data)
+        return (places_of_reports(self._root),) if needed else ()
+
     def _states(self, paths: Iterable[str], known: Mapping[str, object]) -> dict[str, object]:
         return {path: known[path] if path in known else state_of(path, self._boundary) for path in paths}
 
@@ -236,8 +254,7 @@ class Ranker:
         if used is not None and self._is_only_one(used, settings, states):
             found = used
         else:
-            coverage, junit = (Path(path) if path else None for path in (settings.coverage, settings.junit))
-            found = find_source(self._root, coverage=coverage, junit=junit)
+            found = chosen_source(self._root, settings.evidence()) or find_source(self._root)
             if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
                 found = used
         if technique.wants_edges and isinstance(found, RecordingSource) and not found.edges:
@@ -248,9 +265,9 @@ class Ranker:
 
     def _is_only_one(self, used: EvidenceSource, settings: Settings, states: Mapping[str, object]) -> bool:
         """Whether the recording that was used is still the only evidence, so that none need be searched."""
-        if not isinstance(used, RecordingSource) or used.given or settings.coverage or settings.junit:
+        if not isinstance(used, RecordingSource) or used.given or settings.evidence():
             return False
-        others = (str(self._root / place) for place in (RECORDING_C / C_LOG, COVERAGE))
+        others = set(usual_places(self._root)) - {str(self._root / RECORDING)}
         return bool(states.get(str(used.folder))) and not any(states.get(other, True) for other in others)
 
     def _read(self, source: EvidenceSource, state: Sequence[object]) -> Evidence:

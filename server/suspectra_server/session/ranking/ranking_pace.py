@@ -1,4 +1,8 @@
-"""How often evidence is ranked while tests run: rarely enough that it hardly slows them down."""
+"""How often evidence is ranked while tests run: rarely enough that it hardly slows them down.
+
+Only the server's own processor time is counted, as waiting costs tests nothing. The recording sends no notifications
+meanwhile: each test would be one, and the time of the next look is known anyway.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The failure group that is shown, ranked again before the groups of a new state are found."""
+"""The failure group that is shown, ranked again before the groups of a new state are found.
+
+Finding groups takes far longer than ranking one by a formula, and after a change the shown group is nearly always the
+same. So a change reaches most marks at once. If another group is found afterwards, marks change twice.
+"""
 
 from __future__ import annotations
 

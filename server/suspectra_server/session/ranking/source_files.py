@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 
 from suspectra.base.cancellation import Token
 from suspectra.evidence.boundary import Boundary
-from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.ranking.ranker import texts_of, texts_to_compare_with
-from suspectra_server.session.ranking.watching import Watcher, state_of
+from suspectra_server.session.ranking.watching import state_of
+from suspectra_server.session.workers import FolderContext
 from suspectra_server.state.documents import Disk, Reading, Texts
 from suspectra_server.state.ranking import Ranking
 
@@ -19,20 +19,16 @@ class SourceFiles:
 
     def __init__(
         self,
-        key: str,
-        files: Jobs,
-        watcher: Watcher,
-        boundary: Boundary,
-        disk: Disk,
+        context: FolderContext,
         texts: Texts,
         ranking: Callable[[], Ranking],
         loaded: Callable[[], None],  # called when texts were taken over
     ):
-        self._key = key
-        self._files = files
-        self._watcher = watcher
-        self._boundary = boundary
-        self._disk = disk
+        self._key = context.uri
+        self._files = context.workers.files
+        self._watcher = context.workers.watcher
+        self._boundary = context.boundary
+        self._disk = context.disk
         self._texts = texts
         self._ranking = ranking
         self._on_loaded = loaded

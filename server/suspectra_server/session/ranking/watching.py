@@ -10,7 +10,9 @@ import asyncio
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
 
@@ -18,6 +20,7 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.sources import Signature, signature, signature_of
 from suspectra_server.timing import WATCH_POLL_S
@@ -28,15 +31,18 @@ WatchKey: TypeAlias = tuple[str, str]
 """What a set of paths is, and the URI of the folder it belongs to."""
 
 MAX_ENTRIES = 10_000  # of a watched folder that are compared
+_PAUSE_FACTOR = 50  # after a pattern was followed, in multiples of the time that it took
 _READING = {"opened", "closed_no_write"}  # events that our own reading causes
 _UNKNOWN = object()  # the state of a path that was not given and not compared yet; that of a missing file is None
 
 
 def state_of(path: str, boundary: Boundary | None = None) -> object:
-    """A value that differs between two states of a file, or of the files in a folder.
+    """A value that differs between two states of a file, of the files in a folder, or of those that match a pattern.
 
-    None for a missing file.
+    None for a missing file, and where nothing matches.
     """
+    if places.is_pattern(path):
+        return places.found(path, boundary) or None
     if boundary is not None and not boundary.may_look(path):
         return None
     own = signature(path)
@@ -67,6 +73,7 @@ class Watcher:
         self._boundaries: Mapping[str, Boundary | None] = {}  # of each watched path
         self._known: Mapping[str, object] = {}  # the last state of each watched path
         self._folders: dict[str, ObservedWatch] = {}  # this and the next belong to the polling thread
+        self._due: dict[str, float] = {}  # when a pattern is to be followed again; of the polling thread, too
         self._observer: BaseObserver | None = None
         self._end = threading.Event()
         self._poll_now = threading.Event()
@@ -79,7 +86,7 @@ class Watcher:
         states: Mapping[str, object] | None = None,
         boundary: Boundary | None = None,  # of the workspace that the paths may be in
     ) -> None:
-        """Watch exactly these paths under a key, files or folders, whether they exist yet or not."""
+        """Watch exactly these paths under a key: files, folders and patterns, whether anything is there yet or not."""
         wanted = frozenset(os.path.abspath(path) for path in paths)
         given = {os.path.abspath(path): state for path, state in (states or {}).items()}
         with self._lock:
@@ -139,7 +146,7 @@ class Watcher:
             return
         changed = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         for key, paths in self._sets.items():
-            if any(path in paths or not paths.isdisjoint(_parents(path)) for path in changed):
+            if any(_is_among(paths, path) for path in changed):
                 self._report(key)
         if event.is_directory and event.event_type != "modified":
             self._poll_now.set()  # a watched path may have appeared or disappeared with it
@@ -152,7 +159,7 @@ class Watcher:
             self._poll_now.clear()
             with self._lock:
                 known, sets, boundaries = self._known, self._sets, self._boundaries
-            states = {path: state_of(path, boundaries.get(path)) for path in frozenset().union(*sets.values())}
+            states = self._states(frozenset().union(*sets.values()), boundaries, known)
             for key, paths in sets.items():
                 if any(states[path] != known.get(path, states[path]) for path in paths):
                     self._report(key)
@@ -171,6 +178,22 @@ class Watcher:
         if self._observer is not None:
             self._observer.stop()
 
+    def _states(
+        self, paths: Iterable[str], boundaries: Mapping[str, Boundary | None], known: Mapping[str, object]
+    ) -> dict[str, object]:
+        """The states of paths; a pattern that takes long to follow is not followed each time."""
+        states = {}
+        for path in paths:
+            started = time.monotonic()
+            if started < self._due.get(path, 0.0):
+                states[path] = known.get(path)
+                continue
+            states[path] = state_of(path, boundaries.get(path))
+            if places.is_pattern(path):
+                ended = time.monotonic()
+                self._due[path] = ended + _PAUSE_FACTOR * (ended - started)
+        return states
+
     def _report(self, key: WatchKey) -> None:
         if self._end.is_set():
             return
@@ -186,6 +209,20 @@ class _Handler(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         self._act(event)
+
+
+def _is_among(paths: frozenset[str], path: str) -> bool:
+    """Whether a path is watched, or is in a folder that is, or may match a pattern."""
+    return (
+        path in paths
+        or not paths.isdisjoint(_parents(path))
+        or any(places.may_match(pattern, path) for pattern in _patterns(paths))
+    )
+
+
+@lru_cache(maxsize=64)
+def _patterns(paths: frozenset[str]) -> tuple[str, ...]:
+    return tuple(filter(places.is_pattern, paths))
 
 
 def _folder_of(path: str, boundary: Boundary | None) -> str | None:

@@ -53,7 +53,7 @@ class OnSave:
         self._seen: set[Folder] = set()  # where saves run tests
         self._compared: dict[Folder, dict[str, str]] = {}  # verdicts that a fresh process is to confirm
         self._codes: dict[tuple[Folder, str], int] = {}  # what was saved last, without comments and layout
-        self._in_order = asyncio.Lock()
+        self._in_order = asyncio.Lock()  # of two saves the later one decides which code is known
         self._began = 0.0  # when the last run began
         self._paused = False  # what is left of it runs once nobody types
         test_run.observers.append(self)
@@ -80,6 +80,7 @@ class OnSave:
         if folder.removed:
             return
         folder.saved(path)
+        # a selection is of one save: where another one waits, it would lack the tests of that one
         self._waiting[folder] = None if folder in self._waiting else selection
         self._test_run.give_way()
         self._wait(folder)
@@ -129,7 +130,7 @@ class OnSave:
             if complete:
                 self._keep_running(asyncio.ensure_future(self._compare(folder, verdicts)))
         elif run.gave_way:
-            self._waiting[folder] = None
+            self._waiting[folder] = None  # what it did not run is still to run
         elif complete and folder.uri not in run.tests and folder not in self._waiting:
             folder.tests_ran()
 

@@ -13,26 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from suspectra.base.cancellation import Token
-from suspectra.base.location import Location
-from suspectra.experiments.investigation import ExperimentInquiry, InquiryProgress, SuspicionSource
-from suspectra.experiments.observing import ValueInquiry
-from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.safety import Safety
-from suspectra.experiments.suspicion import Suspicion
 from suspectra.processes.events import Event, ProgramEnded, Started
 from suspectra.processes.runner import LOOK_S, CommandToRun, run
 from suspectra.recording.launch import TestCommand, resolve
 from suspectra.recording.pytest_command import resolve_again
-from suspectra.report import RankedReport
 from suspectra_server.session.jobs import NICE
 from suspectra_server.session.tests.debug_launch import Launch
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
 if TYPE_CHECKING:
-    from suspectra.causes.inquiry import CauseInquiry
-    from suspectra.experiments.traces import TraceInquiry
-    from suspectra.paths.searches.inquiry import PathInquiry
     from suspectra.recording.warm import WarmTests
     from suspectra.selection.selection import Selection
 
@@ -72,7 +64,7 @@ def warm_tests_of(trust: Trust, root: Path, command: Sequence[str], settings: Se
 
     # the interpreter of the new processes that record on save, to which it is compared
     arguments = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment()).arguments
-    return WarmTests(arguments, str(_real(root)), lower_priority)
+    return WarmTests(arguments, os.path.realpath(root), lower_priority)
 
 
 async def warm_events_of(
@@ -145,126 +137,15 @@ async def _events(
         left.set()
 
 
-def investigation_of(
-    trust: Trust,
-    root: Path,
-    command: Sequence[str],
-    tests: Sequence[FailingTest],  # in the order in which they are run
-    *,
-    settings: Settings,
-    suspects: SuspicionSource,
-    at: Location | None,  # the statement to alter; None for any
-    notify: Callable[[InquiryProgress], object],
-) -> ExperimentInquiry:
-    """Experiments with failing tests of a workspace folder; for a worker thread.
+def rerun_setup(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> RerunSetup:
+    """How recorded tests of a workspace folder are run again; for a worker thread.
 
     Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
     """
-    arguments = _arguments(trust, root, command, settings)
-    return ExperimentInquiry(
-        root,
-        arguments,
-        tests,
-        suspects,
-        settings.investigation_seconds,
-        notify,
-        at=at,
-        values_logged=not settings.experiments_hide_values,
-        safety=_safety(settings),
-        forks=settings.experiments_forks,
-    )
-
-
-def observing_of(
-    trust: Trust,
-    root: Path,
-    command: Sequence[str],
-    tests: Sequence[FailingTest],  # in the order in which they are run
-    *,
-    settings: Settings,
-    suspicion: Suspicion,
-    notify: Callable[[InquiryProgress], object],
-) -> ValueInquiry:
-    """Observations of the values of failing and passing tests of a workspace folder; for a worker thread.
-
-    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
-    """
-    arguments = _arguments(trust, root, command, settings)
-    seconds, safety = settings.investigation_seconds, _safety(settings)
-    return ValueInquiry(_real(root), arguments, tests, suspicion, seconds, notify, safety)
-
-
-def traces_of(
-    trust: Trust, root: Path, command: Sequence[str], test: FailingTest, settings: Settings, suspicion: Suspicion
-) -> TraceInquiry:
-    """The traced run of a failing test of a workspace folder, with nothing altered; for a worker thread.
-
-    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
-    """
-    arguments = _arguments(trust, root, command, settings)
-    from suspectra.experiments.traces import TraceInquiry
-
-    shown = not settings.experiments_hide_values
-    return TraceInquiry(_real(root), arguments, [test], suspicion, _safety(settings), shown)
-
-
-def inquiry_of(
-    trust: Trust,
-    root: Path,
-    command: Sequence[str],
-    test: FailingTest,
-    settings: Settings,
-    suspicion: Suspicion,
-) -> CauseInquiry:
-    """The search for the causes of a failure in a workspace folder; for a worker thread.
-
-    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
-    """
-    arguments = _arguments(trust, root, command, settings)
-    from suspectra.causes.inquiry import CauseInquiry
-
-    return CauseInquiry(
-        _real(root),
-        arguments,
-        test,
-        suspicion,
-        settings.causes_seconds,
-        safety=_safety(settings),
-        values_shown=not settings.experiments_hide_values,
-    )
-
-
-def path_inquiry_of(
-    trust: Trust,
-    root: Path,
-    command: Sequence[str],
-    test: FailingTest,
-    *,
-    settings: Settings,
-    ranking: RankedReport,
-    technique: str,
-    ask: Callable[[str], bool | None] | None,
-) -> PathInquiry:
-    """The comparison of a failing test of a workspace folder with a run that passes; for a worker thread.
-
-    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the command.
-    """
-    arguments = _arguments(trust, root, command, settings)
-    from suspectra.paths.searches.inquiry import PathInquiry
-    from suspectra.paths.searches.search import PathOptions
-
-    options = PathOptions(all_modules=settings.experiments_all_modules, ask=ask)
-    return PathInquiry(
-        _real(root),
-        arguments,
-        test,
-        ranking.spectrum,
-        settings.paths_seconds,
-        technique,
-        options,
-        _safety(settings),
-        ranking.suspiciousness,
-    )
+    trust.require()
+    arguments = _resolved(root, command, settings).arguments
+    safety = Safety(settings.experiments_exclude_markers, settings.experiments_all_modules, settings.experiments_copy)
+    return RerunSetup(root, arguments, safety, not settings.experiments_hide_values)
 
 
 def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, settings: Settings) -> Launch:
@@ -279,22 +160,8 @@ def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, setti
     return Launch.for_test(command, _resolved(root, command, settings).python, test, root)
 
 
-def _arguments(trust: Trust, root: Path, command: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    """The command that runs recorded tests of a folder again, with its interpreter, if they may run."""
-    trust.require()
-    return _resolved(root, command, settings).arguments
-
-
 def _resolved(root: Path, command: Sequence[str], settings: Settings) -> TestCommand:
     return resolve_again(command, str(root), python=settings.test_interpreter or None, environ=environment())
-
-
-def _real(root: Path) -> Path:
-    return Path(os.path.realpath(root))
-
-
-def _safety(settings: Settings) -> Safety:
-    return Safety(settings.experiments_exclude_markers, settings.experiments_all_modules, settings.experiments_copy)
 
 
 def environment() -> dict[str, str]:

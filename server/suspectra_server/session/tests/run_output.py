@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from suspectra.base.english import many
-from suspectra_server.text import MAX_TEXT, plain
+from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.timing import RUN_LOG_S
 
 MAX_STREAMED_LINES = 5_000  # of a run; of the rest only the last lines are shown, at its end

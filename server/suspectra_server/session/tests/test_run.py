@@ -20,7 +20,7 @@ from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.recording.endings import NO_TESTS, in_words
 from suspectra.recording.warm import WarmRefusal
-from suspectra_server.protocol import FolderState
+from suspectra_server.messages import FolderState
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Jobs
@@ -183,7 +183,7 @@ class TestRun:
                 await self._do(self._runs[0])
                 self._runs.pop(0).done.set()
         finally:
-            for run in self._runs:
+            for run in self._runs:  # only after a defect: whoever waits for one must not wait for ever
                 run.done.set()
             self._runs.clear()
             self._client.send_status()
@@ -236,7 +236,7 @@ class TestRun:
                             case Output(lines):
                                 log.add(lines)
                             case TestProgress():
-                                if event.failed and not seen.failed:
+                                if event.failed and not seen.failed:  # people wait for the first one
                                     folder.rankings.hurry()
                                 seen = event
                                 if not run.cancelled:
@@ -255,7 +255,7 @@ class TestRun:
             return False, False
         none_known = folder.snapshot.ranking.state is FolderState.NO_EVIDENCE
         if not (status or seen.done) and none_known and "unittest" in shown:
-            status = NO_TESTS  # as from Python 3.12 on
+            status = NO_TESTS  # before Python 3.12, unittest says that all is well where it finds no test
         ran = status < _USAGE and not trouble
         if ran:
             self.warm.collected(folder)

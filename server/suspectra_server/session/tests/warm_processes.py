@@ -1,4 +1,9 @@
-"""The processes that wait with collected tests, one for each folder in which saves run tests."""
+"""The processes that wait with collected tests, one for each folder in which saves run tests.
+
+A run on save takes most of its time to start pytest and to import what has not changed. Where a process that waited
+could differ from a fresh one, it is not used; and what can't be seen is found by comparison (`on_save.py`): while
+nobody types, a fresh process runs a sample of the tests again, and after one difference no process waits any more.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,189 @@
+"""What the commands that run failing tests again have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from suspectra.base.errors import EvidenceError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from suspectra.evidence.evidence import Evidence
+    from suspectra.experiments.inquiry import RerunSetup
+    from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra.experiments.suspicion import Suspicion
+
+COMMAND = "suspectra.command"
+"""In `click.Context.meta`: the arguments behind ``--``."""
+
+
+class BeforeCommand(click.Command):
+    """A command whose arguments end at ``--``; what follows is a command of its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does what comes before ``--``."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[COMMAND] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Name the arguments as click does, and what may follow."""
+        return [*super().collect_usage_pieces(ctx), "[-- pytest ...]"]
+
+
+class RerunOptions(TypedDict):
+    """The options that all of these commands have."""
+
+    workspace: Path
+    python: str | None
+    exclude_markers: tuple[str, ...]
+    copy: bool
+
+
+class Interruption:
+    """Lets Ctrl-C end what is inside of it: what is known by then is kept, and shown."""
+
+    happened = False
+
+    def __enter__(self) -> Interruption:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
+        self.happened = isinstance(error, KeyboardInterrupt)
+        return self.happened
+
+
+def rerun_setup(
+    command: Sequence[str], chosen: RerunOptions, *, all_modules: bool = False, values_shown: bool = True
+) -> RerunSetup:
+    """How the command behind ``--`` runs tests again, with the options that are chosen.
+
+    Raises UsageError when it runs no tests of pytest, or its interpreter can't be found.
+    """
+    from suspectra.experiments.inquiry import RerunSetup
+    from suspectra.experiments.safety import Safety
+    from suspectra.recording.pytest_command import pytest_command
+
+    safety = Safety(chosen["exclude_markers"], all_modules, chosen["copy"])
+    root = os.path.realpath(chosen["workspace"])
+    arguments = pytest_command(command, root, python=chosen["python"]).arguments
+    return RerunSetup(Path(root), arguments, safety, values_shown)
+
+
+def suspicious_tests(
+    evidence: Evidence, workspace: Path, wanted: Sequence[str], *, everywhere: bool = True
+) -> tuple[list[FailingTest], Suspicion]:
+    """The failing tests of Python that a command is about, and where they are suspicious.
+
+    Raises EvidenceError when no recorded test fails, none is of Python, or the sources were changed. Raises UsageError
+    when a name fits no failing test.
+    """
+    from suspectra.experiments.suspicion import Suspicion
+
+    require_python(evidence)
+    failing = failing_tests(evidence, wanted)
+    suspicion = Suspicion(evidence, everywhere=everywhere)
+    require_unchanged(evidence, suspicion.files, workspace)
+    return [failing[name] for name in suspicion.in_turn(failing)], suspicion
+
+
+def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: Path) -> None:
+    """Refuse sources that were edited since the tests were recorded: results would be shown at other lines.
+
+    Raises EvidenceError with the first file that was edited.
+    """
+    from suspectra.evidence.sources import Sources
+
+    sources = Sources(workspace)
+    for file in evidence.files:
+        if file.path in executed and (problem := sources.change(file.path, file.digest)) is not None:
+            cause = "it was changed after the tests ran, so experiments would not fit the recording"
+            raise EvidenceError(Problem(problem.file, "", cause, "record the tests again"))
+
+
+def has_python(evidence: Evidence) -> bool:
+    """Say whether any of a program is Python."""
+    from suspectra.program.languages import is_python
+
+    return any(is_python(file.path) for file in evidence.files)
+
+
+def require_python(evidence: Evidence) -> None:
+    """Refuse tests of programs that are not Python: pytest can't run them again.
+
+    Raises EvidenceError when nothing of it is Python.
+    """
+    if evidence.files and not has_python(evidence):
+        cause = "these are not tests of Python, and only such tests can be traced, or run with something altered"
+        cure = (
+            "compare a test of C or C++ with others, or switch its decisions, by `suspectra paths TEST --ctest BUILD`"
+        )
+        raise EvidenceError(Problem(evidence.source, "", cause, cure))
+
+
+def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:
+    """Find the tests that are run altered: what was named, else all that fail.
+
+    Raises EvidenceError when no recorded test fails. Raises UsageError when a name fits no failing test.
+    """
+    from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra_recorder.log.collection import summary
+
+    known = {test.name for test in evidence.tests}
+    raised = {name: stack.exception for name, stack in evidence.stacks.items()}
+    failing = {test.name: FailingTest.from_result(test, raised.get(test.name, "")) for test in evidence.failing}
+    if not failing:
+        cause, cure = "no recorded test fails", "record a failing test first"
+        if uncollected := summary(evidence.collection_errors):
+            cause = f"{cause}; {uncollected}" if evidence.tests else uncollected
+            cure = evidence.collection_errors[0].cure
+        raise EvidenceError(Problem(evidence.source, "", cause, cure))
+    names = _named(wanted, list(failing), known) if wanted else failing
+    return {name: failing[name] for name in names}
+
+
+def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
+    """Find the failing test that a command is about.
+
+    Raises EvidenceError when no recorded test fails. Raises UsageError when the name fits no failing test, or several.
+    """
+    failing = failing_tests(evidence, [wanted])
+    if len(failing) > 1:
+        cause = f"it fits {len(failing)} failing tests"
+        raise UsageError(Problem(wanted, "", cause, f"name one of them, such as {next(iter(failing))}"))
+    (test,) = failing.values()
+    return test
+
+
+def _fits(name: str, text: str) -> bool:
+    """Whether a text means a test: a module, a class, a name without parameters, or a glob.
+
+    Folders at the front may be left out, as they are in what is printed.
+    """
+    return fnmatchcase(name, text) or any(
+        shorter == text or shorter.startswith((f"{text}::", f"{text}[")) for shorter in _without_folders(name)
+    )
+
+
+def _without_folders(name: str) -> Iterator[str]:
+    """A name, and what is left of it without the first folder, the first two folders and so on."""
+    module, separator, inside = name.partition("::")
+    folders = module.split("/")
+    yield from ("/".join(folders[i:]) + separator + inside for i in range(len(folders)))
+
+
+def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:
+    chosen: dict[str, None] = {}
+    for text in wanted:
+        fitting = [name for name in failing if _fits(name, text)]
+        if not fitting:
+            cause = "this test passed when it was recorded" if text in known else "no recorded test has this name"
+            raise UsageError(Problem(text, "", cause, f"failing tests are: {', '.join(failing[:5])}"))
+        chosen.update(dict.fromkeys(fitting))
+    return list(chosen)

@@ -1,0 +1,36 @@
+"""Text that is safe to show: untrusted names and messages, without characters that control, hide or format text."""
+
+from __future__ import annotations
+
+import re
+
+from suspectra.base.visible import blanked
+
+# consecutive words that Markdown, or an editor's extension of it, could take for markup; a test's parameters are one
+_MARKED = r"(?:[^\s\[]*\w\[[^\[\]`]*\]\S*?|\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?)"
+_MARKUP = re.compile(rf"{_MARKED}(?:\s+{_MARKED})*(?=[.,:;]*(?:\s|$))")
+MAX_NAME = 300
+MAX_TEXT = 2000
+
+
+def plain(text: str, longest: int = MAX_NAME) -> str:
+    """Untrusted text on one line, without control characters and invisible ones, cut when too long."""
+    text = blanked(text)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def markdown(text: str) -> str:
+    """Untrusted text as Markdown that shows it as it is: words that could be markup become code.
+
+    Escapes and entities are not used: some editors show them literally. All editors render code.
+    """
+    return _MARKUP.sub(lambda match: code(match[0]), plain(text))
+
+
+def code(text: str) -> str:
+    """Untrusted text as a Markdown code span, whatever backticks it contains."""
+    text = plain(text)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    fence = "`" * (longest + 1)
+    return f"{fence}{pad}{text or ' '}{pad}{fence}"
