@@ -151,7 +151,7 @@ def explained(folder: Path) -> dict[str, set[Line]]:
     memory = recorded_tests(recording_folder(str(folder)))
     found: dict[str, set[Line]] = defaultdict(set)
     for name, test in memory.tests.items():
-        for rows in (memory.shared[share] for share in test.shares if share in memory.shared):
+        for rows in (rows for share in test.shares for rows in memory.shared.get(share, ())):
             for version, bits in rows.bits():
                 called = {key for key, mask in version.masks().items() if bits & mask}
                 if called:

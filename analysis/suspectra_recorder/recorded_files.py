@@ -16,6 +16,7 @@ _SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycac
 _BUILD_TREES = frozenset({"build", "dist"})
 _TEST_FOLDER = re.compile(r"_*test|unittest|(.*[-_.])?(unit)?tests")
 _CALLED_LIKE_TESTS = re.compile(r"(tests?.*|.*tests?)\.py")
+_ANY_MODULE = "_.py"
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -38,6 +39,7 @@ class RecordedFiles:
         self.root = os.path.realpath(root)  # the workspace
         self.include_tests = include_tests  # whether to record test modules and conftest files too
         self.patterns = tuple(patterns)  # pytest's `python_files`, see test_patterns
+        self.mixed: set[str] = set()  # files that are named to be collected though they are not called like tests
         self._matches = [("/" in pattern, _matcher(pattern)) for pattern in self.patterns]
         self.given = tuple(sources)
         self.missing: list[str] = []  # sources that could not be found
@@ -74,11 +76,30 @@ class RecordedFiles:
 
         True if one of `patterns` matches, or it is a conftest.
         """
+        return self._may_have_tests(path) and not self.is_mixed(path)
+
+    def is_mixed(self, path: str) -> bool:
+        """Whether a file of the program may have tests in it, too.
+
+        So it is if only a pattern that every module matches says that it has tests, or if it was named, and neither the
+        file nor a folder around it is called like tests.
+        """
         base = os.path.basename(path)
-        if base == "conftest.py":
-            return True
-        full = path.replace(os.sep, "/")
-        return any(matches(os.path.normcase(full if whole else base)) for whole, matches in self._matches)
+        if base == "conftest.py" or any(matches for matches, every in self._matching(path) if not every):
+            return False
+        if path not in self.mixed and not self._may_have_tests(path):
+            return False
+        folders = os.path.relpath(os.path.dirname(path), self.root).split(os.sep)
+        return not _CALLED_LIKE_TESTS.fullmatch(base.lower()) and not any(map(is_test_folder, folders))
+
+    def _may_have_tests(self, path: str) -> bool:
+        return os.path.basename(path) == "conftest.py" or any(matches for matches, _ in self._matching(path))
+
+    def _matching(self, path: str) -> Iterator[tuple[object, bool]]:
+        """Whether each pattern matches a file, and whether it matches every file."""
+        full, base = path.replace(os.sep, "/"), os.path.basename(path)
+        for whole, matches in self._matches:
+            yield matches(os.path.normcase(full if whole else base)), not whole and bool(matches(_ANY_MODULE))
 
     def take_as_test(self, path: str) -> None:
         """Take a file for a test module, whatever it is called."""
@@ -107,7 +128,7 @@ class RecordedFiles:
     def _has_tests(self, folder: str) -> bool:
         if folder not in self._holds_tests:
             modules = (path for path in self.files_below(folder) if path.endswith(".py"))
-            self._holds_tests[folder] = any(map(self.is_test_module, modules))
+            self._holds_tests[folder] = any(map(self._may_have_tests, modules))
         return self._holds_tests[folder]
 
     def _add_source(self, source: str) -> None:

@@ -31,6 +31,11 @@ from suspectra_recorder.unrecorded_modules import imported_from_elsewhere, modul
 
 __builtins__ = library_references.builtins
 
+Rows = tuple[list[int], bytes]
+"""A harvest: the indices of the sources, and their cells as :meth:`ImportHook.harvest` returns them."""
+Apart = tuple[Rows, int]
+"""What ran before something that counts for no test alone, and the number of its children."""
+
 
 class Recorder:
     """Records one process.
@@ -57,7 +62,6 @@ class Recorder:
         self.tests = 0
         self.errors: list[CollectionError] = []
         self._began = time.process_time()
-        self._frozen_setup: tuple[list[int], bytes] = ([], b"")
         how = {"counts": counting, "recorder": "monitoring" if monitoring else "probes"}
         self.log = LogOfRun(scope.root, run, worker, {**how, **(about or {})}, later=later)
         self._collected: tuple[dict[str, frozenset[str]], frozenset[str]] | None = None
@@ -121,6 +125,8 @@ class Recorder:
         self.outside(at_the_end=True)
         for file, why in imported_from_elsewhere(self.scope):
             self.problem(file, "", *why)
+        for path, functions in self.hook.readers.left_alone.items():
+            self._report_left_alone(path, functions)
         if self._child_merge is not None:
             if failure := self._child_merge.children.failure:
                 cause = f"a process that a test started could not record itself: {failure}"
@@ -155,18 +161,43 @@ class Recorder:
             self._child_merge.begin()
         self._began = time.process_time()
 
-    def setup_done(self) -> None:
-        """Remember what the setup ran, in case this test is run again."""
-        self._frozen_setup = self.hook.harvest()
-        # a harvest resets the cells, but the setup belongs to this attempt, too
-        self.hook.mark(*self._frozen_setup)
+    def begin_apart(self) -> Apart:
+        """Begin what counts for no test alone: the setup or teardown of something that several tests use.
+
+        What ran before, and the number of its children, for the call that ends it.
+        """
+        number = self._child_merge.begin_apart() if self._child_merge is not None else 0
+        return self.hook.harvest(), number
+
+    def end_setup(self, began: Apart, *, always: bool = False) -> str:
+        """End a setup and record what it ran, for the tests that use it.
+
+        Its name in the recording; empty if nothing ran, unless it is to have one always.
+        """
+        rows = self._end_apart(began)
+        name = self._share(rows, setup=True) if rows[0] or always else ""
+        self.hook.mark(*began[0])
+        return name
+
+    def end_teardown(self, began: Apart, name: str) -> Rows:
+        """End the teardown of something that was set up under a name, and return what it ran.
+
+        It counts for no test, but a change of it can affect those that use what was set up.
+        """
+        rows = self._end_apart(began)
+        if rows[0] and name:
+            self._share(rows, name)
+        self.hook.mark(*began[0])
+        return rows
+
+    def _end_apart(self, began: Apart) -> Rows:
         if self._child_merge is not None:
-            self._child_merge.setup_done()
+            self._child_merge.end_apart(began[1])
+        return self.hook.harvest()
 
     def restart_attempt(self) -> None:
-        """Drop what the attempt ran, except its setup, since shared fixtures are not set up again."""
+        """Drop what the attempt ran; what it set up for several tests is not part of it."""
         self.hook.harvest()
-        self.hook.mark(*self._frozen_setup)
         if self._child_merge is not None:
             self._child_merge.restart_attempt()
 
@@ -224,28 +255,23 @@ class Recorder:
         """Add a file without probes on which tests depend."""
         return self.hook.add(LoadedFile(path, digest, [], source_map, traced=False))
 
-    def passed(self) -> dict[int, int]:
-        """Return what ran since the last harvest, without resetting it.
-
-        The cells of each source as bits, the first cell in the highest bit, by the index of the source.
-        """
-        return self.hook.passed()
-
     def share(self, passed: Mapping[int, int]) -> str:
         """Record rows that a test shares with others.
 
         Its name in the recording; empty if nothing ran.
         """
-        if not passed:
-            return ""
-        name = os.urandom(8).hex()
+        return self._share(self._bits(passed)) if passed else ""
+
+    def _share(self, rows: Rows, name: str = "", *, setup: bool = False) -> str:
+        name = name or os.urandom(8).hex()
         self._write_files()
-        self.log.write(FrameKind.SHARED, with_json({"name": name, "time": self.log.now()}, self._rows(passed)))
+        head = {"name": name, "time": self.log.now(), **({"setup": True} if setup else {})}
+        self.log.write(FrameKind.SHARED, with_json(head, pack_rows(*rows)))
         return name
 
-    def _rows(self, passed: Mapping[int, int]) -> bytes:
+    def _bits(self, passed: Mapping[int, int]) -> Rows:
         parts = [bits.to_bytes(len(self.hook.files[n].cells) // 8, "big") for n, bits in passed.items()]
-        return pack_rows(list(passed), b"".join(parts))
+        return list(passed), b"".join(parts)
 
     def _write_imports(self) -> list[int]:
         """Record what first imports ran since the last call; it belongs to no test."""
@@ -260,7 +286,7 @@ class Recorder:
             module = self.scope.name(path) or ""
             passed = {numbers[file]: bits(there) for file, there in cells.items() if any(there)}
             own.update({numbers[file]: None for file in cells if file.path == module})
-            rows = self._rows(dict(sorted(passed.items())))
+            rows = pack_rows(*self._bits(dict(sorted(passed.items()))))
             if passed and (module, rows) not in self._import_rows:  # each child imports the same
                 self._import_rows.add((module, rows))
                 head = {"name": "", "time": self.log.now(), "module": module}
@@ -317,6 +343,21 @@ class Recorder:
                 cause = f"{tool} compiles functions of it in another form, of which nothing is recorded"
                 counts = "record without counts, or " if self.hook.counting else ""
                 self.problem(name, "", cause, f"{counts}switch {tool} off while the tests are recorded")
+
+    @property
+    def has_suspects(self) -> bool:
+        """Whether statements were recorded that are not test code."""
+        root, is_test = self.scope.root, self.scope.is_test_code
+        traced = (file.path for file in self.hook.files if file.traced)
+        return any(self.scope.include_tests or not is_test(os.path.join(root, path)) for path in traced)
+
+    def _report_left_alone(self, path: str, functions: Mapping[str, str]) -> None:
+        tools = " and ".join(sorted(set(functions.values())))
+        names = ", ".join(sorted(functions))
+        cause = (
+            f"{tools} reads the bytecode of {names}; there nothing is recorded, and statements count as not executed"
+        )
+        self.problem(self.scope.name(path) or path, "", cause, f"switch {tools} off while the tests are recorded")
 
     def _loaded(self, file: LoadedFile) -> None:
         path = os.path.join(self.scope.root, *file.path.split("/"))

@@ -53,6 +53,7 @@ def suspectra(recorded, capsys, monkeypatch):
     return call
 
 
+@pytest.mark.slow
 def test_an_artifact_is_ranked_like_the_recording(suspectra, artifact):
     _, direct, _ = suspectra("rank", "--format", "csv")
     status, unpacked, err = suspectra("rank", "--format", "csv", "--recording", artifact)

@@ -333,6 +333,7 @@ class Switched:
         return GdbSwitch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=0)
 
 
+@pytest.mark.slow
 def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs, tool):
     tool("gdb", "gdb")
     test = Switched(runs, "depth", "3", pass_patterns=("^4\n",))

@@ -217,6 +217,7 @@ def test_a_change_in_a_line_without_code_counts_for_what_is_around_it(build_c, o
     assert found - {10} == lines
 
 
+@pytest.mark.slow
 def test_the_agent_is_told_how_to_record_programs_again(build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     record_c(folder, ctest_suite(folder, "build"))

@@ -51,6 +51,7 @@ def observations(folder, tests, suspicion):
     yield from ValueInquiry(RerunSetup(folder, PYTEST), tests, suspicion, seconds=60.0).steps()
 
 
+@pytest.mark.slow
 def test_a_trace_is_not_read_to_its_end_when_that_is_cancelled(folder, monkeypatch):
     """Millions of nodes take seconds."""
     token, read = Token(), dependences._read_columns

@@ -448,6 +448,7 @@ def test_values_can_be_hidden_in_json(recorded, capsys):
     assert {state["value"] for state in states} <= {"", "true", "false"}
 
 
+@pytest.mark.slow
 def test_the_command_gives_the_cuts_and_causes_of_the_paper(recorded, capsys):
     assert causes(recorded, "*_middle", "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -481,6 +482,7 @@ def test_changed_sources_and_tests_that_pass_now_are_refused(recorded, capsys):
     tests.write_text(PROGRAMS["test_shop.py"])
 
 
+@pytest.mark.slow
 def test_the_command_keeps_what_is_known_when_it_is_interrupted_and_works_without_z3(recorded, capsys, monkeypatch):
     def interrupted(step, out):
         raise KeyboardInterrupt

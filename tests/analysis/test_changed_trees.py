@@ -173,6 +173,7 @@ def test_functions_that_another_tool_compiles_are_recorded(tmp_path, way):
         assert [line - shift for line in found["test_nothing"]] == [3, 4]
 
 
+@pytest.mark.slow
 def test_it_is_said_where_they_can_not_be_recorded(tmp_path):
     (tmp_path / "checks.py").write_text(TOOL)
     decorated = PRICE.replace("def price", "@checked\ndef price")

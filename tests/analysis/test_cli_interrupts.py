@@ -20,6 +20,7 @@ def test_an_interrupt_while_the_command_line_is_loaded(tmp_path, start):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["rank", "--technique", "cp", "-o", "page"], ["report", "--html", "page"]])
 def test_an_interrupt_ends_a_command_at_once_with_one_line(shop, words, until):
     case = '<testcase classname="tests.test_cart" name="test_{}" time="0.1"/>'
@@ -63,6 +64,7 @@ def fees(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -50,6 +50,7 @@ def spectra(draw, *, single_fault: bool) -> Counts:
     return Counts(np.array(ef), np.array(ep), failed, passed)
 
 
+@pytest.mark.slow
 @given(spectra(single_fault=True))
 @settings(max_examples=200)
 def test_improved_formulas_never_get_worse_on_a_single_fault(counts):
@@ -59,6 +60,7 @@ def test_improved_formulas_never_get_worse_on_a_single_fault(counts):
         assert all(a <= b for a, b in zip(expenses(after), expenses(before), strict=True)), name
 
 
+@pytest.mark.slow
 @given(spectra(single_fault=False))
 @settings(max_examples=200)
 def test_preserved_formulas_stay_the_same_with_any_faults(counts):

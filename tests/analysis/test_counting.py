@@ -241,6 +241,7 @@ def outcomes(evidence, test):
     return found
 
 
+@pytest.mark.slow
 def test_a_recording_holds_how_conditions_came_out(counting):
     evidence = read(counting)
     assert outcomes(evidence, "test_program.py::test_long") == {("n > limit", True): 4, ("n > limit", False): 5}
@@ -286,6 +287,7 @@ def test_techniques_of_arcs_are_blind_to_conditions(counting, technique):
     assert ranks[0] == ranks[1]
 
 
+@pytest.mark.slow
 def test_without_counts_techniques_say_how_to_get_them(plain):
     program = plain.program
     for name in ("sober", "nn-perm"):
@@ -293,6 +295,7 @@ def test_without_counts_techniques_say_how_to_get_them(plain):
             make_technique(name).localize(plain.spectrum(), program)
 
 
+@pytest.mark.slow
 def test_tests_without_counts_leave_none_and_are_named_where_counts_are_needed(copy):
     run(copy, "test_program.py::test_short")
     evidence = read(copy)

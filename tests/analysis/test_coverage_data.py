@@ -70,6 +70,7 @@ def hits_by_coverage(folder: Path) -> set[tuple[str, str, int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["--cov-context=test"], ["--cov-context=test", "--cov-branch"]], ids=["lines", "arcs"]
 )

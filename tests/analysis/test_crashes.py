@@ -52,6 +52,7 @@ def ranked(work, capsys, status):
     return re.sub(r"\s+", " ", out + err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize(
     ("files", "where", "place"),

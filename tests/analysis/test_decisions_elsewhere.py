@@ -136,6 +136,7 @@ def test_what_another_function_did_not_change_is_shown_last(workspace):
     assert DependenceKind.FLOW not in kinds[kinds.index(DependenceKind.SUMMARY) :]
 
 
+@pytest.mark.slow
 def test_what_is_outside_of_a_slice_changes_nothing(workspace, altered):
     with Machine(COMMAND, workspace, "test_series.py", [NAME], (KIND,)) as machine:
         found = trace_dependences(machine, NAME)

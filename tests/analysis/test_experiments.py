@@ -241,6 +241,7 @@ def test_a_test_that_passes_alone_is_refused(machine):
         RepeatedTest(name_of("test_that_passes"), machine)
 
 
+@pytest.mark.slow
 def test_fresh_processes_find_the_same(machine, project):
     fresh = FreshRuns(PYTEST, project, MODULE)
     test = name_of("test_plain")
@@ -413,6 +414,7 @@ def test_switching_finds_statement_6_of_mid(mid, capsys):
     assert "The failing test passes if this comes out true." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_table_says_what_was_tried(mid, capsys):
     assert run(["investigate", "--workspace", str(mid), "--seconds", "30", "--", *PYTEST]) == 0
     assert "all that it alters was tried" in capsys.readouterr().out

@@ -61,6 +61,7 @@ def test_they_are_shown_once_with_every_failure_group(project, workers):
     assert (project / file).read_text().splitlines()[int(line) - 1].strip()
 
 
+@pytest.mark.slow
 def test_nobody_is_asked_when_all_tests_pass(tmp_path):
     ranker, note = asked(tmp_path)
     (tmp_path / "test_sum.py").write_text("def test_sum():\n    assert 1 + 1 == 2\n")

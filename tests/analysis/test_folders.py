@@ -190,6 +190,7 @@ def test_the_cache_holds_so_many_workspaces(work, caches, monkeypatch):
     assert there == made[-3:]
 
 
+@pytest.mark.slow
 def test_the_old_folder_is_ignored(work, caches):
     old = work / ".suspectra" / "cache"
     old.mkdir(parents=True)
@@ -284,6 +285,7 @@ def test_logs_that_are_links_are_left_alone(work, elsewhere):
     assert link.is_symlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [".suspectra", ".suspectra/recording"])
 def test_nothing_is_merged_through_a_link(work, elsewhere, tmp_path, name):
     assert record(work).returncode == 1

@@ -166,6 +166,7 @@ def some_counts(draw, *, single_fault: bool = False) -> Counts:
     return counts_of(failed, passed, *pairs)
 
 
+@pytest.mark.slow
 @given(some_counts(), st.booleans())
 @settings(max_examples=150)
 def test_no_score_is_ever_nan(counts, clone):
@@ -178,6 +179,7 @@ def order(name: str, counts: Counts) -> np.ndarray:
     return np.unique(round_significant(make_technique(name).score(counts)), return_inverse=True)[1]
 
 
+@pytest.mark.slow
 @given(some_counts(single_fault=True))
 @settings(max_examples=150)
 def test_formulas_of_a_group_give_the_same_order(counts):
@@ -199,6 +201,7 @@ def test_formulas_of_er1_and_er5_rank_a_single_fault_alike(counts):
             np.testing.assert_array_equal(np.sign(first - first[0]), np.sign(other - other[0]), group)
 
 
+@pytest.mark.slow
 @given(some_counts(single_fault=True))
 @settings(max_examples=150)
 def test_er1_is_never_beaten_on_a_single_fault(counts):

@@ -177,6 +177,7 @@ def runs_of_a_graph(draw):
     return function, np.array(counts)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs_of_a_graph(), st.integers(1, 3))
 def test_arc_counts_are_those_of_the_walks(case, copies):
@@ -287,6 +288,7 @@ def test_a_profile_that_breaks_off_keeps_what_came_before(sound):
     assert kept == sum(whole.counters)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_random_damage_never_escapes_as_anything_but_a_problem(sound, data):

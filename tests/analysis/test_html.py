@@ -84,6 +84,7 @@ def test_runs_are_read_back(indices):
     assert decoded(encode_runs(np.array([-1, -1, *sorted(indices)]))) == sorted(indices)
 
 
+@pytest.mark.slow
 def test_the_page_asks_nothing_of_any_network(shop):
     text, page = page_of(shop)
     for tag, attributes in page.elements:

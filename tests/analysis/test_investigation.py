@@ -397,6 +397,7 @@ def test_once():
 """
 
 
+@pytest.mark.slow
 def test_a_quick_test_is_investigated_before_one_that_executes_less(tmp_path):
     cart = "def price(net):\n    return net + 1\n\n\ndef total(net):\n    gross = price(net)\n    return gross\n"
     (tmp_path / "cart.py").write_text(cart)

@@ -236,6 +236,7 @@ def test_killed_at_random_moments_nothing_is_lost_or_corrupt(what, seed, thoroug
     assert not figures[what]["failures"]
 
 
+@pytest.mark.slow
 def test_a_device_that_is_named_for_the_output_is_written_to_and_not_replaced(work):
     record(work)
     os.mkfifo(work / "pipe")

@@ -18,6 +18,7 @@ from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.monitoring import Monitor, unavailable
 from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.probe_choice import choose
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CELLS = "__suspectra_monitoring_cells__"
@@ -61,14 +62,13 @@ def test_it_says_why_it_is_unavailable():
             Monitor()
         return
     assert unavailable() == ""
-    monitors = [Monitor(), Monitor()]
+    monitor = Monitor()
     try:
-        assert unavailable() == "sys.monitoring is in use by suspectra and suspectra"
+        assert unavailable() == "sys.monitoring is in use by suspectra"
         with pytest.raises(RuntimeError, match="is in use by suspectra"):
             Monitor()
     finally:
-        for monitor in monitors:
-            monitor.close()
+        monitor.close()
     assert unavailable() == ""
 
 
@@ -79,6 +79,19 @@ if MONITORING:
         monitor = Monitor()
         yield monitor
         monitor.close()
+
+    def test_it_leaves_the_numbers_to_the_tools_that_want_them(monitor):
+        for number in (0, 1, 2, 3, 5):  # a debugger, coverage, a profiler, Hypothesis and an optimizer
+            sys.monitoring.use_tool_id(number, "another")
+            sys.monitoring.free_tool_id(number)
+
+    def test_what_another_tool_has_is_not_taken(tmp_path):
+        sys.monitoring.use_tool_id(4, "another")
+        try:
+            choice = choose("monitoring", str(tmp_path), counting=False)
+        finally:
+            sys.monitoring.free_tool_id(4)
+        assert choice == (False, "recording by probes: sys.monitoring is in use by another")
 
     @pytest.mark.parametrize("path", sources(), ids=lambda path: path.name)
     def test_the_same_cells_are_set_case_by_case(path, monitor):

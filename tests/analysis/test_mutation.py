@@ -98,6 +98,7 @@ def check_excerpt(source, mutant, tree):
     assert {line for line in of_mutant if line >= made.functions[0].line} <= lines
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @pytest.mark.parametrize("name", ["kinds", "live"])
 def test_a_mutant_is_its_edit(name):

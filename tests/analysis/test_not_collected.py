@@ -75,6 +75,7 @@ def of_pytest(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["investigate"], ["causes", "*check"], ["slice", "--failure"], ["paths", "*check"]]
 )

@@ -42,6 +42,7 @@ def both(draw):
     )
 
 
+@pytest.mark.slow
 @given(both(), st.integers(1, 3), st.lists(st.integers(0, 30), max_size=5))
 def test_it_equals_a_report_by_scores_of_elements(reports, first, counts):
     with mock.patch.object(pair_report, "_FIRST", first), mock.patch.object(pair_report, "_MORE", 2):

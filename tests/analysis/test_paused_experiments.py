@@ -209,6 +209,7 @@ def test_nothing_is_executed_after_the_comparison_that_fails(machine, tag, kind)
         assert (files, tag(line)) == (["app.py"], expected)
 
 
+@pytest.mark.slow
 def test_values_of_explanations_are_not_observed(machine, tag):
     for test, reached in (("test_comparison", False), ("test_own_message", True)):
         (found,) = machine.ask(f"test_app.py::{test}", [{"kind": "observe"}], steps=1_000, seconds=60)

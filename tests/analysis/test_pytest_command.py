@@ -72,6 +72,7 @@ def suspectra(folder, *arguments):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "repeated"),
     [

@@ -147,6 +147,7 @@ def test_it_is_said_which_recorder_was_taken(project):
     assert recorders(project) == {"monitoring" if MONITORING else "probes"}
 
 
+@pytest.mark.slow
 def test_an_impossible_wish_is_answered_and_the_tests_are_recorded(project):
     done = pytest_in(project, "--suspectra-recorder=monitoring", "--suspectra-counts")
     assert "suspectra: recording by probes: sys.monitoring can't count" in done.stdout

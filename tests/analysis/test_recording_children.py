@@ -1,5 +1,6 @@
 """What tests run in other processes is recorded for them."""
 
+import mmap
 import os
 import re
 import shutil
@@ -12,8 +13,8 @@ import pytest
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.children.child_log import ChildLog
-from suspectra_recorder.children.processes import ChildrenOfTests
-from suspectra_recorder.children.shared_cells import SharedCells, stored_cells
+from suspectra_recorder.children.processes import ChildOfTest, ChildrenOfTests
+from suspectra_recorder.children.shared_cells import SharedCells, cells_in
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "children"
 EXPECTED = re.compile(r"def (test_\w+).*# runs:(.*)")
@@ -179,6 +180,7 @@ def test_a_child_of_a_test_that_is_run_again_counts_only_in_the_last_attempt(tmp
     assert functions(tmp_path) == {"test_it": {"second", "setup"}}
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_leaves_is_swept_by_the_next(tmp_path):
     (tmp_path / "work.py").write_text("def work():\n    return 1\n")
     (tmp_path / "test_it.py").write_text(
@@ -233,11 +235,11 @@ def test_cells_are_kept_in_the_file(tmp_path):
         taken = [cells.take(size) for size in (8, 300_000, 16)]
         for at, (_, part) in enumerate(taken):
             part[at] = most
-        with path.open("rb") as file:
+        with path.open("rb+") as file, mmap.mmap(file.fileno(), 0) as stored:
             for at, (start, part) in enumerate(taken):
-                assert stored_cells(file, start, len(part), counting) == [
-                    most if i == at else 0 for i in range(len(part))
-                ]
+                cells = [most if i == at else 0 for i in range(len(part))]
+                assert cells_in(stored, start, len(part), counting) == cells
+                assert part[at] == (most if counting else 0)
 
 
 def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
@@ -248,17 +250,142 @@ def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
     log.take("b.py", "digest", 8, b"map")
     log.close()
     (child,) = children.started_by({3})
-    assert [(file.path, file.cells) for file in child.contents()[0]] == [
-        ("a.py", [0, 0, 1, 0, 0, 0, 0, 0]),
-        ("b.py", [0] * 8),
-    ]
     path = Path(child.path)
-    path.write_bytes(path.read_bytes()[:-1])
-    assert [file.path for file in child.contents()[0]] == ["a.py"]
+
+    def read():
+        return ChildOfTest(child.path, 3, counting=False).take()
+
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    assert [file.path for file in read()[0]] == ["a.py"]
+    path.write_bytes(whole)
+    assert [(file.path, file.cells) for file in child.take()[0]] == [("a.py", [0] * 8), ("b.py", [0] * 8)]
     for damage in (b"", b"SUSPECTRA", os.urandom(200)):
         path.write_bytes(damage)
-        assert child.contents() == ([], [])
+        assert read() == ([], [])
     children.close()
+
+
+def test_what_is_taken_of_a_running_child_is_what_it_ran_since(tmp_path):
+    for counting in (False, True):
+        children = ChildrenOfTests(str(tmp_path), {"sources": []}, counting=counting)
+        log = ChildLog(children.folder, 3, counting=counting)
+        cells = log.take("a.py", "digest", 8, b"map")
+        (child,) = children.started_by({3})
+        cells[2] = 1
+        assert [file.cells for file in child.take()[0]] == [[0, 0, 1, 0, 0, 0, 0, 0]]
+        assert child.take() == ([], [])
+        log.take("b.py", "digest", 8, b"map")[1] = 1
+        cells[2] += counting
+        cells[3] = 1
+        expected = [[0, 0, int(counting), 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 0]]
+        assert [file.cells for file in child.take()[0]] == expected
+        assert children.started_by({3}) == [child]
+        assert child.runs
+        log.close()
+        assert not child.runs
+        children.close()
+
+
+SERVER = """\
+import http.server, multiprocessing, sys, urllib.request
+
+def price(n):
+    return n * 4 if n > 2 else cheap(n)
+
+def cheap(n):
+    return n * 5
+
+def ready():
+    return True
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = str(price(int(self.path[1:]))).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+def serve(tell):
+    ready()
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    tell(server.server_port)
+    server.serve_forever()
+
+def get(port, n):
+    return int(urllib.request.urlopen(f"http://127.0.0.1:{port}/{n}").read())
+
+if __name__ == "__main__":
+    serve(lambda port: print(port, flush=True))
+"""
+FORKED = """
+import multiprocessing
+@pytest.fixture(scope="session")
+def port():
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    process = context.Process(target=server.serve, args=(there.send,), daemon=True)
+    process.start()
+    yield here.recv()
+    process.terminate()
+    process.join()
+"""
+STARTED = """
+import subprocess, sys
+process = None
+def started():
+    global process
+    if process is None:
+        process = subprocess.Popen([sys.executable, "server.py"], stdout=subprocess.PIPE, text=True)
+        process.port = int(process.stdout.readline())
+    return process.port
+@pytest.fixture(HOW)
+def port():
+    yield started()
+def pytest_sessionfinish():
+    process.terminate()
+    process.wait()
+    process.stdout.close()
+"""
+USERS = """\
+import server
+def test_cheap(port): assert server.get(port, 1) == 5
+def test_none(port): pass
+def test_dear(port): assert server.get(port, 3) == 15
+def test_without(): pass
+def test_again(port): assert server.get(port, 2) == 10
+"""
+
+
+@pytest.mark.parametrize(
+    ("fixture", "counts"),
+    [
+        (FORKED, ()),
+        (STARTED.replace("HOW", "scope='module'"), ("--suspectra-counts",)),
+        (STARTED.replace("HOW", ""), ()),
+    ],
+    ids=["forked", "started", "started by a test"],
+)
+def test_a_process_that_several_tests_use_counts_for_each_with_what_it_runs_then(tmp_path, fixture, counts):
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "conftest.py").write_text(f"import pytest, server\n{fixture}")
+    (tmp_path / "test_it.py").write_text(USERS)
+    done = pytest_in(tmp_path, *counts)
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = functions(tmp_path)
+    served = {"get", "Handler.do_GET", "Handler.log_message", "price"}
+    setup = {"ready", "serve"} if "scope" in fixture else set()
+    assert found.pop("test_cheap") >= served | {"cheap", "ready", "serve"} - setup
+    assert found == {
+        "test_none": setup,
+        "test_dear": served | setup,
+        "test_without": set(),
+        "test_again": served | {"cheap"} | setup,
+    }
+    assert nothing_left(tmp_path)
     assert not (tmp_path / ".suspectra" / "children").exists()
 
 

@@ -157,6 +157,7 @@ def test_what_failed_and_what_a_change_can_affect_runs_again(project):
     assert len(evidence.tests) == len(EXPECTED)
 
 
+@pytest.mark.slow
 def test_tests_in_other_processes_are_not_lost_without_a_word(project):
     status, reported = record(project, "manage.py test --parallel 2 cart.tests.NoItems shop")
     assert (status, "recorded 0 tests" in reported, "--parallel" in reported) == (0, True, True), reported

@@ -109,6 +109,7 @@ def test_a_list_of_tests_is_no_run(work):
     assert not (work / ".suspectra").exists()
 
 
+@pytest.mark.slow
 def test_other_programs_and_processes_of_tests_find_what_they_would_find_without_it(work):
     look = (
         "import os, sys; print(sorted(n for n in os.environ if 'SUSPECTRA' in n), [p for p in sys.path if 'boot' in p])"
@@ -127,6 +128,7 @@ def test_other_programs_and_processes_of_tests_find_what_they_would_find_without
     assert verdicts(work) == {"test_environment": "passed", "test_pytest_in_a_test": "passed"}
 
 
+@pytest.mark.slow
 def test_a_command_that_records_works_in_such_a_terminal(work):
     command = [sys.executable, "-m", "suspectra", "record", "--no-suspects", "--", *PYTEST]
     ended = done(command, work, terminal(work))
@@ -266,6 +268,7 @@ def test_nox_needs_nothing(work, surroundings, how):
     assert ended.returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["command", "terminal", "plugin"])
 def test_uv_run_needs_nothing(work, surroundings, how):
     command = [program("uv"), "run", "--no-project", "--with", "pytest", "pytest"]

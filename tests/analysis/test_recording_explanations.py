@@ -200,6 +200,7 @@ def expected(*sources):
     return {name: set(tags.partition("# ")[2].split()) for name, tags in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--counts",), *MONITORING])
 def test_explanations_of_pytest_belong_to_no_test(tmp_path, options):
     record(tmp_path, options, "pytest", "-q", "--showlocals")

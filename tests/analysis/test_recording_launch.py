@@ -197,6 +197,7 @@ def test_workers_of_xdist_record_too(work):
     assert len(RecordingSource(work).read().tests) == 2
 
 
+@pytest.mark.slow
 def test_an_interrupt_lets_pytest_end(work, until):
     (work / "test_z.py").write_text(
         "import pathlib, time\ndef test_long():\n    pathlib.Path('started').touch()\n    time.sleep(60)\n"

@@ -60,7 +60,7 @@ def kinds(request, tmp_path_factory):
 
 @pytest.mark.slow
 def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
-    mode, folder, evidence = kinds
+    _, folder, evidence = kinds
     text = (folder / "tests" / "test_kinds.py").read_text()
     expected = {name: rest for name, *rest in EXPECTED.findall(text)}
     seen = set()
@@ -72,8 +72,7 @@ def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
         verdict, runs, flaky = expected[short]
         assert (test.verdict.value, test.flaky) == (verdict, bool(flaky)), name
         ran = {f.rpartition(".")[2] for f in functions_run(evidence, row)}
-        if not (mode == "xdist" and "shared" in short):  # who is first depends on the workers
-            assert runs in ran if runs != "none" else not ran, name
+        assert runs in ran if runs != "none" else not ran, name
     assert seen == expected.keys()
     assert evidence.problems == ()
 
@@ -113,6 +112,7 @@ def test_imports_belong_to_no_test_whenever_they_come(kinds):
     assert row.tolist() == []
 
 
+@pytest.mark.slow
 def test_test_code_is_recorded_only_when_asked(kinds, tmp_path):
     _, folder, evidence = kinds
     assert {f.path for f in evidence.files} == {"shop.py", "lazy.py"}
@@ -213,6 +213,7 @@ def test_total():
     assert "pip install --editable ." in problem.cure
 
 
+@pytest.mark.slow
 def test_what_lies_outside_or_was_installed_is_left_alone_unless_named(tmp_path):
     work = project(
         tmp_path / "work",
@@ -236,6 +237,7 @@ def test_what_lies_outside_or_was_installed_is_left_alone_unless_named(tmp_path)
     assert any("neither a folder nor" in cause for cause in causes)
 
 
+@pytest.mark.slow
 def test_modules_with_rewritten_asserts_and_under_importlib_mode_are_recorded(tmp_path):
     project(
         tmp_path,
@@ -293,6 +295,7 @@ def test_deselected_tests_are_kept(tmp_path):
     assert len(RecordingSource(tmp_path).read().tests) == 2
 
 
+@pytest.mark.slow
 def test_rows_recorded_before_a_change_keep_the_lines_that_stayed(tmp_path):
     project(tmp_path, **SMALL)
     pytest_in(tmp_path, "--suspectra")
@@ -330,6 +333,7 @@ def pytest_configure(config):
 """
 
 
+@pytest.mark.slow
 def test_an_error_of_the_recorder_changes_no_run_and_is_reported(tmp_path):
     project(tmp_path, **SMALL)
     plain = pytest_in(tmp_path, "-p", "no:suspectra")
@@ -378,6 +382,7 @@ def test_a_worker_that_crashes_fails_the_test_it_ran(tmp_path):
     assert "crashed" in crash.message
 
 
+@pytest.mark.slow
 def test_an_interrupted_test_is_not_recorded(tmp_path):
     project(tmp_path, **SMALL, test_z="def test_interrupt(): raise KeyboardInterrupt\n")
     done = pytest_in(tmp_path, "--suspectra")
@@ -385,6 +390,7 @@ def test_an_interrupted_test_is_not_recorded(tmp_path):
     assert len(RecordingSource(tmp_path).read().tests) == 2
 
 
+@pytest.mark.slow
 def test_what_a_pytest_started_by_a_test_runs_belongs_to_that_test(tmp_path):
     project(
         tmp_path,
@@ -406,6 +412,7 @@ def test_what_a_pytest_started_by_a_test_runs_belongs_to_that_test(tmp_path):
     assert functions_run(evidence, evidence.rows[0]) == {"app"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "ini", "measured"),
     [

@@ -13,6 +13,7 @@ from suspectra.evaluation.significance import increase_ratio, wilcoxon
 values = st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0, float("inf"), float("nan"), float("-inf")]), min_size=1)
 
 
+@pytest.mark.slow
 @given(values, st.data())
 def test_ranks_are_their_definitions(raw, data):
     place = st.integers(0, len(raw) - 1)

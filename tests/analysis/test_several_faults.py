@@ -156,6 +156,7 @@ def left_behind(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -178,6 +179,7 @@ def test_a_failure_that_is_another_one_alone_is_not_looked_at(left_behind, capsy
     assert not out or command == ["investigate"]  # the ranking of the recording
 
 
+@pytest.mark.slow
 def test_other_failing_tests_are_investigated_all_the_same(left_behind, capsys):
     run(["investigate", "--workspace", str(left_behind), "--", *PYTEST])
     out, err = capsys.readouterr()

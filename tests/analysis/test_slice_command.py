@@ -117,6 +117,7 @@ def test_what_is_known_is_shown_when_the_command_is_interrupted(run, monkeypatch
     assert "fees.py:6  if age < 6:" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["tree", "json", "svg"])
 def test_values_can_be_hidden(run, form):
     """How a decision came out is no value of the program."""
@@ -164,6 +165,7 @@ def test_sources_that_changed_since_the_recording_are_not_traced(folder):
     (folder / "fees.py").write_text(PROGRAM)
 
 
+@pytest.mark.slow
 def test_what_a_line_influenced_and_what_lies_between(run):
     code, out, _ = run("slice", "fees.py:5", "--forward", "--format", "json", *PYTEST)
     assert code == 0

@@ -70,6 +70,7 @@ def matrices(columns=6):
     return st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(row, st.booleans()), min_size=1)
 
 
+@pytest.mark.slow
 @given(matrices(), matrices())
 def test_counts_carried_over_equal_counts_from_nothing(before, after):
     """Whatever changes between two runs, the carried counts are those of a fresh start."""

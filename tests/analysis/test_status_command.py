@@ -43,6 +43,7 @@ def status(capsys, monkeypatch):
     return call
 
 
+@pytest.mark.slow
 def test_it_names_the_first_suspects_and_the_next_commands(recorded, status):
     code, out, err = status(recorded)
     assert (code, err) == (0, "")
@@ -251,6 +252,7 @@ def recorded_again(root, *options, stderr=subprocess.PIPE):
     return subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=stderr, check=False, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_failing_run_ends_with_the_first_suspects_on_request(recorded, status):
     shown = recorded_again(recorded, "--suspects").stderr.decode()
     _, listed, _ = status(recorded)

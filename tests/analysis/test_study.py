@@ -308,6 +308,7 @@ def test_study_file(mini_corpus, tmp_path):
     assert len(list((tmp_path / "study.results").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_a_study_of_ones_own_evidence(shop):
     files = sorted(path.relative_to(shop).as_posix() for path in (shop / "src").rglob("*.py"))
     (shop / "faults.txt").write_text(f"{files[-1]}:1-400\n")

@@ -227,6 +227,7 @@ TWO = "def f():\n    return 1\n\n\ndef g():\n    return 1\n"
 TESTS = "def test_f(): assert f() == 1\ndef test_g(): assert g() == 1"
 
 
+@pytest.mark.slow
 def test_each_run_is_about_the_code_as_it_is_then(project, collect):
     """Several edits, one after the other: each is recorded, and chosen tests alone run."""
     folder = project(TWO, TESTS)
@@ -262,6 +263,7 @@ def test_a_new_test_or_module_needs_a_fresh_process(project, collect):
         warm.run(ALL, lambda event: None)
 
 
+@pytest.mark.slow
 def test_a_run_can_be_cancelled_and_the_next_one_begins(project, collect):
     folder = project(TWO, "import time\ndef test_f():\n    while f() == 1: time.sleep(0.01)")
     warm = collect(folder)

@@ -218,7 +218,7 @@ def child(data: bytes, folder: Path) -> None:
     """What a process that a test started left behind."""
     (folder / "1-x.log").write_bytes(_summed(data))
     (folder / "1-x.cells").write_bytes(data)
-    for file in ChildOfTest(str(folder / "1-x.log"), 1, False).contents()[0]:
+    for file in ChildOfTest(str(folder / "1-x.log"), 1, False).take()[0]:
         assert isinstance(file.path, str)
 
 

@@ -57,6 +57,7 @@ def test_logs(name, what, tmp_path):
     fuzz_targets.run(name, LOGS[what], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", HUGE_FRAMES)
 @pytest.mark.parametrize("name", ["recording", "memory"])
 def test_huge_frames(name, what, tmp_path):

@@ -66,6 +66,7 @@ def test_each_wheel_has_the_licence(wheels):
         assert zipfile.ZipFile(wheel).read(name).decode() == licence
 
 
+@pytest.mark.slow
 def test_the_plugin_alone_records_what_the_ini_file_asks_for(wheels, tmp_path):
     """An environment with the plugin and pytest; what it recorded is read by this one."""
     packages = tmp_path / "packages"

@@ -89,6 +89,7 @@ def test_both_ways_have_the_same_tools_and_answers(client, project):
         assert tool.annotations.read_only_hint is not bool(declared.asks)
 
 
+@pytest.mark.slow
 def test_texts_of_the_project_stay_data(client, project):
     client.start(project)
     for tool, arguments in QUESTIONS:

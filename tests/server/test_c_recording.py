@@ -72,6 +72,7 @@ def test_cp_says_which_edges_carry_the_suspicion_and_from_where(client, shared, 
     assert re.search(r"of the suspicion of lines? \d+.* comes from here: the edge from lines? \d+ .*Δ", words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("technique", [*(i.name for i in technique_infos() if i.wants_edges), "ochiai+cp"])
 def test_techniques_of_control_flow_are_selected_like_formulas(client, shared, technique):
     client.start(shared, options={"technique": technique, "cloneFailed": technique != "ochiai+cp"})
@@ -145,6 +146,7 @@ def test_a_cmake_project_that_is_not_configured_is_told_how(client, tmp_path):
     assert not (tmp_path / "build").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["conftest.py", "tests/test_binding.py"])
 def test_a_cmake_project_with_tests_of_python_runs_those(client, build_reckoner, tmp_path, name):
     folder = build_reckoner(tmp_path / "reckoner")
@@ -198,6 +200,7 @@ def test_groups_of_c_tests_are_perhaps_right(client, build_c):
     assert all(group["heading"] in done.stdout for group in groups)
 
 
+@pytest.mark.slow
 def test_marks_find_their_lines_in_a_source_that_was_edited_before_the_server_started(client, shared, tmp_path):
     folder = tmp_path / "reckoner"
     shutil.copytree(shared, folder)

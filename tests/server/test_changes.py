@@ -139,6 +139,7 @@ def test_a_file_in_which_no_statement_is_found_again_is_not_marked_on_wrong_line
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("encoding", "end"), [("latin-1", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r"), ("utf-8", "\n")]
 )
@@ -164,6 +165,7 @@ def test_sources_of_any_encoding_and_line_end(connect, shop, record, encoding, e
     assert client.suspects(limit=1)["suspects"][0]["range"]["start"]["line"] == wanted + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoding", "column"), [("utf-8", 15), ("utf-16", 13), ("utf-32", 12)])
 def test_columns_are_in_the_units_the_client_wants(client, shop, record, capable, encoding, column, find_line):
     path = shop / "shop/vouchers.py"
@@ -207,6 +209,7 @@ def test_evidence_that_appears_later_is_found(client, shop, tmp_path):
     client.wait(lambda: vouchers(client, shop) == [5, 7, 16, 17, 18])
 
 
+@pytest.mark.slow
 def test_when_the_fault_is_fixed_and_the_tests_re_run_the_marks_go(client, shop, record):
     client.start(shop)
     path = shop / "shop/vouchers.py"
@@ -216,6 +219,7 @@ def test_when_the_fault_is_fixed_and_the_tests_re_run_the_marks_go(client, shop,
     client.wait(lambda: not client.marks(shop))
 
 
+@pytest.mark.slow
 def test_a_rerun_of_some_tests_changes_the_ranking(client, shop, record):
     client.start(shop)
     tests = shop / "tests/test_shop.py"
@@ -372,6 +376,7 @@ def test_each_folder_of_a_workspace_has_its_own_evidence_and_settings(client, sh
     client.wait(lambda: client.diagnostics[(other / "shop/vouchers.py").as_uri()])
 
 
+@pytest.mark.slow
 def test_the_tests_of_one_folder_are_run_alone(client, shop, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(shop, other)
@@ -394,6 +399,7 @@ def test_no_folder_at_all(client):
     assert client.command("nextSuspect") is None
 
 
+@pytest.mark.slow
 def test_examined_marks_outlive_a_run_in_which_lines_moved(client, shop, record, find_line):
     client.start(shop)
     path = shop / "shop/vouchers.py"

@@ -76,6 +76,7 @@ def test_one_line_has_one_error_however_many_files_meet_it(client, broken, recor
     assert client.statuses[-1]["collectionErrors"] == 2
 
 
+@pytest.mark.slow
 def test_a_first_run_without_any_test_says_why(client, tmp_path, record):
     (tmp_path / "test_a.py").write_text("x = = 1\n")
     assert record(tmp_path).returncode == 2
@@ -97,6 +98,7 @@ def test_a_mistake_on_the_command_line_is_in_the_list_without_a_place(client, sh
     assert client.suspects()["suspects"]
 
 
+@pytest.mark.slow
 def test_foreign_text_is_shown_as_text(client, tmp_path, record):
     (tmp_path / "test_a.py").write_text("raise ValueError('\\x1b[31m\\u202ered ' + 'x' * 5000)\n")
     record(tmp_path)

@@ -175,6 +175,7 @@ def test_run_tests_records_and_ranks_with_progress(client, shop):
     assert any(value.get("percentage") == 100 for value in client.progress)
 
 
+@pytest.mark.slow
 def test_only_what_failed_or_can_be_reached_is_run(client, shop):
     client.start(shop, options={"affectedOnly": True})
     source = shop / "shop/vouchers.py"
@@ -220,6 +221,7 @@ def test_who_has_no_recording_is_told_so_when_looking_for_suspects(client, tmp_p
     assert "suspectra record" in client.messages[0]["message"]
 
 
+@pytest.mark.slow
 def test_run_tests_can_be_cancelled_and_runs_once_at_a_time(client, shop):
     (shop / "tests/test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n")
     client.start(shop)
@@ -234,6 +236,7 @@ def test_run_tests_can_be_cancelled_and_runs_once_at_a_time(client, shop):
     client.wait(lambda: client.progress[-1] == {"kind": "end", "message": "cancelled"})
 
 
+@pytest.mark.slow
 def test_a_command_cancels_the_tests(client, shop):
     (shop / "tests/test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n")
     client.start(shop)
@@ -268,6 +271,7 @@ def test_a_test_command_that_does_not_start_is_reported(client, shop):
     client.wait_for_state("ready", after=len(client.statuses) - 1)
 
 
+@pytest.mark.slow
 def test_the_tests_run_with_the_interpreter_of_the_setting(client, shop, tmp_path):
     chosen = tmp_path / "chosen python"
     chosen.write_text(f'#!/bin/sh\necho ran >> "{tmp_path}/ran"\nexec "{sys.executable}" "$@"\n')
@@ -290,6 +294,7 @@ def test_an_interpreter_without_pytest_is_named(client, shop, tmp_path):
     assert "install pytest for it" in client.messages[0]["message"]
 
 
+@pytest.mark.slow
 def test_a_long_message_keeps_its_cure(client, shop, tmp_path):
     python = tmp_path / ("long" * 50) / ("path" * 50) / "python"
     client.start(shop, options={"testInterpreter": str(python)})

@@ -259,7 +259,10 @@ class Session:
         fresh.hang_up()
 
 
-@pytest.fixture(params=FORMATS, ids=lambda form: form.__name__)
+@pytest.fixture(
+    params=[Coverage, *(pytest.param(form, marks=pytest.mark.slow) for form in FORMATS[1:])],
+    ids=lambda form: form.__name__,
+)
 def session(request, tmp_path, connect, monkeypatch):
     monkeypatch.setattr(watching, "WATCH_POLL_S", 0.1)
     monkeypatch.setattr(evidence_files, "EVIDENCE_DEBOUNCE_S", 0.1)

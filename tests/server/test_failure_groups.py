@@ -35,6 +35,7 @@ def current(client):
     return next(group for group in client.suspects()["groups"] if group["current"])
 
 
+@pytest.mark.slow
 def test_a_test_without_coverage_does_not_speak_for_the_others(client, tmp_path, shared_record):
     (tmp_path / "doubling.py").write_text("def double(n):\n    return n * 3\n")
     test = "from doubling import double\n\n\ndef test_double():\n    assert double(2) == 4\n"

@@ -89,6 +89,7 @@ def add_test(root, record):
     record(root, str(path))
 
 
+@pytest.mark.slow
 def test_the_group_comes_first_and_its_ranking_is_the_final_one(ledger, record):
     workspace = Workspace(ledger)
     before = workspace.shown
@@ -195,6 +196,7 @@ def test_groups_of_an_older_state_are_not_shown_after_it(client, ledger, record,
     assert {*counts[counts.index("78") :]} == {"78"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_the_editor_sees_the_group_before_the_groups_are_found(client, ledger, record, monkeypatch, fails):
     client.initialize(ledger, options={"technique": "ochiai"})

@@ -104,6 +104,7 @@ def test_names_of_tests_are_not_markup_and_no_commands_in_an_editor(hostile, cli
     assert all("\\u001b" not in json.dumps(d["message"]) for found in client.diagnostics.values() for d in found)
 
 
+@pytest.mark.slow
 def test_files_with_hostile_names_are_ranked_and_shown_in_safety(tmp_path, record, connect, capsys, monkeypatch):
     name = "od\x1b[31md \u202e<b>`x`.py"
     (tmp_path / name).write_text("def f(a):\n    return a\n")

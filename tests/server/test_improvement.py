@@ -58,6 +58,7 @@ def status(client, technique, state, message="", failed=None):
     client.wait(said)
 
 
+@pytest.mark.slow
 def test_a_quick_ranking_comes_first_and_newer_evidence_does_not_wait(client, shop, record, gate):
     client.initialize(shop, options={"technique": "ochiai+cp"})
     status(client, "ochiai", "ranking", "3 failing tests, 7 passing tests; by ochiai until ochiai+cp is computed")
@@ -76,6 +77,7 @@ def test_a_quick_ranking_comes_first_and_newer_evidence_does_not_wait(client, sh
     assert client.statuses[-1]["message"] == "4 failing tests, 7 passing tests"
 
 
+@pytest.mark.slow
 def test_a_run_without_failures_ends_the_better_ranking_and_is_shown_as_such(client, shop, record, gate):
     client.initialize(shop, options={"technique": "cp"})
     assert gate.begun.acquire(timeout=TIMEOUT_S)
@@ -110,6 +112,7 @@ def test_the_end_of_the_server_ends_long_work(client, shop, gate):
     assert gate.cancelled.acquire(timeout=TIMEOUT_S)
 
 
+@pytest.mark.slow
 def test_a_newer_ranking_does_not_wait_for_what_would_tell_ties_apart(client, shop, record, monkeypatch):
     gate, advise = Gate(), tie_steps.advise
 
@@ -158,6 +161,7 @@ def test_a_technique_that_refuses_leaves_the_ranking_before(client, shop, refusi
     assert client.suspects()["suspects"]
 
 
+@pytest.mark.slow
 def test_a_technique_that_refuses_does_not_bring_back_an_older_run(client, shop, record, refusing):
     client.start(shop, options={"technique": "dstar"})
     client.command("selectTechnique", "cp")

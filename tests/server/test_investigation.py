@@ -206,6 +206,7 @@ def test_one_suspect_can_be_tested_alone(client, project):
         client.command("testSuspect", uri, len(CODE.splitlines()) - 1)
 
 
+@pytest.mark.slow
 def test_values_can_be_hidden(client, project):
     client.start(project, options={"experimentsHideValues": True})
     uri = client.open(project / "code_of_shop.py")

@@ -4,6 +4,8 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from suspectra.base.cancellation import Token
 from suspectra.evidence.discovery import usual_places
 from suspectra_server.messages import FolderState
@@ -36,6 +38,7 @@ class Workspace:
         return self.ranker.rank(RankingInput(Settings(), self.paths, ()), Token(), None, known or {})
 
 
+@pytest.mark.slow
 def test_evidence_is_searched_once_while_the_recording_is_the_only_one(shop, record, monkeypatch):
     workspace = Workspace(shop, monkeypatch)
     assert workspace.rank().ranking.state is FolderState.READY
@@ -44,6 +47,7 @@ def test_evidence_is_searched_once_while_the_recording_is_the_only_one(shop, rec
     assert workspace.searched == 1
 
 
+@pytest.mark.slow
 def test_other_evidence_that_appears_is_found(shop, monkeypatch):
     workspace = Workspace(shop, monkeypatch)
     workspace.rank()

@@ -102,6 +102,7 @@ def places(found):
     return [(move["file"], move["line"], move["source"]) for move in found["moves"]]
 
 
+@pytest.mark.slow
 def test_a_jump_leads_to_the_lines_it_would_have_led_to(client, shop, find_line, ask_behind_a_ranking):
     client.start(shop)
     cursor = at(shop / "shop/vouchers.py", find_line(shop / "shop/vouchers.py", FAULT))
@@ -113,6 +114,7 @@ def test_a_jump_leads_to_the_lines_it_would_have_led_to(client, shop, find_line,
     assert [move["function"] for move in found["moves"]] == [move["function"] for move in before["moves"]]
 
 
+@pytest.mark.slow
 def test_a_choice_made_after_a_new_run_leads_where_it_said(client, shop, find_line, record, gate, capable):
     """The question stays on the screen while tests are run, with another source."""
     del capable["experimental"]
@@ -299,6 +301,7 @@ def test_a_suspect_is_found_again_in_what_was_recorded_while_the_user_was_asked(
     assert client.outcome().startswith(f"shop/vouchers.py:{line + 3}: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["investigate", "testSuspect", "findCause", "comparePassing"])
 def test_tests_that_were_repaired_while_the_user_was_asked_are_not_altered(
     client, shop, find_line, record_text, command

@@ -89,6 +89,7 @@ def test_marks_outlive_the_server(session, start_process):
     assert not any(FAULT in one["message"] for all_ in client.diagnostics.values() for one in all_)
 
 
+@pytest.mark.slow
 def test_marks_outlive_a_server_that_is_killed(session, start_process):
     client = start_process()
     session.mark(client)
@@ -125,6 +126,7 @@ def test_marks_are_found_again_when_the_run_comes_after_the_restart(session, rec
     client.ask_until(lambda: done(client) == {(session.line() + 1, False)})
 
 
+@pytest.mark.slow
 def test_a_mark_goes_with_its_line_and_the_file_with_the_last_mark(session, record):
     client = session.start()
     session.mark(client)

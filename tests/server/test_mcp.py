@@ -272,6 +272,7 @@ def test_what_was_allowed_on_the_command_line_is_not_asked(checkout):
     assert len(json.dumps(causes)) <= 4_000
 
 
+@pytest.mark.slow
 def test_texts_of_the_project_stay_data(hostile):
     async def conversation(session):
         return [
@@ -291,6 +292,7 @@ def test_texts_of_the_project_stay_data(hostile):
 QUESTIONS = [("rank", {}), ("failing_tests", {}), ("affected_tests", {}), ("explain", {"place": "shop.py:2"})]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [700, 1_000, 4_000])
 def test_no_text_of_a_project_makes_an_answer_longer_than_its_budget(hostile, budget):
     async def conversation(session):
@@ -304,6 +306,7 @@ def test_no_text_of_a_project_makes_an_answer_longer_than_its_budget(hostile, bu
     assert ranking["groups"][0]["suspects"]
 
 
+@pytest.mark.slow
 def test_letters_of_all_languages_count_as_one_character(tmp_path):
     (tmp_path / "laden.py").write_text(f"def summe(zahl):\n    return zahl - 1  # {'größe' * 20}\n")
     (tmp_path / "test_laden.py").write_text("from laden import summe\n\ndef test_größe():\n    assert summe(1) == 1\n")
@@ -377,6 +380,7 @@ def test_tests_of_c_are_not_run_as_tests_of_python(tmp_path):
     assert ranking["groups"][0]["suspects"]
 
 
+@pytest.mark.slow
 def test_a_refusal_marks_texts_of_the_project_as_data(hostile):
     async def conversation(session):
         return await session.call("causes", test="no_such_test", seconds=5)

@@ -329,6 +329,7 @@ def test_nothing_runs_unless_asked_for(client, project, run):
     assert nothing_runs(client, project, seen)
 
 
+@pytest.mark.slow
 def test_nothing_runs_in_a_workspace_that_is_not_trusted(connect, project):
     start(connect(), project)
     client = connect()

@@ -37,6 +37,7 @@ def over_stdio(process, client_of):
 # ways
 
 
+@pytest.mark.slow
 def test_over_standard_streams(over_stdio, shop):
     server, client = over_stdio()
     client.start(shop)
@@ -49,6 +50,7 @@ def test_over_standard_streams(over_stdio, shop):
 # ends
 
 
+@pytest.mark.slow
 def test_exit_without_shutdown_is_status_1(over_stdio):
     server, client = over_stdio()
     client.initialize()
@@ -56,6 +58,7 @@ def test_exit_without_shutdown_is_status_1(over_stdio):
     assert ended(server) == 1
 
 
+@pytest.mark.slow
 def test_the_server_ends_when_the_client_is_gone(over_stdio, shop):
     server, client = over_stdio()
     client.start(shop)
@@ -63,6 +66,7 @@ def test_the_server_ends_when_the_client_is_gone(over_stdio, shop):
     assert ended(server) == 1
 
 
+@pytest.mark.slow
 def test_the_server_ends_when_nobody_reads_any_more(process, client_of, shop):
     # a client that died takes its end of the pipe with it while its child's input stays open
     read, write = os.pipe()
@@ -135,6 +139,7 @@ sys.exit(main.main(["--stdio"]))
 """
 
 
+@pytest.mark.slow
 def test_the_server_ends_in_order_while_jobs_compute():
     command = [sys.executable, "-c", COMPUTING]
     pipe = subprocess.PIPE
@@ -212,6 +217,7 @@ def test_garbage_between_messages_is_skipped(client, shop):
     assert client.suspects()["suspects"]
 
 
+@pytest.mark.slow
 def test_a_message_of_absurd_length_ends_the_connection(over_stdio):
     server, client = over_stdio()
     client.initialize()
@@ -301,6 +307,7 @@ def test_a_client_that_never_says_its_settings_is_served(client, shop, monkeypat
     assert client.suspects()["suspects"]
 
 
+@pytest.mark.slow
 def test_a_client_that_answers_with_errors_is_served(client, shop):
     def reply(method, params, msg_id):
         client.send({"id": msg_id, "error": {"code": METHOD_NOT_FOUND, "message": "no"}})

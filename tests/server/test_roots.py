@@ -67,6 +67,7 @@ def test_a_client_that_opens_the_folder_of_a_file_gets_the_projects_suspects(cli
     assert ("shop/vouchers.py", 17) in client.marks(shop)
 
 
+@pytest.mark.slow
 def test_a_later_recording_is_found_there_too(client, shop, record):
     shutil.rmtree(shop / ".suspectra")
     client.start(shop / "shop")

@@ -3,6 +3,8 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from suspectra.base.cancellation import Token
 from suspectra_recorder.log.frames import FrameKind, frame
 from suspectra_recorder.log.locks import lock
@@ -45,6 +47,7 @@ def change(shop):
     source.write_text(source.read_text().replace("return amount - off", "return amount - abs(off)"))
 
 
+@pytest.mark.slow
 def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, record):
     client.configuration = {"showNotifications": "onWarning"}
     client.start(shop)
@@ -62,6 +65,7 @@ def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, rec
     assert old_evidence(client) == []
 
 
+@pytest.mark.slow
 def test_what_a_partial_run_left_outdated_is_reported_once_at_its_end(client, shop, record):
     client.configuration = {"showNotifications": "onWarning"}
     client.start(shop)

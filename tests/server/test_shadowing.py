@@ -45,6 +45,7 @@ def shadows(tmp_path):
     assert not ran.exists(), ran.read_text()
 
 
+@pytest.mark.slow
 def test_the_server_runs_the_tests(client, shadows):
     client.start(shadows)
     client.command("runTests")
@@ -53,6 +54,7 @@ def test_the_server_runs_the_tests(client, shadows):
     assert [suspect["file"] for suspect in client.suspects()["suspects"]] == ["src/app.py"]
 
 
+@pytest.mark.slow
 def test_the_server_runs_the_tests_with_a_python_that_it_has_to_look_for(client, shadows):
     folder = shadows / ".venv" / "bin"
     folder.mkdir(parents=True)
@@ -93,6 +95,7 @@ SCRIPTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["pytest", "-q"], ["python", "-m", "unittest"]], ids=lambda words: words[-1])
 def test_programs_that_tests_start_beside_such_files(tmp_path, command):
     """The folder of a script comes before the standard library on the path of its process, also for its recorder."""

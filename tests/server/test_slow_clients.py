@@ -128,6 +128,7 @@ def test_a_client_that_does_not_read_is_hung_up_on(connection):
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_late_gets_everything_in_its_order(connection):
     for number in range(20):  # 10 MB
         connection.send({"id": f"{number} {LONG_ID}", "method": "no/such/method"})

@@ -120,6 +120,7 @@ def shared_ws(shared_process, recorded_shop, tmp_path_factory):
 # the client that knows the token
 
 
+@pytest.mark.slow
 def test_over_tcp(tcp, client_of, shop):
     with tcp.connect() as connection:
         client = client_of(connection.makefile("rb"), connection.makefile("wb"))
@@ -156,6 +157,7 @@ def talk_over(connection, root):
     connection.send(json.dumps({"jsonrpc": "2.0", "method": "exit"}))
 
 
+@pytest.mark.slow
 def test_over_a_websocket(ws, shop):
     assert ws.where.startswith("ws://127.0.0.1:")
     with connect_websocket(ws.where, max_size=None) as connection:
@@ -468,6 +470,7 @@ def test_there_is_little_time_to_give_the_token(process, client_of):
 # trust
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "trusted"), [([], False), (["--trusted"], True)])
 def test_tests_run_over_a_socket_only_if_the_command_line_says_so(process, client_of, shop, arguments, trusted):
     server = Listening(process, "--tcp", ":0", *arguments)
@@ -482,6 +485,7 @@ def test_tests_run_over_a_socket_only_if_the_command_line_says_so(process, clien
                 client.command("runTests")
 
 
+@pytest.mark.slow
 def test_a_client_of_a_socket_may_still_distrust(process, client_of, shop):
     server = Listening(process, "--tcp", ":0", "--trusted")
     with server.connect() as connection:

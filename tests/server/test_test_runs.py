@@ -91,6 +91,7 @@ def test_only_the_chosen_tests_run_and_the_others_keep_their_results(client, pro
             client.command("runTests", None, wrong)
 
 
+@pytest.mark.slow
 def test_it_is_said_how_many_tests_are_done_and_how_many_failed(client, project):
     client.start(project)
     run(client)
@@ -149,6 +150,7 @@ def test_that_nothing_can_be_ranked_yet_is_no_notification_while_tests_run(clien
     assert sum("that may be a suspect" in message for message in said) == 1
 
 
+@pytest.mark.slow
 def test_why_a_run_failed_stays_until_the_next_one(client, project):
     client.start(project, options={"testCommand": ["no-such-program"]})
     run(client)

@@ -18,6 +18,10 @@ _HOW_TO_START = (
     " or Django, without -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
 )
 _INTERRUPTED = {128 + int(number) for name in ("INT", "TERM", "HUP") if (number := getattr(signal, f"SIG{name}", 0))}
+_NO_SUSPECTS = (
+    "nothing of it may be a suspect: what the tests executed is test code, or outside of the workspace. Fix: name the"
+    " program by --source, or let test code be suspected by --include-tests"
+)
 _ELSEWHERE = (
     "unittest ran no test in this process, and what it runs in others is not recorded. Fix: leave out an option such as"
     " --parallel, or let the command be the one that the script starts"
@@ -56,6 +60,8 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
             lines.append(_ELSEWHERE)
         elif not any(deselected) and code == 0:
             code = NO_TESTS  # as from Python 3.12 on
+    if tests and not any(line.get("suspects", True) for line in status if line.get("tests")):
+        lines.append(_NO_SUSPECTS)
     left = max(int(line.get("planned", 0)) for line in status) - tests - lost
     if any(line.get("interrupted") for line in status):
         lines.append(cut_off(max(0, left), how="it was interrupted").message)

@@ -164,7 +164,7 @@ class KnownTest:
     failing: bool  # whether it failed in its last run
     time: int  # time of its end, in nanoseconds since the epoch
     rows: PackedRows  # what it executed
-    # names of shared rows: fixtures that earlier tests ran for it, and code that explained its failed assertions
+    # names of shared rows: shared fixtures that it uses, and code that explained its failed assertions
     shares: tuple[str, ...] = ()
     seconds: float = 0.0  # how long it took
 
@@ -175,7 +175,7 @@ class RecordedTests:
 
     tests: dict[str, KnownTest] = field(default_factory=dict)  # by name
     # shared rows by name: what tests depend on but did not execute themselves
-    shared: dict[str, PackedRows] = field(default_factory=dict)
+    shared: dict[str, list[PackedRows]] = field(default_factory=dict)
     imported: list[Imported] = field(default_factory=list)  # what ran during imports, in the order of the runs
     command: tuple[str, ...] = ("pytest",)  # how the tests of the newest run are run again
     folder: str = ""  # from where, relative to the workspace; empty for the workspace itself
@@ -259,7 +259,7 @@ class _Log(LogReader):
     def on_shared(self, shared: Shared) -> None:
         rows = PackedRows(self.section, shared.rows)
         if shared.name:
-            self.recorded.shared[shared.name] = rows
+            self.recorded.shared.setdefault(shared.name, []).append(rows)
         else:
             self.recorded.imported.append(Imported(rows, shared.module))
 

@@ -295,11 +295,9 @@ class _View:
 
     def _shared_reasons(self, name: str) -> tuple[str, ...]:
         if name not in self._shared:
-            rows = self.recorded.shared.get(name)
-            if rows is None or rows.section is not self.section:
-                self._shared[name] = ("what its fixtures executed is not known",)
-            else:
-                self._shared[name] = tuple(self._executed(rows, rows.touched()))
+            parts = [rows for rows in self.recorded.shared.get(name, ()) if rows.section is self.section]
+            reasons = (reason for rows in parts for reason in self._executed(rows, rows.touched()))
+            self._shared[name] = tuple(reasons) if parts else ("what its fixtures executed is not known",)
         return self._shared[name]
 
     def _files(self, test: KnownTest, touched: tuple[int, ...]) -> Iterator[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, MutableSequence, Sequence
 
 from suspectra_recorder.children.child import (
     follow_forks,  # not only where it is needed: a forked child had better not import
 )
 from suspectra_recorder.children.child_log import ChildLog, report_failure
-from suspectra_recorder.children.processes import ChildrenOfTests
+from suspectra_recorder.children.processes import ChildOfTest, ChildrenOfTests
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.first_imports import FirstImports
 from suspectra_recorder.instrumentation.imports import ImportHook
@@ -32,6 +32,7 @@ class ChildProcessMerge:
         self.children = children  # the folder to which children write what they ran
         self.imported = imported  # called with `Imported` for each first import in a child
         self._numbers: list[int] = []  # numbers with which the current test starts children
+        self._setups: set[int] = set()  # numbers of what several tests use
         self._written: dict[int, int] = {}  # by number: position in the log of the test that started the children
 
     def start(self, when_forked: Callable[[], None]) -> None:
@@ -63,6 +64,8 @@ class ChildProcessMerge:
             return log.take(path, digest, cells, b"" if (path, digest) in known else source_map)
 
         self.hook.move(take)
+        if self.hook.monitor is not None and self.children.number not in self._numbers:
+            self.hook.monitor.once = False
         self.imports.move(log.imported, log.room)
         follow_forks(self.hook, self.imports, log)
 
@@ -72,14 +75,22 @@ class ChildProcessMerge:
         """Begin a test, to which processes that are started from now on belong."""
         self._numbers = [self.children.next_number()]
 
-    def setup_done(self) -> None:
-        """Separate processes of the setup from later ones, in case the test is run again."""
-        self._numbers.append(self.children.next_number())
+    def begin_apart(self) -> int:
+        """Begin what several tests use, and return the number of what is interrupted."""
+        self._take_lasting()
+        before = self.children.number
+        self._setups.add(self.children.next_number())
+        return before
+
+    def end_apart(self, before: int) -> None:
+        """Add what its finished children ran to the cells, and go on with what was interrupted."""
+        self._take({self.children.number})
+        self._take_lasting()
+        self.children.use_number(before)
 
     def restart_attempt(self) -> None:
-        """Drop the children of the attempt, but not those of the first setup."""
-        # the first number is that of the setup, where `setup_done` has parted it from the rest
-        self._numbers = [*self._numbers[:-1][:1], self.children.next_number()]
+        """Drop the children of the attempt."""
+        self._numbers = [self.children.next_number()]
 
     def discard(self) -> None:
         """Drop the children of a test that did not end."""
@@ -87,8 +98,9 @@ class ChildProcessMerge:
         self.children.use_number(0)
 
     def end(self) -> None:
-        """Add what finished children of the test ran to the cells."""
+        """Add what children ran during the test to the cells: its own, and those that last."""
         self._take(set(self._numbers))
+        self._take_lasting()
 
     def written(self, at: int) -> None:
         """Note the position in the log at which the finished test will be written."""
@@ -100,6 +112,7 @@ class ChildProcessMerge:
     def outside(self, *, everything: bool = False) -> None:
         """Add what children ran that no test started."""
         self._take({0}, everything=everything)
+        self._take_lasting({0})
 
     def late(self, *, everything: bool = False) -> Iterator[int]:
         """Add what children ran that finished after their test, test by test.
@@ -129,11 +142,26 @@ class ChildProcessMerge:
         """Add the cells of finished children, or of all; return their number."""
         children = [child for child in self.children.started_by(numbers) if everything or not child.runs]
         for child in children:
-            files, imports = child.contents()
-            for file in files:
-                self.hook.absorb(file.path, file.digest, file.map, file.cells)
-            for path, ran in imports:
-                known = {self.hook.known(f.path, f.digest, f.map, len(f.cells)): f.cells for f in ran}
-                self.imported((path, {file: cells for file, cells in known.items() if file is not None}))
+            self._add(child)
             child.remove()
         return len(children)
+
+    def _take_lasting(self, numbers: Container[int] | None = None) -> None:
+        """Add what children ran that still run, or that tests used which did not start them."""
+        for child in self.children.all():
+            if numbers is not None and child.number not in numbers:
+                continue
+            if child.runs:
+                child.lasts = child.lasts or child.number not in self._numbers
+                self._add(child, everything=False)
+            elif child.lasts or child.number in self._setups:
+                self._add(child)
+                child.remove()
+
+    def _add(self, child: ChildOfTest, *, everything: bool = True) -> None:
+        files, imports = child.take(everything=everything)
+        for file in files:
+            self.hook.absorb(file.path, file.digest, file.map, file.cells)
+        for path, ran in imports:
+            known = {self.hook.known(f.path, f.digest, f.map, len(f.cells)): f.cells for f in ran}
+            self.imported((path, {file: cells for file, cells in known.items() if file is not None}))

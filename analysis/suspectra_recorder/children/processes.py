@@ -2,17 +2,19 @@
 
 The process that runs the tests has a folder for them, whose path and the current test are in an environment variable.
 A child maps its cells to a file in this folder (:mod:`suspectra_recorder.children.shared_cells`), so nothing has to be
-done when it ends, even if it is killed. When a test ends, the cells of its children are added to its own.
+done when it ends, even if it is killed. When a test ends, the cells of its children are added to its own, and so are
+those of children that last: servers of fixtures, and workers of pools.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from itertools import repeat
 
 from suspectra_recorder.children.child_log import CELLS, FAILURE, MARK, STATE
-from suspectra_recorder.children.shared_cells import stored_cells
+from suspectra_recorder.children.shared_cells import cells_in
 from suspectra_recorder.folders import make_recording_folder
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, mmap, os, struct
@@ -62,6 +64,7 @@ class ChildrenOfTests:
             self._state = mmap.mmap(stream.fileno(), _STATE.size)
         self._seen = self._state[MARK]
         self._there = False  # whether files of children may be in the folder
+        self._known: dict[str, ChildOfTest] = {}  # by path
         self.number = 0
         self._last = 0
 
@@ -117,24 +120,28 @@ class ChildrenOfTests:
 
         Empty if no child was started.
         """
-        return {child.number for child in self._all()} if self.any else set()
+        return {child.number for child in self.all()}
 
     def started_by(self, numbers: set[int]) -> list[ChildOfTest]:
         """Return the children that were started with one of some numbers."""
-        found = [child for child in self._all() if child.number in numbers] if self.any else []
-        return sorted(found, key=lambda child: child.path)
+        return [child for child in self.all() if child.number in numbers]
 
-    def _all(self) -> Iterator[ChildOfTest]:
-        self._there = False
-        try:
-            names = os.listdir(self.folder)
-        except OSError:
-            return  # a test removed the folder
+    def all(self) -> list[ChildOfTest]:
+        """Return the children that are not merged yet."""
+        return self._found() if self.any else []
+
+    def _found(self) -> list[ChildOfTest]:
+        names: list[str] = []
+        with contextlib.suppress(OSError):  # a test removed the folder
+            names = sorted(os.listdir(self.folder))
+        known, self._known = self._known, {}
         for name in names:
             number, dash, _ = name.partition("-")
             if name.endswith(SUFFIX) and dash and number.isdigit():
-                self._there = True
-                yield ChildOfTest(os.path.join(self.folder, name), int(number), self.counting)
+                path = os.path.join(self.folder, name)
+                self._known[path] = known.get(path) or ChildOfTest(path, int(number), self.counting)
+        self._there = bool(self._known)
+        return list(self._known.values())
 
     def close(self) -> None:
         """Remove the folder; children that still run no longer count."""
@@ -155,52 +162,91 @@ class ChildrenOfTests:
         self._owner.release()
 
 
-@dataclass(frozen=True)
 class ChildOfTest:
     """The files of a child in the folder."""
 
-    path: str  # its log
-    number: int  # the number with which it was started
-    counting: bool  # whether its cells count
+    def __init__(self, path: str, number: int, counting: bool):
+        self.path = path  # its log
+        self.number = number  # the number with which it was started
+        self.counting = counting  # whether its cells count
+        self.lasts = False  # whether it was seen to run outside of the test that started it
+        self._read = 0  # how much of the log was read
+        self._sources: list[_Stored] = []
+        self._imports: list[tuple[str, list[_Stored]]] = []
+        self._importing: dict[int, list[_Stored]] = {}  # first imports that did not end, by number
+        self._maps: dict[tuple[str, str], bytes] = {}
 
     @property
     def runs(self) -> bool:
         """Whether it is still running."""
         return is_locked(self.path)
 
-    def contents(self) -> tuple[list[ChildFile], list[tuple[str, list[ChildFile]]]]:
-        """Read the sources that it loaded, and what its first imports ran; unreadable parts are left out.
+    def take(self, *, everything: bool = True) -> tuple[list[ChildFile], list[tuple[str, list[ChildFile]]]]:
+        """Read what it executed since the last call, and reset that; unreadable parts are left out.
 
-        The cells of everything else that it ran, and of first imports that did not end.
+        The cells of what it executed, and of its first imports. Those of first imports that have not ended are among
+        the former, if everything is asked for.
         """
+        with contextlib.suppress(OSError, LogDamage, *DAMAGE):  # the last frame of a killed child
+            self._read_log()
+        unfinished = [stored for parts in self._importing.values() for stored in parts] if everything else []
         found: list[ChildFile] = []
-        running: dict[int, list[ChildFile]] = {}
         imports: list[tuple[str, list[ChildFile]]] = []
-        maps: dict[tuple[str, str], bytes] = {}
-        try:
-            with open(self.path, "rb") as stream:
-                log = stream.read()
-            with open(self.path.removesuffix(SUFFIX) + CELLS, "rb") as stream:
-                for kind, payload, _ in frames(log):
-                    if kind == FrameKind.FILE:
-                        head, source_map = split_json(payload)
-                        cells = stored_cells(stream, int(head["at"]), int(head["cells"]), self.counting)
-                        key = str(head["path"]), str(head["digest"])
-                        source_map = maps.setdefault(key, source_map)
-                        first = int(head.get("import", 0))
-                        (running.setdefault(first, []) if first else found).append(ChildFile(*key, source_map, cells))
-                    elif kind == FrameKind.SHARED:
-                        head, _ = split_json(payload)
-                        imports.append((str(head["module"]), running.pop(int(head["import"]))))
-        except (OSError, LogDamage, *DAMAGE):
-            pass  # the last frame of a killed child
-        return [*found, *(file for files in running.values() for file in files)], imports
+        with contextlib.suppress(OSError, ValueError):  # it has no cells yet, or a test removed the file
+            with open(self.path.removesuffix(SUFFIX) + CELLS, "rb+") as stream:
+                cells = mmap.mmap(stream.fileno(), 0)
+            with cells:
+                found += filter(None, (stored.take(cells, self.counting) for stored in (*self._sources, *unfinished)))
+                for module, parts in self._imports:
+                    if files := list(filter(None, (stored.take(cells, self.counting) for stored in parts))):
+                        imports.append((module, files))
+        return found, imports
+
+    def _read_log(self) -> None:
+        with open(self.path, "rb") as stream:
+            stream.seek(self._read)
+            log = stream.read()
+        start = self._read
+        for kind, payload, end in frames(log, header=not start):
+            self._read = start + end
+            if kind == FrameKind.FILE:
+                head, source_map = split_json(payload)
+                key = str(head["path"]), str(head["digest"])
+                source_map = self._maps.setdefault(key, source_map)
+                first = int(head.get("import", 0))
+                stored = _Stored(*key, source_map, int(head["at"]), int(head["cells"]))
+                (self._importing.setdefault(first, []) if first else self._sources).append(stored)
+            elif kind == FrameKind.SHARED:
+                head, _ = split_json(payload)
+                self._imports.append((str(head["module"]), self._importing.pop(int(head["import"]))))
 
     def remove(self) -> None:
         """Remove its files; what a running child still writes is lost."""
         for path in (self.path.removesuffix(SUFFIX) + CELLS, self.path):
             with contextlib.suppress(OSError):
                 os.unlink(path)
+
+
+@dataclass(eq=False)
+class _Stored:
+    """Where the cells of a source are, of all that a child executed of it or of what a first import did."""
+
+    path: str
+    digest: str
+    map: bytes
+    at: int
+    cells: int
+    taken: list[int] = field(default_factory=list)  # the counts that were taken; another process may not reset them
+    new: bool = True  # whether nothing was taken yet
+
+    def take(self, stored: mmap.mmap, counting: bool) -> ChildFile | None:
+        """The values of the cells since the last call; None if nothing is new."""
+        cells, new = cells_in(stored, self.at, self.cells, counting), self.new
+        if counting:
+            now, cells = cells, [n - taken for n, taken in zip(cells, self.taken or repeat(0), strict=False)]
+            self.taken = now
+        self.new = False
+        return ChildFile(self.path, self.digest, self.map, cells) if new or any(cells) else None
 
 
 def _sweep(above: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableSequence
-from typing import Any, BinaryIO
+from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import mmap, os
@@ -53,9 +53,14 @@ class SharedCells:
             os.close(descriptor)
 
 
-def stored_cells(file: BinaryIO, start: int, cells: int, counting: bool) -> list[int]:
-    """Read cells from a shared file."""
+def cells_in(stored: mmap.mmap, start: int, cells: int, counting: bool) -> list[int]:
+    """Read cells from a mapped file, and reset them unless they count."""
     size = cells * (8 if counting else 1)
-    file.seek(start)
-    part = file.read(size).ljust(size, b"\0")
-    return memoryview(part).cast("q").tolist() if counting else list(part)
+    part = stored[start : start + size].ljust(size, b"\0")
+    if counting:
+        return memoryview(part).cast("q").tolist()
+    place = part.find(1)
+    while place >= 0:
+        stored[start + place] = 0
+        place = part.find(1, place + 1)
+    return list(part)

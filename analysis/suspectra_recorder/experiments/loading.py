@@ -9,11 +9,11 @@ from types import CodeType
 from typing import Protocol
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.block_control import left_alone
+from suspectra_recorder.instrumentation.block_control import left_alone, tests_in
 from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.failure_guard import Guard
-from suspectra_recorder.instrumentation.library_references import hashlib
+from suspectra_recorder.instrumentation.library_references import hashlib, os
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.source import parse, without_collecting
@@ -53,6 +53,7 @@ class ExperimentHook:
         self._tests = any(instrument.tests for instrument in instruments)
         self._compiling = CompileHook(self.scope, self.code, self.guard, self._refuse)
         self._loading = LoaderHook(self.scope, self.code, self.guard, self._compiling)
+        self.readers = self._loading.readers
         self._undo_rewritten: Callable[[], None] = lambda: None
 
     def scope(self, path: str) -> str | None:
@@ -116,7 +117,10 @@ class ExperimentHook:
             with without_collecting():
                 tree = parse(source, path)
                 # these get no calls, since a decorator may compare their bytecode: see `left_alone`
-                alone = {node: node.body for node in left_alone(tree, compares=b"co_code" in source)}
+                found = left_alone(tree, compares=b"co_code" in source)
+                if not self._tests and self._scope.is_mixed(os.path.realpath(path)):
+                    found |= tests_in(tree)
+                alone = {node: node.body for node in found}
                 for node, body in alone.items():
                     node.body = [ast.copy_location(ast.Pass(), body[0])]
                 inserted = [
@@ -129,6 +133,7 @@ class ExperimentHook:
             return None  # Python's own loader reports it best
         if rewrite is not None:
             rewrite(tree)
+        self.readers.instrumented(path, digest, flags)
         code: CodeType = compile(tree, path, "exec", flags, dont_inherit=True)
         # only now is it certain that the source can be compiled, and its points get their numbers
         for add in inserted:

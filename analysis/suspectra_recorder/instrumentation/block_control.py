@@ -12,6 +12,7 @@ __builtins__ = library_references.builtins
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+_WITH_LINES = (ast.stmt, ast.ExceptHandler)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _OWN_DECORATORS = frozenset(
     {"abstractmethod", "classmethod", "deleter", "getter", "overload", "override", "property", "setter", "staticmethod"}
@@ -77,11 +78,29 @@ def left_alone(tree: ast.Module, *, compares: bool) -> set[ast.FunctionDef | ast
     return found
 
 
+def tests_in(tree: ast.Module) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Find the tests in a file of the program: functions called like tests, fixtures, and all of test classes."""
+    found: set[ast.FunctionDef | ast.AsyncFunctionDef] = set()
+    waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in tree.body]
+    while waiting:
+        node, in_tests = waiting.pop()
+        if isinstance(node, FUNCTIONS):
+            if in_tests or node.name.startswith("test") or "fixture" in "".join(map(ast.unparse, node.decorator_list)):
+                found.add(node)
+        elif isinstance(node, ast.ClassDef):
+            tests = node.name.startswith("Test") or any("TestCase" in ast.unparse(base) for base in node.bases)
+            waiting += [(inner, in_tests or tests) for inner in node.body if in_tests or tests]
+        elif isinstance(node, ast.stmt):
+            waiting += [(inner, in_tests) for name in _BLOCKS for inner in getattr(node, name, ())]
+    return found
+
+
 def outside_of(
     functions: Collection[ast.FunctionDef | ast.AsyncFunctionDef], lines: list[int], first: Callable[[int], int]
 ) -> list[int]:
     """Leave out the statements in the bodies of some functions."""
-    bodies = {first(inner.lineno) for node in functions for inner in node.body}
+    every = (inner for node in functions for outer in node.body for inner in ast.walk(outer))
+    bodies = {first(inner.lineno) for inner in every if isinstance(inner, _WITH_LINES)}
     # unless it is all on one line, which is a statement of the code around it
     bodies.difference_update(first(node.lineno) for node in functions)
     return [line for line in lines if line not in bodies] if bodies else lines

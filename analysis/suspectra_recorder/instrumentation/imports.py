@@ -13,7 +13,7 @@ from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.failure_guard import Guard
-from suspectra_recorder.instrumentation.library_references import hashlib, sys
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys
 from suspectra_recorder.instrumentation.loaded_file import LoadedCode, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.loaders import LoaderHook
 from suspectra_recorder.instrumentation.other_tools import ChangedTrees
@@ -56,6 +56,7 @@ class ImportHook:
         self.trees = ChangedTrees(self._placed, counting=counting)  # instruments what other tools compile
         self._compiling = CompileHook(scope, self.code, self.guard, self.trees.code)
         self._loading = LoaderHook(scope, self.code, self.guard, self._compiling)
+        self.readers = self._loading.readers
 
     def install(self) -> None:
         """Start instrumenting."""
@@ -116,6 +117,7 @@ class ImportHook:
         except SyntaxError:
             return None  # let Python's own loader report it
         file = self._register(name, digest, item.cells, item.map)
+        self.readers.instrumented(path, digest, flags)
         # the placeholder becomes the object with the cells, or stores become jumps
         place_cells = with_cells if self.monitor is None else self.monitor.watch
         code = place_cells(item.code, cells_name, file)
@@ -140,17 +142,6 @@ class ImportHook:
         """
         self.files.append(file)
         return next(n for n in reversed(range(len(self.files))) if self.files[n] is file)
-
-    def passed(self) -> dict[int, int]:
-        """Return which cells were passed since the last harvest, without resetting them.
-
-        The cells of each file as bits, by the index of the file.
-        """
-        found: dict[int, int] = {}
-        for number, file in enumerate(self.files):
-            if any(file.cells):
-                found[number] = bits(file.cells)
-        return found
 
     def harvest(self) -> tuple[list[int], bytes]:
         """Return which cells were passed since the last harvest, and reset them.
@@ -267,6 +258,9 @@ class ImportHook:
         flags: int,
     ) -> Instrumented:
         # everything on which the code depends has to be in the key of the cache
+        # a scope may also know which files have tests beside the program
+        mixed = bool(getattr(self.scope, "is_mixed", lambda path: False)(os.path.realpath(path)))
+        variant = f"{variant}\0mixed" if mixed else variant
         variant = f"{variant}\0counts" if self.counting else variant
         variant = f"{variant}\0flags {flags}" if flags else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
@@ -280,7 +274,9 @@ class ImportHook:
                 from suspectra_recorder.instrumentation.source import CompilerWarnings
             with CompilerWarnings(path, __name__) as warnings:
                 with StandardLibrary():
-                    tree, probes = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
+                    tree, probes = instrument(
+                        source, path, cells_name, counting=self.counting, asserts=rewrite is None, mixed=mixed
+                    )
                 if rewrite is not None:
                     rewrite(tree)
                 code = compile(tree, path, "exec", flags, dont_inherit=True)

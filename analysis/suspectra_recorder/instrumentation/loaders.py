@@ -13,6 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.bytecode_readers import BytecodeReaders
 from suspectra_recorder.instrumentation.compiling import CompileHook, MakeCode, file_with
 from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER
@@ -38,6 +39,7 @@ class LoaderHook:
         self.guard = guard  # catches failures of the hook
         self.instrument = instrument  # makes the code of a file
         self.compiling = compiling  # instruments what other loaders compile
+        self.readers = BytecodeReaders(guard)  # gives functions whose bytecode is read their own code
         # the function that all loaders have while the hook is installed
         self.get_code: Callable[..., Any] | None = None
         self._original: Callable[..., Any] | None = None
@@ -46,13 +48,18 @@ class LoaderHook:
         """Start instrumenting modules that are loaded."""
         original, plain = SOURCE_LOADER.get_code, SOURCE_LOADER.source_to_code
         attempt, instrumented, changed = self.guard.attempt, self._code, self._from_another_tool
+        loaded = self.readers.loaded
+        self.readers.install()
 
         def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
             # a loader with its own source_to_code is another tool's hook, which must not be bypassed
             make = instrumented if type(loader).source_to_code is plain else changed
             # Python's own loader takes over where it fails, and reports what is wrong with the source
             code = attempt(fullname, make, loader, fullname)
-            return original(loader, fullname) if code is None else code
+            if code is None:
+                code = original(loader, fullname)
+            attempt(fullname, loaded, fullname, code)
+            return code
 
         self._original = original
         self.get_code = SOURCE_LOADER.get_code = like_an_import(get_code)
@@ -62,6 +69,7 @@ class LoaderHook:
         if self._original is not None:
             SOURCE_LOADER.get_code = self._original
             self._original = self.get_code = None
+            self.readers.uninstall()
 
     def _code(self, loader: SourceLoader, fullname: str) -> CodeType | None:
         path = loader.get_filename(fullname)

@@ -34,7 +34,8 @@ _JUMP = _CODES.get("JUMP_FORWARD", 0)
 _EXTENDED = _CODES["EXTENDED_ARG"]
 _SMALL = _CODES.get("LOAD_SMALL_INT", -1)
 _monitoring: Any = getattr(sys, "monitoring", None)  # Python 3.12 and newer
-_TOOLS = (3, 4)  # tool ids without a predefined purpose
+# 0, 1, 2 and 5 have a predefined purpose, and Hypothesis takes 3 in the middle of a test, whoever has it
+_TOOL = 4
 
 
 class _File(Protocol):
@@ -49,8 +50,8 @@ def unavailable() -> str:
     """
     if _monitoring is None:
         return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
-    users = [_monitoring.get_tool(number) for number in _TOOLS]
-    return "" if None in users else f"sys.monitoring is in use by {' and '.join(users)}"
+    user = _monitoring.get_tool(_TOOL)
+    return "" if user is None else f"sys.monitoring is in use by {user}"
 
 
 class Monitor:
@@ -62,13 +63,14 @@ class Monitor:
     def __init__(self) -> None:
         if reason := unavailable():
             raise RuntimeError(reason)
-        self._tool = next(number for number in _TOOLS if _monitoring.get_tool(number) is None)
+        self._open = True
         self._watched: dict[int, tuple[KeyedRef[int, CodeType], _File, dict[int, int]]] = {}
         self._gone: list[KeyedRef[int, CodeType]] = []  # references to deleted code
         self._passed: dict[int, None] = {}  # an ordered set of keys of the above
         self._stand_in: Callable[[Any], MutableSequence[int]] | None = None
-        _monitoring.use_tool_id(self._tool, "suspectra")
-        _monitoring.register_callback(self._tool, _monitoring.events.JUMP, self._callback())
+        self.once = True  # whether a probe is reported only once until `rearm`
+        _monitoring.use_tool_id(_TOOL, "suspectra")
+        _monitoring.register_callback(_TOOL, _monitoring.events.JUMP, self._callback())
 
     def _callback(self) -> Callable[[CodeType, int, int], object]:
         watched, passed, disable = self._watched, self._passed, _monitoring.DISABLE
@@ -84,6 +86,8 @@ class Monitor:
                         return None  # keep reporting: other threads have other cells
                     file.cells[cells[offset]] = 1
                     passed[key] = None
+                    if not self.once:
+                        return None
             return disable
 
         return jumped
@@ -108,7 +112,7 @@ class Monitor:
             key = id(code)
             # no Python function as callback: an exception of a signal handler in it would be lost
             self._watched[key] = KeyedRef(code, self._gone.append, key), file, cells
-            _monitoring.set_local_events(self._tool, code, _monitoring.events.JUMP)
+            _monitoring.set_local_events(_TOOL, code, _monitoring.events.JUMP)
         return code
 
     def _forget_gone(self) -> None:
@@ -126,8 +130,8 @@ class Monitor:
             code = self._watched[key][0]() if key in self._watched else None
             if code is not None:
                 # off and on again: only then it reports jumps that it was told to report no more
-                _monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
-                _monitoring.set_local_events(self._tool, code, events.JUMP)
+                _monitoring.set_local_events(_TOOL, code, events.NO_EVENTS)
+                _monitoring.set_local_events(_TOOL, code, events.JUMP)
 
     def store_into(self, stand_in: Callable[[Any], MutableSequence[int]] | None) -> None:
         """Redirect stores to other cells, at every pass."""
@@ -136,13 +140,13 @@ class Monitor:
 
     def close(self) -> None:
         """Release the tool id; watched code still runs, but reports nothing."""
-        if self._tool >= 0:
-            _monitoring.register_callback(self._tool, _monitoring.events.JUMP, None)
+        if self._open:
+            _monitoring.register_callback(_TOOL, _monitoring.events.JUMP, None)
             for code, _, _ in list(self._watched.values()):
                 if (alive := code()) is not None:
-                    _monitoring.set_local_events(self._tool, alive, _monitoring.events.NO_EVENTS)
-            _monitoring.free_tool_id(self._tool)
-            self._tool = -1
+                    _monitoring.set_local_events(_TOOL, alive, _monitoring.events.NO_EVENTS)
+            _monitoring.free_tool_id(_TOOL)
+            self._open = False
 
 
 def _unit(*names: str) -> bytes:

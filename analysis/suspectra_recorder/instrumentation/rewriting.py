@@ -33,6 +33,7 @@ from suspectra_recorder.instrumentation.block_control import (
     left_alone,
     outside_of,
     sure_names,
+    tests_in,
 )
 from suspectra_recorder.instrumentation.conditions import ConditionProbes, ProbedCondition
 from suspectra_recorder.instrumentation.outline import Outline
@@ -58,9 +59,9 @@ _COMPOUND = (ast.If, *LOOPS, *DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 
 
 def instrument(
-    source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True
+    source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True, mixed: bool = False
 ) -> tuple[ast.Module, ModuleMap]:
-    """Instrument a source: return its tree with probes, and the map of the probes.
+    """Instrument a source: return its tree with probes, and the map of the probes; of a mixed one without its tests.
 
     Raises SyntaxError, ValueError, RecursionError when Python itself cannot compile the source, or it is nested too
     deeply to be rewritten.
@@ -71,7 +72,7 @@ def instrument(
         untouched = compile_silently(tree, path)
         lines = LogicalLines(source)
         # a source that mentions bytecode may compare functions by it
-        alone = left_alone(tree, compares=b"co_code" in source)
+        alone = left_alone(tree, compares=b"co_code" in source) | (tests_in(tree) if mixed else set())
         firsts = outside_of(alone, statement_lines(tree, untouched, lines), lines.first)
         inserter = _Inserter(lines, firsts, name, counting, alone)
         outline = Outline.from_tree(tree)

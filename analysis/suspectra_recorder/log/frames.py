@@ -16,8 +16,9 @@ TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, fla
 OUTSIDE rows of what ran outside of any test, mostly imports
 SCOPE   compressed JSON: files collected as a whole, each with the names of its tests; and all that was tried
 PROBLEM JSON: file, place, cause, cure
-SHARED  u32 length, JSON: name, time; rows of what a test ran for later tests too, or of what explained its failed
-        assertions; without a name, of what the first import of a module ran, with the path of the module
+SHARED  u32 length, JSON: name, time, whether it is a setup, which counts for each test that names it; rows of that, of
+        its teardown, or of what explained a test's failed assertions; without a name, of what the first import of a
+        module ran, with the path of the module
 ERROR   JSON: what could not be collected, see :class:`suspectra_recorder.log.collection.CollectionError`
 PLAN    JSON: tests: how many are about to run; then the run is cut off unless there is an END
 END     JSON: ended: true, since the run ended by itself

@@ -128,7 +128,7 @@ class RecordedTest(NamedTuple):
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Names of shared rows: setup that earlier tests ran for it, and explanations of its failed assertions."""
+        """Names of shared rows: setups that it uses, and explanations of its failed assertions."""
         shares = self.head.get("shares")
         return tuple(map(str, shares)) if shares else ()
 
@@ -152,10 +152,11 @@ class RecordedTest(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Rows that tests share: setup for later tests, explanations of failed assertions, or a first import."""
+    """Rows that tests share: a setup or its teardown, an explanation of failed assertions, or a first import."""
 
-    name: str  # empty for a first import
+    name: str  # empty for a first import; several may have one name
     module: str  # the path of the imported module; empty if it is outside the workspace
+    setup: bool  # whether it counts for each test that names it; other rows only tell which tests a change can affect
     rows: bytes  # what was executed, compressed
     payload: bytes  # the record as in the log, to copy it
 
@@ -234,7 +235,8 @@ class LogReader:
         head, rows = split_json(payload)
         if not rows:
             raise ValueError("nothing that is shared")
-        self.on_shared(Shared(str(head["name"]), str(head.get("module", "")), rows, payload))
+        setup = bool(head.get("setup", False))
+        self.on_shared(Shared(str(head["name"]), str(head.get("module", "")), setup, rows, payload))
 
     def _collection(self, payload: bytes) -> None:
         self.on_collection(WholeFiles.from_payload(payload, self._run or ""))

@@ -12,6 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any, Protocol
 
 from suspectra_recorder.instrumentation import library_references
+from suspectra_recorder.instrumentation.bytecode_readers import BytecodeReaders
 from suspectra_recorder.instrumentation.failure_guard import Guard, like_an_import
 
 __builtins__ = library_references.builtins
@@ -22,6 +23,8 @@ class _Hook(Protocol):
     """What instruments modules of the workspace."""
 
     guard: Guard
+
+    readers: BytecodeReaders
 
     @property
     def scope(self) -> Callable[[str], str | None]:
@@ -71,7 +74,9 @@ def instrument_rewritten(
         code = hook.guard.attempt(path, instrumented, self, path)
         if code is None:
             original(self, module)
+            hook.guard.attempt(path, hook.readers.executed, module.__name__, vars(module))
         else:
+            hook.readers.loaded(module.__name__, code)
             # as pytest's own loader does; else it warns that they can't be rewritten any more
             self._rewritten_names[module.__name__] = Path(path)
             vars(module).setdefault("__builtins__", vars(builtins))  # otherwise exec would set those of the recorder

@@ -1,12 +1,16 @@
 """Dependencies of tests besides the code that they execute themselves.
 
-These are the files of the tests, the ``conftest.py`` files above them, and the setup of shared fixtures, which earlier
-tests executed. Rankings do not use them, but they tell which tests a change can affect.
+These are the files of the tests and the ``conftest.py`` files above them, which tell which tests a change can affect,
+and the setup of shared fixtures, which counts for each test that uses them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Generator
+from functools import partial
+from inspect import isgeneratorfunction
+from types import CodeType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cache import Instrumented
@@ -14,12 +18,13 @@ from suspectra_recorder.instrumentation.library_references import hashlib, os
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.probes import ModuleMap
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
-from suspectra_recorder.recorder import Recorder
+from suspectra_recorder.recorder import Apart, Recorder, Rows
 from suspectra_recorder.unrecorded_modules import imported_files
 
 if TYPE_CHECKING:
     import pytest
 
+Fixture: TypeAlias = "pytest.FixtureDef[object]"
 __builtins__ = library_references.builtins
 
 _CONFTEST = "conftest.py"
@@ -108,29 +113,88 @@ class TestFiles:
 
 
 class SharedSetup:
-    """Setup of fixtures that one test executes and later tests use."""
+    """What fixtures that several tests use execute to be set up and torn down, fixture by fixture."""
 
-    def __init__(self, recorder: Recorder):
+    def __init__(self, recorder: Recorder, attempt: Callable[..., object]):
         self.recorder = recorder  # the recorder to which it is written
-        self._fixtures: dict[int, tuple[pytest.FixtureDef[object], str]] = {}  # by id, with its name
+        self._attempt = attempt
+        self._names: dict[int, str] = {}  # of what shared fixtures executed, by the id of the fixture that is set up
+        self._uses: dict[int, list[Fixture]] = {}  # the fixtures that a fixture uses, by its id
+        self._closing: dict[int, Apart] = {}  # by the id of the fixture that is torn down
+        self._torn_down: list[tuple[Fixture, Rows]] = []
 
-    def made(self, fixture: pytest.FixtureDef[object]) -> None:
-        """Record the setup of a fixture, which is almost always the first thing that its test executes.
+    def begin(self) -> None:
+        """Begin a test."""
+        self._torn_down.clear()
 
-        Everything that the test executed so far counts for the fixture, since it may be another fixture that this one
-        uses.
-        """
+    def set_up(self, fixture: Fixture, request: pytest.FixtureRequest) -> Generator[None, object, None]:
+        """Record the setup of a fixture, which runs meanwhile."""
+        used = self._uses[id(fixture)] = [defs for name in fixture.argnames if (defs := _active(request, name))]
         # a fixture of this scope belongs to one test, whose rows have its setup
-        if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
-            # with the fixture, so that no other one gets its identity
-            self._fixtures[id(fixture)] = fixture, name
+        if fixture.scope == "function":
+            yield
+            return
+        if "request" in fixture.argnames:
+            _note_requests(request, used)
+        began = self.recorder.begin_apart()
+        yield
+        self._names[id(fixture)] = self.recorder.end_setup(began, always=isgeneratorfunction(fixture.func))
+        fixture.addfinalizer(partial(self._attempt, "a finalizer", self._tear_down, fixture))  # it is called first
 
-    def gone(self, fixture: pytest.FixtureDef[object]) -> None:
-        """Forget a fixture that was torn down."""
-        self._fixtures.pop(id(fixture), None)
+    def _tear_down(self, fixture: Fixture) -> None:
+        self._closing[id(fixture)] = self.recorder.begin_apart()
+
+    def torn_down(self, fixture: Fixture) -> None:
+        """End the teardown of a fixture."""
+        name = self._names.pop(id(fixture), "")
+        if began := self._closing.pop(id(fixture), None):
+            self._torn_down.append((fixture, self.recorder.end_teardown(began, name)))
+
+    def failed(self, raised_in: Collection[CodeType]) -> None:
+        """Let a teardown count for the test that is running, because it failed at that."""
+        torn_down, self._torn_down = self._torn_down, []
+        failed = [(f, rows) for f, rows in torn_down if getattr(f.func, "__code__", None) in raised_in]
+        for _, rows in failed or torn_down:  # a finalizer may be any function
+            self.recorder.hook.mark(*rows)
 
     def used_by(self, item: pytest.Item) -> tuple[str, ...]:
-        """Return the shared fixtures that a test uses."""
-        asked = set(getattr(item, "fixturenames", ()))
-        asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those requested by name
-        return tuple(name for fixture, name in self._fixtures.values() if fixture.argname in asked)
+        """Return what the shared fixtures that a test uses executed to be set up."""
+        found: dict[int, None] = {}
+        waiting = _requested(item)
+        while waiting:
+            fixture = waiting.pop()
+            if id(fixture) not in found:
+                found[id(fixture)] = None
+                waiting += self._uses.get(id(fixture), ())
+        return tuple(name for fixture, name in self._names.items() if name and fixture in found)
+
+
+def _requested(item: pytest.Item) -> list[Fixture]:
+    """The fixtures that a test has requested so far, up to one whose setup failed."""
+    defined = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    found = dict(getattr(getattr(item, "_request", None), "_fixture_defs", {}))
+    for name in getattr(item, "fixturenames", ()):
+        fixture = defined[name][-1] if name not in found and defined.get(name) else None
+        if fixture is not None and fixture.cached_result is not None and fixture.cached_result[2] is not None:
+            found[name] = fixture
+            break
+    return list(found.values())
+
+
+def _active(request: Any, name: str) -> Fixture | None:
+    found: Fixture | None = getattr(request, "_fixture_defs", {}).get(name)
+    return found
+
+
+def _note_requests(request: Any, used: list[Fixture]) -> None:
+    """Note the fixtures that a fixture requests by name while it is set up."""
+    request_fixture = request.getfixturevalue
+
+    def getfixturevalue(argname: str) -> Any:
+        __tracebackhide__ = True
+        value = request_fixture(argname)
+        if (fixture := _active(request, argname)) is not None:
+            used.append(fixture)
+        return value
+
+    request.getfixturevalue = getfixturevalue

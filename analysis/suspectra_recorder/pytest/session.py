@@ -43,7 +43,6 @@ from suspectra_recorder.settings import VARIABLE, RecordingSettings, inject_env,
 __builtins__ = library_references.builtins
 
 _FAILING = ("failed", "error")
-_RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
 
 
 def start(config: pytest.Config) -> None:
@@ -70,6 +69,7 @@ def start(config: pytest.Config) -> None:
         patterns=test_patterns(config.getini("python_files"), files, folder),
     )
     take_tests(scope, files, folder)
+    scope.mixed.update(os.path.realpath(os.path.join(folder, file.partition("::")[0])) for file in files)
     try:
         recorder = Recorder(
             scope,
@@ -145,7 +145,6 @@ class _Session:
         self.recorder = recorder
         self.worker = worker
         self.choice = choice
-        self.reruns = False
         self.numbered: dict[pytest.Item, str] = {}  # whose node id an earlier one has
         self.current = ""
         self.attempts = Attempts()
@@ -161,7 +160,7 @@ class _Session:
         self.new = self.deselected = 0
         self.progress = ProgressWriter(settings.progress)
         self.test_files = TestFiles(recorder)
-        self.shared = SharedSetup(recorder)
+        self.shared = SharedSetup(recorder, self.attempt)
         self.shares: tuple[str, ...] = ()
         self.tracebacks = Tracebacks(recorder.scope)
         self.stack: Stack | None = None
@@ -177,7 +176,6 @@ class _Session:
         if self.selection is not None:
             self.selection.shorten(self.config)
         manager = self.config.pluginmanager
-        self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
         if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
             settings = replace(self.settings, activity="")  # it says itself which worker was killed by which test
             if settings.environment:
@@ -297,6 +295,7 @@ class _Session:
         self.recorder.begin()
         self.current, self.attempts, self.setups = item.nodeid, Attempts(), 0
         self.shares, self.stack = (), None
+        self.shared.begin()
         self.explanations.begin()
         outcome = yield
         self.current = ""
@@ -332,27 +331,25 @@ class _Session:
             self.recorder.restart_attempt()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_call(self) -> None:
-        # only then, since it takes time for each test
-        if self.reruns and self.setups == 1:
-            self.recorder.setup_done()
-
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         # before the teardown, which may remove fixtures
         self.shares = self.shared.used_by(item)
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, None]:
-        yield
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, None]:
         if self.current:
-            self.shared.made(fixturedef)
+            yield from self.shared.set_up(fixturedef, request)
+        else:
+            yield
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
-        self.shared.gone(fixturedef)
+        self.shared.torn_down(fixturedef)
 
     def failed_phase(self, item: pytest.Item, call: Any, report: pytest.TestReport) -> None:
         """Note the stack of the first phase or subtest that ended with an exception, as that of the test."""
+        if report.failed and call.when != "call" and call.excinfo is not None:
+            self.shared.failed([entry.frame.code.raw for entry in call.excinfo.traceback])
         # a teardown may fail for what the test left behind
         if self.stack is None and report.failed and item.nodeid == self.current and call.excinfo is not None:
             error, traceback = call.excinfo.value, call.excinfo.tb
@@ -417,6 +414,7 @@ class _Session:
             status["deselected"], status["planned"] = self.deselected, self.recorder.plan
             status["interrupted"] = self.interrupted
             status["lost"], status["stopped"] = self.recorder.lost_tests, self.recorder.log.stopped
+            status["suspects"] = self.recorder.has_suspects
             status["errors"] = [error.as_dict() for error in self.recorder.errors]
             report_status(
                 self.settings, {**status, "monitoring": self.choice.monitoring, "objection": self.choice.objection}

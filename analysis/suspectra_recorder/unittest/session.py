@@ -150,9 +150,8 @@ class _Session:
         self.tried: dict[str, None] = {}  # the names that were loaded, under which an earlier run may have failed to
         self.loading = ""  # the name that the loader is asked for
         self.unloaded: dict[int, tuple[Any, CollectionError]] = {}  # by id: tests that stand for what can't be loaded
-        self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
+        self.shared: dict[type | str, str] = {}  # by class or module: the name of what its setup ran
         self.names: dict[int, str] = {}  # by id, of the tests of the suite that runs
-        self.setups: list[Any] = []  # what setups ran for the test that comes next
         self.set_up: type | None = None  # the class that is set up: a function may make several of one name
         self.selection = ChosenTests.read(settings.selection) or ChosenTests({}, ())
         self.known = {*self.selection.left_out, *self.selection.chosen}
@@ -171,6 +170,8 @@ class _Session:
         self._wrap(unittest.TestCase, "run", self._run_test)
         self._wrap(suites.TestSuite, "_handleModuleFixture", self._set_up)
         self._wrap(suites.TestSuite, "_handleClassSetUp", self._set_up)
+        self._wrap(suites.TestSuite, "_tearDownPreviousClass", self._tear_down_class)
+        self._wrap(suites.TestSuite, "_handleModuleTearDown", self._tear_down_module)
         self._wrap(suites.BaseTestSuite, "run", self._run_suite)
         self._wrap(suites.TestSuite, "run", self._run_suite)
         self._wrap(loading.TestLoader, "loadTestsFromModule", self._load_module)
@@ -325,7 +326,7 @@ class _Session:
         self, verdict: str, what: str, where: str, classes: dict[str, list[Any]], message: str, stack: Stack | None
     ) -> None:
         """Record the tests of a class or module whose setup failed or skipped them, or the failure of its teardown."""
-        self.setups.append(self.recorder.hook.harvest())
+        rows = self.recorder.hook.harvest()
         tests = [t for name, own in classes.items() if name == where or name.startswith(f"{where}.") for t in own]
         setup = what.startswith("setUp")
         # its message has only the name of the class, which others may have, too
@@ -337,29 +338,47 @@ class _Session:
             names = [f"{owners[what in _OF_MODULES]}::{what}"]
         phases = {"setup" if setup else "teardown": {"error": "failed"}.get(verdict, verdict)}
         for name, test in zip(names, tests or [None], strict=False):
-            for rows in self.setups:
-                self.recorder.hook.mark(*rows)
+            self.recorder.hook.mark(*rows)
             location, files = (self._location(test), self._files(test)) if test is not None else (None, ())
-            self.recorder.test(TestRecord(name, verdict, phases, message, 0.0, location, stack=stack), files)
+            shares = self._shares(test) if test is not None else ()
+            record = TestRecord(name, verdict, phases, message, 0.0, location, shares=shares, stack=stack)
+            self.recorder.test(record, files)
             if test is not None:
                 self.progress.ended(failed=verdict == "error")
-        self.setups.clear()
+        self.recorder.hook.mark(*rows)
 
     def _set_up(self, set_up: Callable[..., Any], suite: Any, test: Any, result: Any) -> Any:
-        """The setup of a class or module belongs to the next test, and is shared with the others."""
-        if self.running:
+        """The setup of a class or module belongs to each of its tests."""
+        if self.running or getattr(result, "_previousTestClass", None) is type(test):
             return set_up(suite, test, result)
         self.recorder.outside()
         # its message names the class, of which there may be several
         self.set_up = type(test) if set_up.__name__ == "_handleClassSetUp" else None
-        with self._doing(test):
-            done = set_up(suite, test, result)
-        name = self.recorder.share(self.recorder.passed())
-        if name:
-            owner = type(test) if set_up.__name__ == "_handleClassSetUp" else type(test).__module__
-            self.shared[owner] = name, None
-            self.setups.append(self.recorder.hook.harvest())
-        return done
+        began = self.recorder.begin_apart()
+        try:
+            with self._doing(test):
+                return set_up(suite, test, result)
+        finally:
+            if name := self.recorder.end_setup(began):
+                self.shared[self.set_up or type(test).__module__] = name
+
+    def _tear_down_class(self, tear_down: Callable[..., Any], suite: Any, test: Any, result: Any) -> Any:
+        owner = getattr(result, "_previousTestClass", None)
+        return self._tear_down(owner if owner is not type(test) else None, tear_down, suite, test, result)
+
+    def _tear_down_module(self, tear_down: Callable[..., Any], suite: Any, result: Any) -> Any:
+        owner = getattr(getattr(result, "_previousTestClass", None), "__module__", None)
+        return self._tear_down(owner, tear_down, suite, result)
+
+    def _tear_down(self, owner: type | str | None, tear_down: Callable[..., Any], *arguments: Any) -> Any:
+        """A teardown counts for no test, unless it fails and is recorded as one."""
+        if self.running or owner is None:
+            return tear_down(*arguments)
+        began = self.recorder.begin_apart()
+        try:
+            return tear_down(*arguments)
+        finally:
+            self.recorder.end_teardown(began, self.shared.get(owner, ""))
 
     def _run_test(self, run: Callable[..., Any], test: Any, result: Any = None) -> Any:
         # a test may run other tests, which belong to it
@@ -367,9 +386,6 @@ class _Session:
             return run(test, result)
         self.recorder.begin()
         self.running = True
-        for rows in self.setups:
-            self.recorder.hook.mark(*rows)
-        self.setups.clear()
         outcome, began = _Outcome(self._stack), time.perf_counter()
         self.explanations.begin()
         undo = outcome.listen(result, self.explanations)
@@ -394,7 +410,6 @@ class _Session:
     def _record(self, test: Any, outcome: _Outcome, seconds: float) -> None:
         self.progress.ended(failed=outcome.verdict == "failed")
         explained = self.explanations.end()
-        shares = (self.shared.get(type(test)), self.shared.get(type(test).__module__))
         self.recorder.test(
             TestRecord(
                 self._name(test),
@@ -404,11 +419,14 @@ class _Session:
                 seconds,
                 self._location(test),
                 False,
-                (*(shared[0] for shared in shares if shared), *explained),
+                (*self._shares(test), *explained),
                 None if _doctest(test) else outcome.stack,  # it raises the same whatever its examples raised
             ),
             self._files(test),
         )
+
+    def _shares(self, test: Any) -> tuple[str, ...]:
+        return tuple(filter(None, (self.shared.get(type(test)), self.shared.get(type(test).__module__))))
 
     # names
 
@@ -464,6 +482,7 @@ class _Session:
             "interrupted": self.interrupted,
             "monitoring": self.monitoring,
         }
+        status["suspects"] = self.recorder.has_suspects
         errors = [error.as_dict() for error in self.recorder.errors]
         if self.deselected is not None:
             status["deselected"] = self.deselected

@@ -31,6 +31,7 @@ class Decoder:
         self.total = int(self.sizes.sum())
         self.damaged = {number for number, m in enumerate(maps) if m is None}
         self.stale: dict[int, tuple[str, Ints]] = {}  # path, and the cells of changed code
+        self._shared: dict[bytes, Rows] = {}
         self.statements = _Gather([self._facts(n, self._statement_facts) for n in range(self.sources)])
         self.edges = None
         if layout.with_edges:
@@ -59,11 +60,19 @@ class Decoder:
         mapping = remapped(source, current)
         return mapping.arc_cell, mapping.arc + self.layout.edge_start[source.measured.path]
 
-    def decode(self, rows: bytes) -> Rows:
-        """Decode the rows of a record.
+    def decode(self, rows: bytes, *shared: bytes) -> Rows:
+        """Decode the rows of a record, and add those that it shares with others.
 
         Raises ValueError, struct.error when the rows are damaged.
         """
+        decoded = self._decoded(rows)
+        for more in shared:
+            if more not in self._shared:
+                self._shared[more] = self._decoded(more)
+            decoded = _union(decoded, self._shared[more])
+        return decoded
+
+    def _decoded(self, rows: bytes) -> Rows:
         data = inflate(rows, 4 + 4 * self.sources + self.total * (1 + 8 * _COUNT.itemsize))
         (count,) = struct.unpack_from("<I", data)
         if count > self.sources:
@@ -96,6 +105,17 @@ class Decoder:
                 path, cells = self.stale[number]
                 if fired[start + cells].any():
                     yield path
+
+
+def _union(one: Rows, other: Rows) -> Rows:
+    row = np.unique(np.concatenate([one.row, other.row]))
+    edges, at = np.unique(np.concatenate([one.edges, other.edges]), return_inverse=True)
+    times: Ints | None = None
+    if one.times is not None and other.times is not None:
+        times = np.zeros(len(edges), np.int64)
+        np.add.at(times, at, np.concatenate([one.times, other.times]))
+    stale = tuple(dict.fromkeys((*one.stale, *other.stale)))
+    return Rows(row, edges, times, stale, one.section, np.union1d(one.touched, other.touched))
 
 
 def _times(data: bytes, fired: Bools) -> Ints | None:

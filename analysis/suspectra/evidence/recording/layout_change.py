@@ -36,7 +36,7 @@ class LayoutChange:
         self._touches: dict[Section, Bools] = {}
         self._plans: dict[Section, Decoder] = {}
 
-    def moved(self, decoded: Rows, section: Section, rows: bytes) -> Rows | None:
+    def moved(self, decoded: Rows, section: Section, rows: tuple[bytes, ...]) -> Rows | None:
         """Move rows to the columns of the new layout.
 
         The same arrays if no column moved. None if the rows had to be read from the log again, but are damaged there.
@@ -58,13 +58,13 @@ class LayoutChange:
             self._touches[section] = np.array(changed, bool)
         return self._touches[section]
 
-    def _decoded_again(self, decoded: Rows, section: Section, rows: bytes) -> Rows | None:
+    def _decoded_again(self, decoded: Rows, section: Section, rows: tuple[bytes, ...]) -> Rows | None:
         """Move the columns of unchanged sources, and decode those of changed sources again."""
         if section not in self._plans:
             only = set(np.flatnonzero(self._changed_in(section)).tolist())
             self._plans[section] = Decoder(section, self._after, only)
         try:
-            own = self._plans[section].decode(rows)
+            own = self._plans[section].decode(*rows)
         except (ValueError, struct.error):
             return None
         row, _ = self._statements.staying(decoded.row)

@@ -112,17 +112,21 @@ class Log(LogReader):
         """Add its record, with packed rows."""
         outcome = test.outcome()
         result = _test_result(test.name, outcome)
-        self.sections[-1].tests.add(test.name)
-        self.records.append(Record(result, test.time, self.sections[-1], test.rows, outcome.stack))
+        section = self.sections[-1]
+        section.tests.add(test.name)
+        setups = tuple(section.setups[name] for name in test.shares if name in section.setups)
+        self.records.append(Record(result, test.time, section, (test.rows, *setups), outcome.stack))
 
     def on_outside(self, rows: bytes) -> None:
         """Add it."""
         self.sections[-1].outside.append(rows)
 
     def on_shared(self, shared: Shared) -> None:
-        """Add first imports; other shared rows are only needed to select tests."""
+        """Add first imports and setups; other shared rows are only needed to select tests."""
         if not shared.name:
             self.sections[-1].outside.append(shared.rows)
+        elif shared.setup:
+            self.sections[-1].setups[shared.name] = shared.rows
 
     def on_collection(self, collection: WholeFiles) -> None:
         """Add it."""

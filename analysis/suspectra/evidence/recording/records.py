@@ -30,6 +30,7 @@ class Section:
     # the maps of its sources, in the order of the indices in rows; None for a damaged one
     maps: list[SourceMap | None] = field(default_factory=list)
     outside: list[bytes] = field(default_factory=list)  # packed rows of code that ran outside tests
+    setups: dict[str, bytes] = field(default_factory=dict)  # packed rows of what was set up for several tests, by name
     problems: list[Problem] = field(default_factory=list)  # the problems of the run
     errors: list[CollectionError] = field(default_factory=list)  # what could not be collected
     plan: int = 0  # how many tests were about to run
@@ -48,7 +49,7 @@ class Record:
     result: TestResult  # how the test ended
     time: int  # when it ended, in nanoseconds since the epoch
     section: Section  # the section that contains it
-    rows: bytes  # the packed rows of the log
+    rows: tuple[bytes, ...]  # the packed rows of the log: its own, and those of each setup that it shares
     stack: Stack | None = None  # where it failed, in the lines of the sources at that time
     decoded: Rows | None = None  # the rows in the columns of the current layout, once they are decoded
 

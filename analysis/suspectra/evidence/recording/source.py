@@ -356,7 +356,8 @@ class RecordingSource:
         for (record, _), after in zip(decoded, moved, strict=True):
             record.decoded = after
         for section, rows in self._outside_rows.items():
-            outside = (move.moved(*one) for one in zip(rows, repeat(section), section.outside, strict=False))
+            packed = ((one,) for one in section.outside)
+            outside = (move.moved(*one) for one in zip(rows, repeat(section), packed, strict=False))
             self._outside_rows[section] = list(_until_none(outside))
         self._decoded = {r.key: r.decoded for r in self._live.records.values() if r.decoded}
         self._odd = {name: d for (name, _), d in self._decoded.items() if d.odd}
@@ -381,7 +382,7 @@ class RecordingSource:
             decoded = self._decoded.get(record.key)
             if decoded is None:
                 try:
-                    decoded = self._plan(record.section).decode(record.rows)
+                    decoded = self._plan(record.section).decode(*record.rows)
                 except (ValueError, struct.error) as error:
                     decoded = damaged(error)
             record.decoded = self._decoded[record.key] = decoded
