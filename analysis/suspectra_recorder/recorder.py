@@ -57,6 +57,8 @@ class Recorder:
         activity: str = "",  # a file in which the process notes what it is doing, unless an early start does so
     ):
         self.scope = scope  # the files to record
+        self.plan = 0  # how many tests were about to run
+        self.lost_tests = 0  # for which there was no room
         self.tests = 0
         self.errors: list[CollectionError] = []
         self._began = time.process_time()
@@ -214,8 +216,10 @@ class Recorder:
         if self._child_merge is not None:
             # before the record is written, since it begins at the present end of the log
             self._child_merge.written(self.log.size)
-        self.log.write(FrameKind.TEST, with_json(head, rows))
-        self.tests += 1
+        if self.log.write(FrameKind.TEST, with_json(head, rows)):
+            self.tests += 1
+        elif self.log.stopped:
+            self.lost_tests += 1
 
     def lost(self, record: TestRecord) -> None:
         """Record a test without rows, because its process died."""
@@ -232,6 +236,15 @@ class Recorder:
 
     def _write_collected(self, names: dict[str, frozenset[str]], tried: frozenset[str]) -> None:
         self.log.write(FrameKind.SCOPE, WholeFiles(self.log.now(), names, tried).payload())
+
+    def planned(self, tests: int) -> None:
+        """Record how many tests are about to run, so that it is known if they do not."""
+        self.plan = tests
+        self.log.write(FrameKind.PLAN, json.dumps({"tests": tests}).encode())
+
+    def ended(self) -> None:
+        """Record that the run ended by itself, and was not cut off."""
+        self.log.write(FrameKind.END, json.dumps({"ended": True}).encode())
 
     def not_collected(self, error: CollectionError) -> None:
         """Record a collection error."""

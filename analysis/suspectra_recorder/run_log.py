@@ -54,7 +54,7 @@ class LogOfRun:
         self._run, self._worker, self._about = run, worker, about
         self._problems: list[bytes] = []
         self._writer: LogWriter | None = None
-        self._stopped = ""
+        self.stopped = ""  # why it is not complete
         try:
             self._clock = _Clock(self.folder)
         except OSError as error:
@@ -87,18 +87,23 @@ class LogOfRun:
         for problem in self._problems:
             self.write(FrameKind.PROBLEM, problem)
 
-    def write(self, kind: FrameKind, payload: bytes) -> None:
-        """Append one frame, if the log is open; if that fails, nothing more is written."""
-        if self._writer is None:
-            return
+    def write(self, kind: FrameKind, payload: bytes) -> bool:
+        """Append one frame, if the log is open; if that fails, nothing more is written.
+
+        False where it was not written.
+        """
+        if self._writer is None or not self._writer.is_open:
+            return False
         try:
             self._writer.write(kind, payload)
             if self._clock.behind:
                 os.utime(self.path, ns=(self.now(), self.now()))  # the next run reads this time
         except OSError as error:  # a full disk must not fail the tests
             self._writer.close()
-            # printed only when the tests have ended: some of them check what is printed
-            self._stopped = f"suspectra: recording stopped: {error}\n"
+            # said only when the tests have ended: some of them check what is printed
+            self.stopped = error.strerror or str(error)
+            return False
+        return True
 
     def problem(self, payload: bytes) -> None:
         """Append a problem, or keep it for the log."""
@@ -137,8 +142,8 @@ class LogOfRun:
 
     def report_failure(self) -> None:
         """Say why it is not complete; only after the tests, some of which check what is printed."""
-        if self._stopped and sys.__stderr__ is not None:
-            sys.__stderr__.write(self._stopped)
+        if self.stopped and sys.__stderr__ is not None:
+            sys.__stderr__.write(f"suspectra: recording stopped: {self.stopped}\n")
 
 
 def _unwritable(error: OSError) -> RecordingError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import site
 from collections.abc import Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import NamedTuple
 
 from suspectra_recorder.early_start import EarlyStart
@@ -62,13 +63,16 @@ def imported_from_elsewhere(scope: RecordedFiles) -> Iterator[tuple[str, Reason]
     Which copy was imported instead, and what to do about it.
     """
     roots = [scope.root, os.path.join(scope.root, "src")]
-    ours = {name.removesuffix(".py") for root in roots if os.path.isdir(root) for name in os.listdir(root)}
+    ours = {name.partition(".")[0] for root in roots if os.path.isdir(root) for name in os.listdir(root)}
     found: set[str] = set()
     for name in sorted(name for name in list(sys.modules) if name.partition(".")[0] in ours - _OF_PYTHON):
         path = file_of(sys.modules.get(name))
         if path is None or scope(path) is not None:
             continue
         if any(name.startswith(f"{package}.") for package in found):
+            continue
+        if (compiled := _compiled(path, scope)) is not None:
+            yield compiled
             continue
         last = "/__init__.py" if os.path.basename(path) == "__init__.py" else ".py"
         copies = [os.path.join(root, name.replace(".", "/") + last) for root in roots]
@@ -77,6 +81,26 @@ def imported_from_elsewhere(scope: RecordedFiles) -> Iterator[tuple[str, Reason]
             found.add(name)
             cause = f"is not what was imported as {name}: that was {path}"
             yield file, Reason(cause, "install the project with `pip install --editable .` to record what is edited")
+
+
+def _compiled(path: str, scope: RecordedFiles) -> tuple[str, Reason] | None:
+    """What to say of a module that was compiled in place; None for others."""
+    suffix = next((suffix for suffix in EXTENSION_SUFFIXES if path.endswith(suffix)), None)
+    if suffix is None:
+        return None
+    sources = (path.removesuffix(suffix) + end for end in (".pyx", ".py"))
+    source = next((source for source in sources if os.path.exists(source)), None)
+    if source is None or (name := scope.name(source)) is None:
+        return None
+    cause = f"is compiled, and {os.path.basename(path)} was imported: nothing it executes is known"
+    if source.endswith(".py"):
+        return name, Reason(cause, f"move {os.path.basename(path)} away while the tests are recorded")
+    cure = (
+        "build it with Cython's directive linetrace and the macro CYTHON_TRACE=1, put `plugins = Cython.Coverage` under"
+        " `[run]` into .coveragerc, and run `pytest --cov --cov-context=test --junit-xml=results.xml`, which needs no"
+        " recording"
+    )
+    return name, Reason(cause, cure)
 
 
 def imported_files() -> list[str]:

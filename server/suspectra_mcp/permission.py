@@ -16,7 +16,7 @@ from mcp_types import ClientCapabilities, ElicitationCapability
 from pydantic import BaseModel, Field
 
 from suspectra.output.agents.bounded import MAX_PROBLEM, as_data
-from suspectra.recording.pytest_command import pytest_words
+from suspectra.recording.pytest_command import asked_about
 from suspectra_server.session.trust import Trust
 
 
@@ -68,10 +68,12 @@ class Permissions:
         if not context.request_context.session.check_client_capability(capability):
             what = "running tests" if act is Act.TESTS else "running altered tests"
             raise ToolError(f"The user has not allowed {what}. Fix: let the user start `suspectra mcp {_OPTIONS[act]}`")
-        words = await asyncio.to_thread(pytest_words, self._command, str(self._root))
+        words, foreign = await asyncio.to_thread(asked_about, self._command, str(self._root))
         # a folder may have any name, and must not answer the question that it is part of
         named = {"root": str(self._root), "command": shlex.join(words)}
         sentence = _SENTENCES[act].format(**{name: as_data(text, MAX_PROBLEM) for name, text in named.items()})
+        if foreign:
+            sentence += f" Only the recording names this Python, which is not in the folder: {as_data(words[0])}."
         return Elicit(sentence, Permission)
 
     def settle(self, act: Act, answer: ElicitationResult[Permission]) -> None:

@@ -7,11 +7,12 @@ import asyncio
 import gc
 import logging
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from suspectra.base.compiler_warnings import ignore_compiler_warnings
 from suspectra.base.errors import UsageError
+from suspectra.processes.signals import ASKING
 from suspectra_server.server import make_server
 from suspectra_server.session.ranking.freed_memory import reuse_memory
 from suspectra_server.timing import THREAD_TURN_S
@@ -32,6 +33,7 @@ def serve(
 
     async def run() -> int:
         server = make_server(trusting=trusted or not (tcp or ws or unix))
+        _end_when_asked(server.protocol)
         try:
             if unix:
                 return await sockets.serve_unix(server.protocol, unix, _print_status)
@@ -72,6 +74,18 @@ def serve(
         return 130
     finally:
         log_output.finish()
+
+
+def _end_when_asked(protocol: wire.Protocol) -> None:
+    """End in good order when another process asks for it, so that no token and no socket stays behind."""
+
+    def end(number: int) -> None:
+        if not protocol.finished.done():
+            protocol.finished.set_result(128 + number)
+
+    for number in ASKING:
+        with suppress(NotImplementedError):  # the loop of Windows
+            asyncio.get_running_loop().add_signal_handler(number, end, number)
 
 
 def main(arguments: list[str] | None = None) -> int:

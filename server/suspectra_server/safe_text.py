@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# control characters, and those that reorder or hide text
-_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
+from suspectra.base.visible import blanked
+
 # consecutive words that Markdown, or an editor's extension of it, could take for markup; a test's parameters are one
 _MARKED = r"(?:[^\s\[]*\w\[[^\[\]`]*\]\S*?|\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?)"
 _MARKUP = re.compile(rf"{_MARKED}(?:\s+{_MARKED})*(?=[.,:;]*(?:\s|$))")
@@ -15,7 +15,7 @@ MAX_TEXT = 2000
 
 def plain(text: str, longest: int = MAX_NAME) -> str:
     """Untrusted text on one line, without control characters and invisible ones, cut when too long."""
-    text = _INVISIBLE.sub(" ", text)
+    text = blanked(text)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

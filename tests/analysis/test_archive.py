@@ -6,6 +6,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -193,3 +194,24 @@ def test_a_refusal_names_no_temporary_file(tmp_path):
     with pytest.raises(EvidenceError) as refused:
         unpack(file, into)
     assert str(into) not in str(refused.value)
+
+
+@pytest.mark.parametrize("log", ["1.log", "tests.log"])
+def test_folders_in_each_other_are_refused_and_leave_nothing_behind(suspectra, tmp_path, monkeypatch, log):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    file = zipped(tmp_path / "deep.zip", {log: b"", "a/" * 1_900 + "file": b""})
+    status, _, err = suspectra("rank", "--recording", file)
+    assert status == 2
+    assert "more than 8 of its folders are in each other" in err
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["results.log", "shop.py"])
+def test_a_file_that_is_no_recording_is_named_as_such(suspectra, tmp_path, name):
+    (tmp_path / name).write_text("text")
+    status, _, err = suspectra("rank", "--recording", tmp_path / name)
+    assert status == 2
+    assert (
+        "it is not the folder of a recording. Fix: name the folder of a recording, such as .suspectra/recording" in err
+    )

@@ -426,10 +426,10 @@ def test_locked(shop):
 def test_unreadable_and_not_a_file(shop):
     (shop / ".coverage").unlink()
     (shop / ".coverage").mkdir()
-    assert "it is not a file" in refusal(shop)
+    assert "name the data file itself, normally .coverage" in refusal(shop)
     (shop / ".coverage").rmdir()
     os.mkfifo(shop / ".coverage")
-    assert "it is not a file" in refusal(shop)
+    assert "name the data file itself, normally .coverage" in refusal(shop)
     (shop / ".coverage").unlink()
     (shop / ".coverage").symlink_to(shop / ".coverage")
     assert "can't be read" in refusal(shop)

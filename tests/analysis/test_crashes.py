@@ -78,13 +78,13 @@ def test_a_crash_during_the_collection_is_named(work, capsys, ends, files, where
         f"suspectra: the run was cut off {where} ({how}); the tests that finished are recorded",
     )
     (error,) = RecordingSource(work).read().collection_errors
-    assert (error.collector, error.place, error.what) == ("", place, f"Crash: the run was cut off {where} ({how})")
-    assert f"{place}: Crash: the run was cut off {where} ({how})" in ranked(work, capsys, 1)
+    assert (error.collector, error.place, error.what) == ("", place, f"the run was cut off {where} ({how})")
+    assert f"{place}: the run was cut off {where} ({how})" in ranked(work, capsys, 1)
 
     for name in files:
         (work / name).write_text("")
     assert record(work)[0] == 1
-    assert "Crash" not in ranked(work, capsys, 0)
+    assert "cut off" not in ranked(work, capsys, 0)
 
 
 @pytest.mark.parametrize("ends", ENDS)
@@ -105,10 +105,10 @@ def test_the_test_that_ended_the_process_is_named_and_the_others_stay_ranked(wor
     line = 3 if runner == "pytest" else 4
     assert (status, said) == (
         code,
-        f"suspectra: the run was cut off in {name} ({how}); the tests that finished are recorded",
+        f"suspectra: the run was cut off in {name} ({how}): 1 test was not run; the tests that finished are recorded",
     )
     shown = ranked(work, capsys, 0)
-    assert f"test_z.py (line {line}): the test run failed: Crash: the run was cut off in {name} ({how})" in shown
+    assert f"test_z.py (line {line}): the run was cut off in {name} ({how}): 1 test was not run" in shown
     assert "good.py" in shown
     source = RecordingSource(work)
     source.read()

@@ -86,7 +86,7 @@ def test_any_log_is_read_or_refused_in_words(tmp_path):
     assert "can't be read" in problems[0].cause
     log.unlink()
     os.mkfifo(log)
-    assert "not a file" in read_experiments(tmp_path)[1][0].cause
+    assert "not a regular file" in read_experiments(tmp_path)[1][0].cause
     log.unlink()
     log.symlink_to("/etc/passwd")
     assert "leads out of the workspace" in read_experiments(tmp_path)[1][0].cause

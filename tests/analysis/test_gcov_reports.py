@@ -112,7 +112,7 @@ def test_missing_reports_and_outcomes_are_said(source):
     assert [test.name for test in evidence.tests] == ["loops", "never"]
     assert len(evidence.rows[1]) == 0
     texts = " ".join(map(str, evidence.problems))
-    assert "not known how test shares ended" in texts
+    assert "(test shares): it is not known how this test ended" in texts
     assert "no coverage of this test" in texts
     source._outcomes = "nowhere.json"
     assert "can't be read" in cause(source)

@@ -172,10 +172,10 @@ def test_what_was_read_before_the_damage_is_used(tmp_path):
 def test_missing_folder_and_pipe(tmp_path):
     with pytest.raises(EvidenceError, match=r"no such file.*--junit-xml"):
         read_junit(tmp_path / "none.xml", "none.xml")
-    with pytest.raises(EvidenceError, match="not a file"):
+    with pytest.raises(EvidenceError, match="Is a directory"):
         read_junit(tmp_path, "folder")
     os.mkfifo(tmp_path / "pipe.xml")
-    with pytest.raises(EvidenceError, match="not a file"):
+    with pytest.raises(EvidenceError, match="not a regular file"):
         read_junit(tmp_path / "pipe.xml", "pipe.xml")
 
 

@@ -9,7 +9,7 @@ import venv
 
 import pytest
 
-from suspectra.recording.pytest_command import pytest_command
+from suspectra.recording.pytest_command import asked_about, pytest_command
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
 
 FOLDER = {
@@ -139,3 +139,10 @@ def test_nothing_but_a_python_runs_because_a_recording_names_it(tmp_path, name):
         (tmp_path / ".suspectra" / "recording" / "1.log").write_bytes(MAGIC + frame(FrameKind.RUN, head))
         assert pytest_command([], str(tmp_path)).python == sys.executable
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_question_shows_the_interpreter_and_who_named_it(recorded_elsewhere, recorded_here, elsewhere):
+    assert asked_about([], str(recorded_elsewhere)) == ((elsewhere, "-m", "pytest"), True)
+    assert asked_about([], str(recorded_here)) == ((sys.executable, "-m", "pytest"), False)
+    assert asked_about(["pytest", "-x"], str(recorded_here))[0] == (sys.executable, "-m", "pytest", "-x")
+    assert asked_about([], str(recorded_elsewhere), python=sys.executable) == ((sys.executable, "-m", "pytest"), False)

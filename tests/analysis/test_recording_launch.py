@@ -163,7 +163,7 @@ def test_a_test_that_ends_the_process_is_not_taken_for_the_end_of_the_tests(work
     reported, progress = io.StringIO(), work / "progress"
     progress.touch()
     assert run(["pytest", "-q"], work, report=reported, progress=progress) == status
-    how = f"(its process ended early, with status {ends})"
+    how = f"(its process ended early, with status {ends}): 1 test was not run"
     said = f"the run was cut off in test_z.py::test_exit {how}; the tests that finished are recorded"
     assert said in reported.getvalue()
     assert json.loads(progress.read_text().splitlines()[-1]) == {"trouble": said}

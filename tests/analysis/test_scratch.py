@@ -42,3 +42,21 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(tmp_path):
     finally:
         processes[1].communicate()
     assert not own.exists()
+
+
+def test_a_tree_of_any_depth_is_removed(tmp_path):
+    with ScratchFolder(str(tmp_path)) as folder:
+        deepest = os.open(folder, os.O_RDONLY)
+        for _ in range(3_000):  # deeper than recursion, and than a path may be long
+            os.mkdir("folder", dir_fd=deepest)
+            inner = os.open("folder", os.O_RDONLY, dir_fd=deepest)
+            os.close(deepest)
+            deepest = inner
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=deepest))
+        os.close(deepest)
+        (folder / "kept").mkdir(mode=0o500)
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (folder / "link").symlink_to(outside)
+    assert not folder.exists()
+    assert outside.exists()

@@ -11,7 +11,7 @@ ALLOWED = {
     "suspectra.base.arrays.dense_product": "of any type of number, as numpy's own types say it",
     "suspectra.c.recording.gcovr.Gcovr.read": UNTRUSTED,
     "suspectra.evidence.c.exclusions.Exclusions.from_fields": UNTRUSTED,
-    "suspectra.evidence.formats.gcov_json.load_json": UNTRUSTED,
+    "suspectra.evidence.formats.gcov_json.json_of": UNTRUSTED,
     "suspectra.evidence.formats.gcov_json.read_gcov_file": UNTRUSTED,
     "suspectra.evidence.formats.gcovr.gcovr_table": UNTRUSTED,
     "suspectra_recorder.experiments.inputs.characters.plain": OF_THE_PROGRAM,

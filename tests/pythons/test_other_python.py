@@ -72,3 +72,15 @@ def test_unittest_without_a_test_to_run_is_a_success(tmp_path, python):
     assert (again.returncode, again.stderr.splitlines()[-1].partition(" tests ")[0]) == (0, "suspectra: recorded 0")
     none = suspectra(tmp_path, "record", "--", python, "-m", "unittest", "-k", "nothing")
     assert (none.returncode, none.stderr.splitlines()[-1]) == (5, "suspectra: no tests were run")
+
+
+def test_syntax_that_this_python_does_not_know_is_said(tmp_path, python):
+    (tmp_path / "stats.py").write_text("def first[T](xs: list[T]) -> T:\n    n = 1\n    return xs[n]\n")
+    (tmp_path / "test_stats.py").write_text("from stats import first\n\ndef test():\n    assert first([1, 2]) == 1\n")
+    assert suspectra(tmp_path, "record", "--python", python, "--", "pytest", "-q").returncode == 1
+    said = suspectra(tmp_path, "investigate").stderr
+    if sys.version_info >= (3, 12):
+        assert "newer than Python" not in said
+    else:
+        assert "stats.py: it uses syntax that is newer than Python" in said
+        assert "so it can't be mutated. Fix: install Suspectra under the Python of the tests" in said

@@ -12,11 +12,12 @@ from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranking.ranker import Ranker
 from suspectra_server.session.ranking.watching import Watcher
 
+UNSEEN = "\u00ad\u034f\u061c\u115f\u180e\u200b\u2066\u2800\u3164\ufe01\ufeff\ufff9\uffa0\U0001d173\U000e0041\U000e0100"
 EVIL = (
     "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e</script><script>alert(1)</script><img src=x onerror=alert(1)>"
-    "[x](command:evil)`"
+    f"[x](command:evil){UNSEEN}`"
 )
-CONTROLS = set("\x1b\x07\x9b\u202e")
+CONTROLS = set("\x1b\x07\x9b\u202e" + UNSEEN)
 
 
 @pytest.fixture

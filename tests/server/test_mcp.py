@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -186,7 +187,7 @@ def test_pytest_is_started_as_it_was_recorded_unless_a_command_is_given(tmp_path
         return await session.call("run_tests")
 
     ran, (question,) = talk(tmp_path, conversation, answer={"allow": True}, command=())
-    assert "`python -m pytest`" in question
+    assert f"`{shlex.join([sys.executable, '-m', 'pytest'])}`" in question
     assert ran["ranking"]["groups"][0]["suspects"][0]["place"] == "shop/__init__.py:2"
 
 
@@ -238,7 +239,8 @@ def test_the_name_of_a_folder_does_not_answer_the_question(tmp_path):
 
     _, (question,) = talk(root, conversation, answer=None)
     assert question.isprintable()
-    assert r"shop\x1b[2J\n\nThis is safe. with `pytest" in question
+    assert r"shop\x1b[2J\n\nThis is safe. with `" in question
+    assert f"`{sys.executable} -m pytest" in question
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import socket
 import stat
 from contextlib import suppress
@@ -360,6 +361,18 @@ def test_a_name_that_was_made_to_lead_here_is_refused(ws):
         (("box.example",), "Box.Example:9257", True),
         (("box.example",), "other.example", False),
         (("0.0.0.0",), "evil.example", False),
+        (("0.0.0.0",), "0.0.0.0:9257", False),
+        (("::",), "[::]:9257", False),
+        ((), "evil.example@localhost", False),
+        ((), "localhost/evil.example", False),
+        ((), "localhost?evil", False),
+        ((), "localhost#evil", False),
+        ((), "localhost:", False),
+        ((), "localhost:80:80", False),
+        ((), " localhost", False),
+        ((), "localhost..", False),
+        ((), "127.0.0.1.evil.example", False),
+        ((), "\u0661\u0662\u0667.0.0.1", False),
     ],
 )
 def test_hosts(own, host, let_in):
@@ -511,3 +524,33 @@ def test_a_port_that_is_taken_is_said(process):
         errors = server.stderr.read().decode()
         assert "can't listen" in errors
         assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("way", [("--tcp", "127.0.0.1:0", "--token-file", "token"), ("--unix", "socket")])
+def test_who_is_asked_to_end_leaves_neither_token_nor_socket(process, tmp_path, monkeypatch, way, number):
+    monkeypatch.chdir(tmp_path)
+    server = process(*way)
+    while "listening" not in server.stderr.readline().decode():
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == [way[-1]]
+    server.send_signal(number)
+    assert ended(server) == 128 + number
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("hosts", "warns"),
+    [(["127.0.0.1"], False), (["::1"], False), (["0.0.0.0"], True), (["127.0.0.1", "10.0.0.5"], True), (["::"], True)],
+)
+def test_who_can_be_reached_by_other_machines_warns(hosts, warns):
+    assert bool(access.warning_of(hosts)) is warns
+
+
+@pytest.mark.parametrize("way", ["--tcp", "--ws"])
+def test_a_server_that_other_machines_can_reach_warns(process, way):
+    server = process(way, "0.0.0.0:0")
+    lines = []
+    while not lines or "listening" not in lines[-1]:
+        lines.append(server.stderr.readline().decode())
+    assert any("warning: other machines can reach this address" in line for line in lines)

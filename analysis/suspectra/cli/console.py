@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -114,10 +113,17 @@ def unpacked(context: click.Context, parameter: click.Parameter, path: Path | No
     if path is None or not path.is_file() or path.suffix.lower() != ".zip":
         return path
     from suspectra.evidence.archive import unpack
+    from suspectra.processes.scratch import ScratchFolder
 
-    folder = Path(context.with_resource(TemporaryDirectory(prefix="suspectra-")), path.name)
+    scratch = ScratchFolder()
+    context.call_on_close(scratch.remove)
+    folder = scratch.path / path.name
     folder.mkdir()
-    return unpack(path, folder)
+    try:
+        return unpack(path, folder)
+    except BaseException:
+        scratch.remove()  # a context whose options are refused is not closed
+        raise
 
 
 def print_problem(kind: str, problem: Problem) -> None:

@@ -96,7 +96,7 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.techniques import make_technique
 
     evidence = find_source(chosen["workspace"]).read()
-    if chosen["ctest"] is None and not has_python(evidence):
+    if chosen["ctest"] is None and evidence.files and not has_python(evidence):
         cause = "these are not tests of Python"
         raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
     test = one_failing_test(evidence, chosen["test"])

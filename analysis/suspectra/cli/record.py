@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -346,6 +345,7 @@ def _record_c(
 ) -> int:
     from suspectra.evidence.source_paths import parse_mapping
     from suspectra.output.progress import ProgressLines
+    from suspectra.processes.signals import ASKING, stopped_by
     from suspectra.recording.launch import named_tests
     from suspectra_recorder.progress import ProgressWriter
 
@@ -363,7 +363,7 @@ def _record_c(
         written.ended(test.verdict.failing)
         shown(done, total, test)
 
-    with _stopped_by_signals(stop), shown:
+    with stopped_by(stop, signal.SIGINT, *ASKING), shown:
         run = record(
             workspace,
             suite,
@@ -398,23 +398,3 @@ def _matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
         fitting = [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
         chosen.update(dict.fromkeys(fitting or [pattern]))
     return list(chosen)
-
-
-@contextmanager
-def _stopped_by_signals(stop: Token) -> Iterator[None]:
-    """The first interrupt ends the run in good order, a second one ends it."""
-
-    def act(number: int, _: object) -> None:
-        if stop.cancelled:
-            raise KeyboardInterrupt
-        stop.cancelled = True
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
-        return
-    before = {number: signal.signal(number, act) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

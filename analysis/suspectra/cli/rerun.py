@@ -119,7 +119,7 @@ def require_python(evidence: Evidence) -> None:
 
     Raises EvidenceError when nothing of it is Python.
     """
-    if not has_python(evidence):
+    if evidence.files and not has_python(evidence):
         cause = "these are not tests of Python, and only such tests can be traced, or run with something altered"
         cure = (
             "compare a test of C or C++ with others, or switch its decisions, by `suspectra paths TEST --ctest BUILD`"
@@ -133,12 +133,17 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     Raises EvidenceError when no recorded test fails. Raises UsageError when a name fits no failing test.
     """
     from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra_recorder.log.collection import summary
 
     known = {test.name for test in evidence.tests}
     raised = {name: stack.exception for name, stack in evidence.stacks.items()}
     failing = {test.name: FailingTest.from_result(test, raised.get(test.name, "")) for test in evidence.failing}
     if not failing:
-        raise EvidenceError(Problem(evidence.source, "", "no recorded test fails", "record a failing test first"))
+        cause, cure = "no recorded test fails", "record a failing test first"
+        if uncollected := summary(evidence.collection_errors):
+            cause = f"{cause}; {uncollected}" if evidence.tests else uncollected
+            cure = evidence.collection_errors[0].cure
+        raise EvidenceError(Problem(evidence.source, "", cause, cure))
     names = _named(wanted, list(failing), known) if wanted else failing
     return {name: failing[name] for name in names}
 

@@ -15,6 +15,8 @@ from suspectra.evidence.discovery import C_LOG
 
 MAX_ENTRIES, MAX_BYTES = 100_000, 4 << 30
 """Files that an archive may contain, and bytes that they may have together once unpacked."""
+MAX_DEPTH = 8
+"""Folders inside each other below the logs; a recording has one."""
 
 _LOG = ".log"
 _CURE = "name an archive of the folder .suspectra/recording"
@@ -71,6 +73,8 @@ def _copy_below(file: zipfile.ZipFile, entries: Iterable[zipfile.ZipInfo], folde
         below = path.relative_to(folder) if path.is_relative_to(folder) else None
         if below is None or below.is_absolute() or ".." in below.parts or "\\" in entry.filename:
             continue  # it is no part of the recording, or leads out of it
+        if len(below.parts) > MAX_DEPTH:
+            raise ValueError(f"more than {MAX_DEPTH} of its folders are in each other")
         target = into.joinpath(*below.parts)
         target.parent.mkdir(parents=True, exist_ok=True)
         _write(file, entry, target)

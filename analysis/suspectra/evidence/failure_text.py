@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from suspectra_recorder.log.colours import without_colours
 from suspectra_recorder.log.stack import Stack, StackFrame, make_stack
 
 MAX_TEXT = 1 << 17
@@ -114,6 +115,7 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
 
     None if the text names no line.
     """
+    message = without_colours(message)
     raised: list[list[NamedLine]] = [[]]
     named_kind = ""
     for line in _lines(text):

@@ -10,16 +10,17 @@ import errno
 import os
 import re
 import socket
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.sources import Signature, open_regular, signature
+from suspectra.evidence.opening import open_evidence
+from suspectra.evidence.sources import Signature, signature
 
 BELOW = "**"
 REPORTS = os.path.join(BELOW, "*.xml")
@@ -90,7 +91,7 @@ def _is_meant(path: str, state: Signature, pattern: str) -> bool:
 @lru_cache(maxsize=_MAX_FILES)
 def _is_junit(path: str, state: Signature) -> bool:
     try:
-        with open_regular(Path(path)) as file:
+        with open_evidence(path, limit=sys.maxsize) as file:  # whoever reads all of it says that it is too large
             return b"<testsuite" in file.read(_HEAD)
     except (OSError, ValueError):
         return False

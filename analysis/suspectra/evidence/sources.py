@@ -6,17 +6,17 @@ import hashlib
 import io
 import os
 import re
-import stat
 import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from suspectra.base.errors import Problem
 from suspectra.base.location import Location
 from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.opening import read_evidence
 from suspectra.program.languages import is_python
 from suspectra.program.python.decision_texts import in_one_line
 
@@ -154,7 +154,7 @@ class Sources:
 
     def _load(self, path: str, real: Path) -> SourceText:
         try:
-            data = read_regular(real, MAX_SOURCE)
+            data = read_evidence(real, limit=MAX_SOURCE)
         except FileNotFoundError:
             cause = "it was deleted after the tests ran"
             raise SourceUnreadable(Problem(path, "", cause, "run the tests again")) from None
@@ -174,38 +174,13 @@ class SourceReader:
         """Return the current bytes of a file of the workspace, None if it can't be read."""
         real = self._boundary.real(PurePosixPath(path))
         try:
-            return read_regular(Path(real), MAX_SOURCE) if real is not None else None
+            return read_evidence(real, limit=MAX_SOURCE) if real is not None else None
         except (OSError, ValueError):
             return None
 
     @cached_property
     def _boundary(self) -> Boundary:
         return Boundary(self.workspace)
-
-
-def read_regular(path: Path, limit: int) -> bytes:
-    """Read a regular file of at most `limit` bytes.
-
-    Raises OSError when it can't be read. Raises ValueError when it is not a regular file (a pipe would block for ever),
-    or too large.
-    """
-    with open_regular(path) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise ValueError(f"it is larger than {limit // 2**20} MB")
-    return data
-
-
-def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read its bytes.
-
-    Raises OSError when it can't be opened. Raises ValueError when it is not a regular file.
-    """
-    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - the caller closes it
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise ValueError("it is not a regular file")
-    return file
 
 
 def decode(data: bytes, path: str) -> str:
@@ -228,7 +203,3 @@ def reason(error: Exception) -> str:
     Never empty.
     """
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -16,6 +14,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.run_answers import answer_of
 from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
+from suspectra.processes.scratch import ScratchFolder
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
@@ -109,15 +108,13 @@ def _ask(runs: Runs, test: str, job: RunRequest, seconds: float) -> MachineRunAn
 def _traced(
     runs: Runs, test: str, only: Collection[tuple[str, int]] | None, seconds: float, most: int
 ) -> tuple[MachineRunAnswer, dict[str, Ints]]:
-    handle, path = tempfile.mkstemp(prefix="suspectra-trace-")
-    os.close(handle)
-    try:
+    with ScratchFolder() as scratch:
+        path = str(scratch / "columns")
+        (scratch / "columns").touch()
         job: RunRequest = {"kind": KIND, "columns": path, "most": most}
         if only is not None:
             job["only"] = sorted(only)
         return _ask(runs, test, job, seconds), _read_columns(Path(path))
-    finally:
-        os.unlink(path)
 
 
 def _too_long(answer: MachineRunAnswer, most: int) -> str:

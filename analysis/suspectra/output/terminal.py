@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 import unicodedata
 from textwrap import wrap
 from typing import TextIO
 
-# control characters control terminals; bidirectional ones change the visible order of text
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+from suspectra.base.visible import safe as safe
+
 WIDTH_WITHOUT_TERMINAL, NARROWEST = 120, 72
 LEAST = 10
 """The columns below which a shortened text says nothing."""
@@ -19,16 +18,6 @@ MARKS = 4
 """Characters for each column: letters of some languages have several marks, but only nonsense has more than that."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
-
-
-def safe(text: str) -> str:
-    """Make unsafe characters visible; tabs become spaces."""
-    return _UNSAFE.sub(lambda match: visible(match[0]), text.expandtabs(4))
-
-
-def visible(character: str) -> str:
-    """Write a character as Python's source does."""
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def width(text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -17,6 +16,7 @@ if sys.platform != "win32":
 PREFIX = "suspectra-"
 """What the names of all of them begin with."""
 
+_MOVED = ".removed-"
 _MARK = ".in-use"  # a file in the folder; its lock ends with its process, however that ends
 
 
@@ -35,9 +35,15 @@ class ScratchFolder:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=above))  # absolute, without links
         self._mark = _mark(self.path)
 
+    def file(self, name: str) -> str:
+        """Make an empty file in it; return its path."""
+        path = os.path.join(self.path, name)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        return path
+
     def remove(self) -> None:
         """Remove it; nothing happens the second time."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_tree(self.path)
         if self._mark is not None:
             os.close(self._mark)
             self._mark = None
@@ -47,6 +53,37 @@ class ScratchFolder:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+def remove_tree(folder: str | os.PathLike[str]) -> None:
+    """Remove a folder as far as possible, however deep it is: recursion and the length of paths have limits.
+
+    What is two folders deep moves up, so no path becomes longer.
+    """
+    root, moved = os.fspath(folder), 0
+    below = [root]
+    while below:
+        inner = below.pop()
+        with suppress(OSError):
+            os.chmod(inner, 0o700)
+            with os.scandir(inner) as found:
+                entries = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in found]
+            for path, is_folder in entries:
+                with suppress(OSError):
+                    if not is_folder:
+                        os.unlink(path)
+                    elif inner == root:
+                        below.append(path)
+                    else:
+                        moved += 1
+                        os.chmod(path, 0o700)  # a folder that moves is written to
+                        os.rename(path, to := os.path.join(root, f"{_MOVED}{moved}"))
+                        below.append(to)
+        if inner != root:
+            with suppress(OSError):
+                os.rmdir(inner)
+    with suppress(OSError):
+        os.rmdir(root)
 
 
 def _mark(folder: Path) -> int | None:
@@ -66,7 +103,7 @@ def _remove_left(above: str) -> None:
     with suppress(OSError), os.scandir(above) as entries:
         for entry in entries:
             if entry.name.startswith(PREFIX) and _is_left(entry):
-                shutil.rmtree(entry.path, ignore_errors=True)
+                remove_tree(entry.path)
 
 
 def _is_left(entry: os.DirEntry[str]) -> bool:

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from suspectra.recording.endings import in_words
 from suspectra_recorder.activity import COLLECTION, IMPORT, Doing
 from suspectra_recorder.folders import RecordingError
-from suspectra_recorder.log.collection import CollectionError, at_place
+from suspectra_recorder.log.collection import CollectionError, at_place, cut_off
 from suspectra_recorder.log.frames import FrameKind, LogDamage
-from suspectra_recorder.log.reader import LoggedRun, LogReader
+from suspectra_recorder.log.reader import LoggedRun, LogReader, RecordedTest
 from suspectra_recorder.recorded_files import RecordedFiles
 from suspectra_recorder.run_log import LogOfRun
 
@@ -30,18 +30,21 @@ class Crash:
 
     status: int  # the exit status of the command; 128 + n if signal n ended it
     doing: tuple[Doing, ...] = ()  # what the process did, the outermost first
+    not_run: int = 0  # how many of its tests did not run to their end
 
     def sentence(self, workspace: str) -> str:
         """Say how and where the run ended."""
-        return f"{self._what(workspace)}; the tests that finished are recorded"
+        return f"{self.error(workspace).message}; the tests that finished are recorded"
 
     def error(self, workspace: str) -> CollectionError:
         """Describe the crash as what kept the run from being complete.
 
         Of the whole run, with the place if it is known.
         """
-        _, place = self._where(workspace)
-        return at_place(CollectionError("", "Crash", self._what(workspace)), place, workspace)
+        # whoever ends the process gives its status, so that of pytest has no meaning here
+        how = in_words(self.status) if self.status > 128 else f"its process ended early, with status {self.status}"
+        where, place = self._where(workspace)
+        return at_place(cut_off(self.not_run, where=where, how=how), place, workspace)
 
     def record(self, workspace: str, run: str, logs: Iterable[str]) -> None:
         """Add the crash to the recording."""
@@ -51,12 +54,6 @@ class Crash:
             error = replace(self.error(workspace), time=log.now())
             log.write(FrameKind.ERROR, json.dumps(error.as_dict()).encode())
             log.close()
-
-    def _what(self, workspace: str) -> str:
-        # whoever ends the process gives its status, so that of pytest has no meaning here
-        how = in_words(self.status) if self.status > 128 else f"its process ended early, with status {self.status}"
-        where, _ = self._where(workspace)
-        return f"the run was cut off{where} ({how})"
 
     def _where(self, workspace: str) -> tuple[str, tuple[str, int] | None]:
         """The innermost place in the workspace, in words and as file and line."""
@@ -74,6 +71,32 @@ class Crash:
         if imported:
             return f" {while_imported}{f' for {one.name}' if imported != one.name and one.name else ''}", place
         return (f" while {one.name} was collected", place) if one.name else ("", None)
+
+
+def not_run(logs: Iterable[str]) -> int:
+    """Count the tests that were about to run in a run, and have no record; 0 where that is not known."""
+    plan, ended = 0, set[str]()
+    for path in logs:
+        ran = _Ran()
+        with contextlib.suppress(OSError, LogDamage), open(path, "rb") as stream:
+            ran.read(stream.read())
+        plan = max(plan, ran.plan)
+        ended |= ran.tests
+    return max(0, plan - len(ended))
+
+
+class _Ran(LogReader):
+    """Takes from a log which tests ran, and how many were about to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan, self.tests = 0, set[str]()
+
+    def on_plan(self, tests: int) -> None:
+        self.plan = tests
+
+    def on_test(self, test: RecordedTest) -> None:
+        self.tests.add(test.name)
 
 
 class _Head(LogReader):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem, UsageError
-from suspectra.processes.events import ProgramEnded
+from suspectra.base.visible import safe
+from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.runner import run as run_program
-from suspectra.recording.crash import Crash
+from suspectra.processes.signals import ASKING, stopped_by
+from suspectra.recording.crash import Crash, not_run
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra.recording.summary import summary_of
 from suspectra.recording.traces import RunFiles
@@ -103,48 +104,49 @@ def run(
     environment = dict(os.environ)
     chosen = resolve(command, root, python=python, environ=environment)
     if chosen.python:
-        print(f"suspectra: running the tests with {chosen.python} ({chosen.reason})", file=report, flush=True)
+        print(safe(f"suspectra: running the tests with {chosen.python} ({chosen.reason})"), file=report, flush=True)
     if (since is not None or live) and not failed_and_affected:
         given = "--live" if live else "--since"
         raise UsageError(Problem(given, "", "it goes with --failed-and-affected", "give both"))
     if only is not None and failed_and_affected:
         raise UsageError(Problem("--only", "", "it does not go with --failed-and-affected", "give one of them"))
     unittest = runs_unittest(chosen.arguments, os.getcwd())
+    fields: SelectionFields | None = None
     if failed_and_affected:
-        selection = _selection(root, since, report, live=live)
-    else:
-        selection = _selected(only, root if unittest else None) if only else ""
-    try:
-        with RunFiles(root) as traces:
-            settings = RecordingSettings(
-                workspace=root,
-                sources=tuple(sources),
-                include_tests=include_tests,
-                counts=counts,
-                children=children,
-                recorder=recorder or "",
-                run=os.urandom(16).hex(),
-                status=traces.status,
-                selection=selection,
-                progress=str(progress.absolute()) if progress else "",
-                activity=traces.activity,
-            )
-            inject_env(settings, environment, unittest=unittest)
-            ended = _run(CommandToRun(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
-            reported, crash = _outcome(traces, settings, chosen, ended, environment)
-            lines = summary_of(reported, crash, root, ended.status)
-    finally:
-        if selection:
-            os.unlink(selection)
+        fields = _selection(root, since, report, live=live)
+    elif only is not None:
+        fields = _selected(only, root if unittest else None)
+    with RunFiles(root) as traces:
+        settings = RecordingSettings(
+            workspace=root,
+            sources=tuple(sources),
+            include_tests=include_tests,
+            counts=counts,
+            children=children,
+            recorder=recorder or "",
+            run=os.urandom(16).hex(),
+            status=traces.status,
+            selection=traces.selection(fields) if fields is not None else "",
+            progress=str(progress.absolute()) if progress else "",
+            activity=traces.activity,
+        )
+        inject_env(settings, environment, unittest=unittest)
+        program = CommandToRun(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True)
+        asked = Token()
+        with stopped_by(asked, *ASKING):
+            ended = _run(program, asked)
+        reported, crash = _outcome(traces, settings, chosen, ended, environment)
+        lines = summary_of(reported, crash, root, ended)
     for line in lines:
-        print(f"suspectra: {line}", file=report)
+        print(safe(f"suspectra: {line}"), file=report)
     code = ended.status
     if code == 0 and (crash is not None or any("problem" in line for line in reported)):
         code = NOT_RECORDED
     # a status of 0 without a report says nothing: a test may have ended the process
     if code not in (0, TESTS_FAILED) or not reported:
         ProgressWriter(settings.progress).trouble(lines[-1].removeprefix("error: "))
-    return INTERRUPTED if ended.interrupted and code not in (0, TESTS_FAILED) else code
+    interrupted = ended.interrupted or ended.stopped is Stopped.CANCELLED
+    return INTERRUPTED if interrupted and code not in (0, TESTS_FAILED) else code
 
 
 def _outcome(
@@ -159,7 +161,7 @@ def _outcome(
     if reported:
         return reported, None
     if doing or logs:
-        crash = Crash(ended.status, tuple(doing))
+        crash = Crash(ended.status, tuple(doing), not_run(logs))
         if not ended.interrupted:
             crash.record(settings.workspace, settings.run, logs)
         return [], crash
@@ -168,23 +170,23 @@ def _outcome(
     return traces.lines(), None
 
 
-def _selection(root: str, since: str | None, report: TextIO, *, live: bool) -> str:
-    """Decide which tests to run, report it, and write it to a file for the plugin."""
+def _selection(root: str, since: str | None, report: TextIO, *, live: bool) -> SelectionFields:
+    """Decide which tests to run, and report it."""
     from suspectra.selection.selection import select
 
     selection = select(root, since)
-    print(f"suspectra: {selection.summary()}", file=report, flush=True)
+    print(safe(f"suspectra: {selection.summary()}"), file=report, flush=True)
     if notice := selection.notice():
-        print(f"suspectra: {notice}", file=report, flush=True)
-    return _written(selection.fields(live=live))
+        print(safe(f"suspectra: {notice}"), file=report, flush=True)
+    return selection.fields(live=live)
 
 
-def _selected(only: Path, workspace: str | None) -> str:
-    """Write the tests that a file names to a file for the plugin, with all recorded ones if a workspace is given."""
+def _selected(only: Path, workspace: str | None) -> SelectionFields:
+    """The tests that a file names, with all recorded ones if a workspace is given."""
     from suspectra.selection.recorded_tests import recorded_tests
 
     known = list(recorded_tests(recording_folder(workspace)).tests) if workspace else []
-    return _written({"left_out": {}, "chosen": [], "only": named_tests(only), "known": known})
+    return {"left_out": {}, "chosen": [], "only": named_tests(only), "known": known}
 
 
 def named_tests(file: Path) -> list[str]:
@@ -199,13 +201,6 @@ def named_tests(file: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise UsageError(Problem(str(file), "", f"it can't be read: {error}", "name a file of tests")) from None
     return [line for line in text.split("\n") if line]
-
-
-def _written(selection: SelectionFields) -> str:
-    handle, path = tempfile.mkstemp(prefix="suspectra-", suffix=".selection")
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        json.dump(selection, stream)
-    return path
 
 
 def resolve(
@@ -314,9 +309,9 @@ def _passes(python: str, check: str) -> bool:
         return False
 
 
-def _run(program: CommandToRun) -> ProgramEnded:
+def _run(program: CommandToRun, token: Token | None = None) -> ProgramEnded:
     try:
-        return run_program(program)
+        return run_program(program, token)
     except EvidenceError as error:
         raise UsageError(error.problem) from error
 

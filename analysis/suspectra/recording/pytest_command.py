@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +14,7 @@ from suspectra.recording.launch import TestCommand, resolve
 from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.settings import recording_folder
 
+_RECORDED = "it recorded the tests"
 _PYTHON = re.compile(r"(python|pypy)[\d.]*(\.exe)?", re.IGNORECASE)
 
 
@@ -41,8 +43,33 @@ def resolve_again(
     if os.path.isabs(recorded) and _PYTHON.fullmatch(os.path.basename(recorded)):
         with suppress(UsageError):
             found = resolve(command, workspace, python=recorded, environ=environ)
-            return replace(found, reason="it recorded the tests" if found.python else "")
+            return replace(found, reason=_RECORDED if found.python else "")
     return resolve(command, workspace, python=python, environ=environ)
+
+
+def asked_about(given: Sequence[str], workspace: str, *, python: str | None = None) -> tuple[tuple[str, ...], bool]:
+    """Find the whole command for a question to the user: with the interpreter that will run.
+
+    Whether that is outside the workspace, and only a recording names it.
+    """
+    words = pytest_words(given, workspace)
+    try:
+        found = resolve_again(words, workspace, python=python)
+    except UsageError:
+        return words, False
+    if not found.python:
+        return words, False
+    behind = words[1:] if _PYTHON.fullmatch(os.path.basename(words[0])) else ("-m", "pytest", *words[1:])
+    recorded = found.reason == _RECORDED and found.python not in _known(words, workspace)
+    inside = os.path.abspath(found.python).startswith(os.path.realpath(workspace) + os.sep)
+    return (found.python, *behind), recorded and not inside
+
+
+def _known(words: Sequence[str], workspace: str) -> tuple[str, ...]:
+    """The interpreters that would run without a recording, and the one that runs Suspectra."""
+    with suppress(UsageError):
+        return sys.executable, resolve(words, workspace).python
+    return (sys.executable,)
 
 
 def pytest_words(given: Sequence[str], workspace: str) -> tuple[str, ...]:

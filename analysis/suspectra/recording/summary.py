@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
+from suspectra.processes.events import ProgramEnded
 from suspectra.recording.crash import Crash
 from suspectra.recording.endings import NO_TESTS, TESTS_FAILED, in_words
-from suspectra_recorder.log.collection import CollectionError, summary
+from suspectra_recorder.log.collection import CollectionError, cut_off, summary
 from suspectra_recorder.settings import recording_folder
 
 _HOW_TO_START = (
     "let the command be pytest, `python -m unittest`, or a script or module that itself runs pytest or names unittest"
     " or Django, without -I, -E, -S or -p no:suspectra; `suspectra record-c` records tests of C and C++"
 )
+_INTERRUPTED = {128 + int(number) for name in ("INT", "TERM", "HUP") if (number := getattr(signal, f"SIG{name}", 0))}
 _NO_SUSPECTS = (
     "nothing of it may be a suspect: what the tests executed is test code, or outside of the workspace. Fix: name the"
     " program by --source, or let test code be suspected by --include-tests"
@@ -25,23 +28,31 @@ _ELSEWHERE = (
 )
 
 
-def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str, code: int) -> list[str]:
+def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str, ended: ProgramEnded) -> list[str]:
     """Summarize a recording in lines; if the tests did not complete, the last line says why."""
+    code = ended.status
+    interrupted = ended.interrupted or ended.stopped is not None or code in _INTERRUPTED
     problems = [line["problem"] for line in status if "problem" in line]
     if problems:
         return [str(Problem(**problems[0]))]
     if crash is not None:
         return [crash.sentence(workspace)]
+    if not status and interrupted:
+        return ["the run was interrupted before a test began; nothing was recorded"]
     if not status:
         # what a program other than pytest means by its status is not known
-        ended = in_words(code) if code > 128 else f"it ended with status {code}"
-        cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({ended})"
+        how = in_words(code) if code > 128 else f"it ended with status {code}"
+        cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({how})"
         return [str(Problem("", "", cause, _HOW_TO_START))]
     tests = sum(int(line.get("tests", 0)) for line in status)
     new = max(int(line.get("new", 0)) for line in status)
     count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
     how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
+    lost = sum(int(line.get("lost", 0)) for line in status)
+    if lost:
+        why = next(str(line["stopped"]) for line in status if line.get("stopped"))
+        lines.append(f"{many(lost, 'test')} ran, but could not be recorded: {why}")
     lines += {str(line["objection"]) for line in status if line.get("objection")}
     deselected = [int(line["deselected"]) for line in status if "deselected" in line]
     if not tests and code in (0, TESTS_FAILED) and _by_unittest(status):
@@ -51,7 +62,10 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
             code = NO_TESTS  # as from Python 3.12 on
     if tests and not any(line.get("suspects", True) for line in status if line.get("tests")):
         lines.append(_NO_SUSPECTS)
-    if errors := _errors(status):
+    left = max(int(line.get("planned", 0)) for line in status) - tests - lost
+    if any(line.get("interrupted") for line in status):
+        lines.append(cut_off(max(0, left), how="it was interrupted").message)
+    elif errors := _errors(status):
         lines.append(f"error: {summary(errors)}")
     elif code not in (0, TESTS_FAILED):
         lines.append(in_words(code, unittest=_by_unittest(status), deselected=max(deselected, default=0)))

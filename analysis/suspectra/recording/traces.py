@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
+from suspectra.processes.scratch import ScratchFolder
 from suspectra_recorder.activity import SIZE, Doing, read_activity
 from suspectra_recorder.log.frames import SUFFIX
+from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import recording_folder
 
 
@@ -20,8 +20,9 @@ class RunFiles:
     def __init__(self, workspace: str):
         self._folder = recording_folder(workspace)
         self._before = self._logs()
-        self._files = [_file(".status"), _file(".activity")]
-        self.status, self.activity = self._files
+        self._scratch = ScratchFolder()
+        self.status = self._scratch.file("status")
+        self.activity = self._scratch.file("activity")
         try:
             with open(self.activity, "wb") as stream:
                 stream.write(bytes(SIZE))
@@ -34,9 +35,14 @@ class RunFiles:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for path in self._files:
-            with suppress(OSError):  # Windows removes no file that a process left behind has open
-                os.unlink(path)
+        self._scratch.remove()
+
+    def selection(self, fields: SelectionFields) -> str:
+        """Write which tests are to run to a file for the plugin; return its path."""
+        path = self._scratch.file("selection")
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump(fields, stream)
+        return path
 
     def lines(self) -> list[dict[str, Any]]:
         """Read what the processes said at their end.
@@ -71,9 +77,3 @@ class RunFiles:
             return {name for name in os.listdir(self._folder) if name.endswith(SUFFIX)}
         except OSError:
             return set()
-
-
-def _file(suffix: str) -> str:
-    handle, path = tempfile.mkstemp(prefix="suspectra-", suffix=suffix)
-    os.close(handle)
-    return path

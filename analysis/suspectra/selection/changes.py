@@ -9,9 +9,11 @@ import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from suspectra.selection.recorded_tests import RecordedVersion
 from suspectra.selection.revision import Revision, project_files
+from suspectra.selection.source_readers import readers
 from suspectra_recorder.instrumentation.outline import EVERYTHING, Difference, Outline, difference, mentions
 from suspectra_recorder.instrumentation.source import parse
 from suspectra_recorder.recorded_files import RecordedFiles
@@ -31,6 +33,9 @@ class Changes:
     # what each file imports, by path: when tests ran it, and now
     imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conftests: frozenset[str] = frozenset()  # the existing `conftest.py` files
+    rewritten: frozenset[str] = frozenset()  # files whose text differs from that of a version, be it only a comment
+    # the functions of each file that may read source text, by path; only where a file is rewritten
+    readers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class WorkspaceFiles:
@@ -118,8 +123,16 @@ def changes(workspace: WorkspaceFiles, versions: Sequence[RecordedVersion], sinc
     for version in differences:
         if outline := workspace.outline(version.path, tests=not version.traced):
             imports[version.path].update(dict.fromkeys(outline.imports))
+    rewritten = frozenset(v.path for v in versions if workspace.digest(v.path) not in (None, v.digest))
+    paths = {v.path for v in versions} if rewritten else set()
+    read = {path: readers(workspace.content(path), partial(workspace.tree, path)) for path in paths}
     return Changes(
-        differences, gone, {path: tuple(names) for path, names in imports.items()}, _conftests(workspace, versions)
+        differences,
+        gone,
+        {path: tuple(names) for path, names in imports.items()},
+        _conftests(workspace, versions),
+        rewritten,
+        {path: names for path, names in read.items() if names},
     )
 
 

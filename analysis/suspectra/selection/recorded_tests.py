@@ -58,6 +58,11 @@ class RecordedVersion:
         """The names of its functions."""
         return frozenset(f.name for f in self.outline.functions) if self.outline else frozenset()
 
+    @property
+    def tests(self) -> frozenset[str]:
+        """The names of those that are only tests."""
+        return frozenset(self.outline.tests) if self.outline else frozenset()
+
     def masks(self) -> dict[tuple[str, int], int]:
         """Find the cells of each function.
 
@@ -125,6 +130,13 @@ class PackedRows:
 
         Raises ValueError, struct.error when the rows are damaged.
         """
+        for number, cells in self.numbered():
+            version = self.section.versions[number]
+            assert version is not None
+            yield version, cells
+
+    def numbered(self) -> Iterator[tuple[int, int]]:
+        """Unpack the same, by the number of each source."""
         numbers = self.touched()
         data = inflate(self.packed, _MAX_ROWS)
         start = 4 + 4 * len(numbers)
@@ -132,7 +144,7 @@ class PackedRows:
             version = self.section.versions[number]
             if version is None:
                 raise ValueError("a source whose map is damaged")
-            yield version, int.from_bytes(data[start : start + version.size], "big")
+            yield number, int.from_bytes(data[start : start + version.size], "big")
             start += version.size
 
 

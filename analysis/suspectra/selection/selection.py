@@ -19,11 +19,14 @@ import os
 import posixpath
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from suspectra.base.english import many, some
 from suspectra.base.errors import Problem, UsageError
+from suspectra.base.newer_syntax import is_newer, newer_syntax
 from suspectra.selection.changes import Changes, WorkspaceFiles, changes, other_files
 from suspectra.selection.importers import Importers
 from suspectra.selection.recorded_tests import (
@@ -58,6 +61,7 @@ class Selection:
     # the tests that need not run, each with the version of Python in which it ran
     left_out: Mapping[str, str] = field(default_factory=dict)
     others: tuple[str, ...] = ()  # changed files that tests may have read; it is not known which tests
+    unparsed: tuple[str, ...] = ()  # changed files of a newer Python, of which only whole files can be compared
     longest: float = 0.0  # how many seconds one of the tests took at most
     command: tuple[str, ...] = ("pytest",)  # how the tests are run, as in the newest run
     folder: str = ""  # from where, relative to the workspace; empty for the workspace itself
@@ -90,8 +94,15 @@ class Selection:
 
         Empty if there is nothing to say.
         """
-        if not self.others:
-            return ""
+        sentences = []
+        if self.unparsed:
+            problem = newer_syntax(self.unparsed[0], "every test runs that uses any of it")
+            sentences.append(str(problem))
+        if self.others:
+            sentences.append(self._notice_of_others())
+        return "; ".join(sentences)
+
+    def _notice_of_others(self) -> str:
         return (
             f"{many(len(self.others), 'other file')} changed ({some(self.others, ', ')}); which tests read "
             f"{'it' if len(self.others) == 1 else 'them'} is not known: run without --failed-and-affected if any does"
@@ -112,7 +123,12 @@ def select(root: str, since: str | None = None) -> Selection:
     recorded = recorded_tests(folder)
     workspace = WorkspaceFiles(root)
     versions = recorded.versions()
-    selection = chosen(recorded, changes(workspace, versions, revision), workspace.age)
+    found = changes(workspace, versions, revision)
+    newer = {s for t in recorded.tests.values() if is_newer((s := t.rows.section).python)}
+    ran = {v.path for s in newer for v in s.versions if v is not None}
+    changed = sorted({v.path for v in found.differences if v.path in ran and v.path.endswith(".py")})
+    unparsed = tuple(path for path in changed if workspace.content(path) is not None and workspace.tree(path) is None)
+    selection = replace(chosen(recorded, found, workspace.age), unparsed=unparsed)
     after = min((recorded.tests[name].time for name in selection.left_out), default=None)
     if after is None:
         return selection
@@ -142,11 +158,22 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
             affected[name] = reasons
         else:
             left_out[name] = test.rows.section.python
+    _join_files(failed, affected, left_out)
     use = {name: views[(test := recorded.tests[name]).rows.section].use(test) for name in affected}
     affected = {name: affected[name] for name in sorted(affected, key=lambda name: -use[name])}
     longest = max((test.seconds for test in recorded.tests.values()), default=0.0)
     known = len(failed) + len(affected) + len(left_out)
-    return Selection(known, tuple(failed), affected, left_out, (), longest, recorded.command, recorded.folder, reached)
+    return Selection(
+        known, tuple(failed), affected, left_out, (), (), longest, recorded.command, recorded.folder, reached
+    )
+
+
+def _join_files(failed: Iterable[str], affected: dict[str, tuple[str, ...]], left_out: dict[str, str]) -> None:
+    """Let the tests of a file that is no Python run together: cells of a notebook, or examples, share their state."""
+    running = {file for name in (*failed, *affected) if not (file := name.partition("::")[0]).endswith(".py")}
+    for name in [name for name in left_out if name.partition("::")[0] in running]:
+        del left_out[name]
+        affected[name] = (f"{name.partition('::')[0]}: its tests share their state",)
 
 
 class _View:
@@ -192,8 +219,34 @@ class _View:
                 yield from self._shared_reasons(name)
             yield from self._files(test, touched)
             yield from self._imports(touched, self.reached_by_import, "{}: what runs at import")
+            if self.changed.readers and self._reads_sources(test, touched):
+                yield from (f"{path}: its text may be read" for path in sorted(self.changed.rewritten & self.paths))
         except (ValueError, struct.error):
             yield "what it executed is not known"
+
+    def _reads_sources(self, test: KnownTest, touched: tuple[int, ...]) -> bool:
+        """Whether a test executed a function that may read source text, or is one."""
+        unit = test.name.partition("::")[2].partition("[")[0].replace("::", ".")
+        for number in self._own(touched):
+            version = self.versions[number]
+            names = self.changed.readers.get(version.path, frozenset())
+            if unit in names or names - version.tests:  # a fixture or a helper, which has no cells
+                return True
+        if self._reading.keys().isdisjoint(touched):
+            return False
+        return any(bits & self._reading[n] for n, bits in test.rows.numbered() if n in self._reading)
+
+    @cached_property
+    def _reading(self) -> dict[int, int]:
+        """The cells of functions that may read source text, by the number of their source."""
+        found = {}
+        for number, version in self.versions.items():
+            names = self.changed.readers.get(version.path, frozenset())
+            if names and version.traced:
+                with suppress(*DAMAGE):
+                    masks = [mask for (name, _), mask in version.masks().items() if name in names]
+                    found[number] = reduce(or_, masks, 0)
+        return found
 
     def use(self, test: KnownTest) -> float:
         """How much of what a test executed has changed, for each second that it takes."""

@@ -19,7 +19,7 @@ from suspectra_recorder.folders import make_recording_folder
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, mmap, os, struct
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, FrameKind, LogDamage, frames, split_json
-from suspectra_recorder.log.locks import is_locked, lock
+from suspectra_recorder.log.locks import HeldLock, is_locked
 from suspectra_recorder.settings import BOOTSTRAP_FOLDER, CHILD_VARIABLE
 
 __builtins__ = library_references.builtins
@@ -55,10 +55,7 @@ class ChildrenOfTests:
         _sweep(above)
         self.folder = os.path.join(above, f"{os.getpid()}-{os.urandom(8).hex()}")
         os.mkdir(self.folder, 0o700)
-        owner = os.path.join(self.folder, _OWNER)
-        self._owner = os.open(f"{owner}.new", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        lock(self._owner)
-        os.rename(f"{owner}.new", owner)  # so it is locked as soon as it is visible
+        self._owner = HeldLock(os.path.join(self.folder, _OWNER))
         with open(os.path.join(self.folder, SETTINGS), "w", encoding="utf-8") as stream:
             json.dump({**settings, "counting": counting}, stream)
         with open(os.path.join(self.folder, STATE), "wb+") as stream:
@@ -98,6 +95,7 @@ class ChildrenOfTests:
     def use_number(self, number: int) -> None:
         """Use this number for children that are started from now on."""
         self.number = number
+        self._owner.hold()
         # for fork servers, which outlive the test that started them; others get it by their environment
         self._state[:8] = number.to_bytes(8, "little")
         os.environ[CHILD_VARIABLE] = f"{self.folder}{os.sep}{number}"
@@ -155,15 +153,13 @@ class ChildrenOfTests:
     @property
     def closed(self) -> bool:
         """Whether the run is over."""
-        return self._owner < 0
+        return not self._owner.held
 
     def release(self) -> None:
         """Release the folder, so that others may remove it; a forked child does this, as the folder belongs to its
         parent.
         """
-        if self._owner >= 0:
-            os.close(self._owner)
-            self._owner = -1
+        self._owner.release()
 
 
 class ChildOfTest:

@@ -16,10 +16,13 @@ from suspectra_recorder.errors import Problem
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, os
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.log.colours import without_colours
 from suspectra_recorder.log.frames import inside
 
 __builtins__ = library_references.builtins
 
+CUT_OFF = "Crash"
+"""Takes the place of an exception's name where a run did not end by itself."""
 MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
 _CURE_OF_A_MISSING_MODULE = (
@@ -74,8 +77,15 @@ class CollectionError:
         )
 
     @property
+    def is_cut_off(self) -> bool:
+        """Whether the run did not end by itself, so that tests did not run."""
+        return self.exception == CUT_OFF
+
+    @property
     def what(self) -> str:
         """The exception and its message."""
+        if self.is_cut_off:
+            return self.message
         return f"{self.exception}: {self.message}" if self.message else self.exception
 
     @property
@@ -86,6 +96,8 @@ class CollectionError:
     @property
     def cure(self) -> str:
         """What the user can do."""
+        if self.is_cut_off:
+            return "run the tests again"
         return _CURE_OF_A_MISSING_MODULE if self.exception == "ModuleNotFoundError" else _CURE
 
     def __str__(self) -> str:
@@ -96,11 +108,19 @@ class CollectionError:
     def problem(self) -> Problem:
         """Convert the error to a problem of the evidence."""
         what = self.what.rstrip(".")
+        if self.is_cut_off:
+            return Problem(self.file, _line(self.line), what, self.cure)
         if not self.collector:
             return Problem(self.file, _line(self.line), f"the test run failed: {what}", self.cure)
         subject = "it" if self.collector == self.file else self.collector
         cause = f"{subject} could not be collected: {what}"
         return Problem(self.file or self.collector, _line(self.line), cause, self.cure)
+
+
+def cut_off(tests: int, *, where: str = "", how: str = "", time: int = 0) -> CollectionError:
+    """Make the error of a run in which some tests did not run; their number may be unknown, as 0."""
+    left = "" if not tests else f": {tests:,} test{' was' if tests == 1 else 's were'} not run"
+    return CollectionError("", CUT_OFF, f"the run was cut off{where}{f' ({how})' if how else ''}{left}", time=time)
 
 
 def _line(line: int) -> str:
@@ -116,6 +136,8 @@ def summary(errors: Iterable[CollectionError]) -> str:
     if not errors:
         return ""
     whole = next((error for error in errors if not error.collector), None)
+    if whole is not None and whole.is_cut_off:
+        return str(whole)
     if whole is not None:
         return f"the test run failed: {whole}"
     if len(errors) == 1:
@@ -127,7 +149,7 @@ def summary(errors: Iterable[CollectionError]) -> str:
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
     """Make text safe to show: without control characters, on one line, of limited length."""
     # cut before the search, since the text may be huge and comes from anybody
-    text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
+    text = _CONTROL.sub(" ", without_colours(text[: 4 * longest])).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

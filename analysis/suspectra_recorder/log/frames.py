@@ -20,6 +20,8 @@ SHARED  u32 length, JSON: name, time, whether it is a setup, which counts for ea
         its teardown, or of what explained a test's failed assertions; without a name, of what the first import of a
         module ran, with the path of the module
 ERROR   JSON: what could not be collected, see :class:`suspectra_recorder.log.collection.CollectionError`
+PLAN    JSON: tests: how many are about to run; then the run is cut off unless there is an END
+END     JSON: ended: true, since the run ended by itself
 SAME    u32: stands for the FILE frame with this index in the log; only in merged logs
 ====== ======================================================================================
 
@@ -59,6 +61,8 @@ class FrameKind(IntEnum):
     SHARED = 7
     SAME = 8
     ERROR = 9
+    PLAN = 10
+    END = 11
 
 
 class Frame(NamedTuple):

@@ -189,6 +189,8 @@ class LogReader:
             FrameKind.SCOPE: self._collection,
             FrameKind.PROBLEM: self._problem,
             FrameKind.ERROR: self._collection_error,
+            FrameKind.PLAN: self._plan,
+            FrameKind.END: self._end,
         }
         try:
             for kind, payload, end in watch(frames(data, header=not start)):
@@ -246,6 +248,13 @@ class LogReader:
     def _collection_error(self, payload: bytes) -> None:
         self.on_collection_error(CollectionError.from_dict(read_json(payload)))
 
+    def _plan(self, payload: bytes) -> None:
+        self.on_plan(int(read_json(payload)["tests"]))
+
+    def _end(self, payload: bytes) -> None:
+        if read_json(payload)["ended"] is True:
+            self.on_end()
+
     # methods for subclasses to override; by default records are ignored
 
     def on_run(self, run: LoggedRun) -> None:
@@ -274,6 +283,12 @@ class LogReader:
 
     def on_collection_error(self, error: CollectionError) -> None:
         """Handle a collection error."""
+
+    def on_plan(self, tests: int) -> None:
+        """Handle how many tests the process is about to run."""
+
+    def on_end(self) -> None:
+        """Handle that the run ended by itself."""
 
     def on_unknown(self, kind: int) -> None:
         """Handle a record of an unknown kind."""

@@ -36,6 +36,8 @@ class LogSection:
     errors: list[CollectionError] = field(default_factory=list)  # what could not be collected
     collections: list[WholeFiles] = field(default_factory=list)  # the files that were collected as a whole
     digests: dict[str, str] = field(default_factory=dict)  # by the path of each source that has probes
+    plan: int = 0  # how many tests were about to run
+    ended: bool = False  # whether the run ended by itself
     # the last passes of tests that do not pass now, which are not among `tests`
     passes: list[RecordedTest] = field(default_factory=list)
 
@@ -86,6 +88,14 @@ class SectionReader(LogReader):
         """Add the collection error."""
         self.sections[-1].errors.append(error)
 
+    def on_plan(self, tests: int) -> None:
+        """Note it."""
+        self.sections[-1].plan = tests
+
+    def on_end(self) -> None:
+        """Note it."""
+        self.sections[-1].ended = True
+
 
 def part_passes(sections: Iterable[LogSection], live: Mapping[str, int]) -> None:
     """Put the last passes of tests that do not pass now apart from the other tests of their sections."""
@@ -132,6 +142,10 @@ def log_of(sections: Iterable[LogSection]) -> Iterator[bytes]:
         yield from (frame(FrameKind.OUTSIDE, rows) for rows in section.outside)
         yield from (frame(FrameKind.PROBLEM, json.dumps(problem.as_dict()).encode()) for problem in section.problems)
         yield from (frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()) for error in section.errors)
+        if section.plan:
+            yield frame(FrameKind.PLAN, json.dumps({"tests": section.plan}).encode())
+        if section.ended:
+            yield frame(FrameKind.END, json.dumps({"ended": True}).encode())
 
 
 def _shares(test: RecordedTest) -> tuple[str, ...]:

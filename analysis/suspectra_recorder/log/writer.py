@@ -13,7 +13,7 @@ import errno
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import fcntl, os
 from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, frame
-from suspectra_recorder.log.locks import lock
+from suspectra_recorder.log.locks import identity, lock
 
 __builtins__ = library_references.builtins
 
@@ -35,7 +35,7 @@ class LogWriter:
         self._descriptor = os.open(new, _APPENDING | os.O_CREAT | os.O_EXCL, 0o644)
         try:
             lock(self._descriptor)
-            self._identity = _identity(self._descriptor)
+            self._identity = identity(self._descriptor)
             self.size = 0
             self._append(MAGIC)
             if new != path:
@@ -46,7 +46,7 @@ class LogWriter:
             raise
 
     def write(self, kind: FrameKind, payload: bytes) -> None:
-        """Append one frame in a single system call.
+        """Append one frame, in a single system call if there is room.
 
         Raises OSError when it could not be written completely. Then nothing more may be written, as frames after an
         incomplete one are not read.
@@ -57,9 +57,12 @@ class LogWriter:
             self._append(frame(kind, payload))
 
     def _append(self, data: bytes) -> None:
-        # a write may be cut short without an error, as when the disk is full
-        if os.write(self._descriptor, data) < len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        left = data
+        while left:  # once is enough, but where there is no room: then the next call says why
+            written = os.write(self._descriptor, left)
+            if not written:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            left = left[written:]
         self.size += len(data)
 
     def _open_again(self) -> None:
@@ -67,13 +70,13 @@ class LogWriter:
         now.
         """
         try:
-            if _identity(self._descriptor) == self._identity:
+            if identity(self._descriptor) == self._identity:
                 return
         except OSError:
             pass
         self._descriptor = os.open(self.path, _APPENDING)
         lock(self._descriptor, wait=False)  # a child may have inherited the old descriptor with its lock
-        self._identity = _identity(self._descriptor)
+        self._identity = identity(self._descriptor)
 
     @property
     def is_open(self) -> bool:
@@ -92,11 +95,6 @@ class LogWriter:
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 # else the number belongs to a file of the program by now
-                if _identity(self._descriptor) == self._identity:
+                if identity(self._descriptor) == self._identity:
                     os.close(self._descriptor)
             self._descriptor = -1
-
-
-def _identity(descriptor: int) -> tuple[int, int]:
-    status = os.fstat(descriptor)
-    return status.st_dev, status.st_ino

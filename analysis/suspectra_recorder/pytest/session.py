@@ -153,7 +153,7 @@ class _Session:
         self.whole: set[str] = set()
         self.broken: set[str] = set()
         self.tried: set[str] = set()
-        self.failed = self.ended = False
+        self.failed = self.ended = self.interrupted = False
         self.attempt = HookErrors(recorder).attempt
         self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
         self.selection = ChosenTests.read(settings.selection)
@@ -194,6 +194,7 @@ class _Session:
         selection.shorten(self.config)
         self.new = selection.apply(session.items, self.config, self._name)
         self.progress.collected(len(session.items))
+        self.recorder.planned(len(session.items))
 
     def pytest_report_header(self) -> str | None:
         if self.settings.status or self.worker:
@@ -268,6 +269,8 @@ class _Session:
         # each worker of pytest-xdist collects all tests, and the process that starts them none
         if self.worker in ("", "gw0") and not self.config.pluginmanager.has_plugin("dsession"):
             self.progress.collected(len(session.items))
+        if not self.config.pluginmanager.has_plugin("dsession"):
+            self.recorder.planned(len(session.items))
 
     @property
     def _last_failed(self) -> bool:
@@ -374,6 +377,10 @@ class _Session:
             show(terminalreporter, self.settings.workspace)
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self, excinfo: Any) -> None:
+        self.interrupted = not issubclass(excinfo.type, pytest.Session.Interrupted)  # by which pytest ends a run itself
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.selection and self.selection.left_out:
             session.exitstatus = pytest.ExitCode.OK  # no test is affected, which is a success
@@ -390,6 +397,8 @@ class _Session:
         if self.ended:
             return
         self.ended = True
+        if not self.interrupted and not self.worker:
+            self.recorder.ended()
         undo = (self.explanations.undo, self.undo)
         for step in (*undo, self._note_failure, self.recorder.stop, self.report, self._compact):
             self.attempt("the end", step)
@@ -402,7 +411,9 @@ class _Session:
         if not self.reported:
             self.reported = True
             status = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
-            status["deselected"] = self.deselected
+            status["deselected"], status["planned"] = self.deselected, self.recorder.plan
+            status["interrupted"] = self.interrupted
+            status["lost"], status["stopped"] = self.recorder.lost_tests, self.recorder.log.stopped
             status["suspects"] = self.recorder.has_suspects
             status["errors"] = [error.as_dict() for error in self.recorder.errors]
             report_status(

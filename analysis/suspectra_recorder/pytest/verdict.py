@@ -21,10 +21,13 @@ from dataclasses import dataclass, field
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
+from suspectra_recorder.log.colours import without_colours
+
 if TYPE_CHECKING:
     import pytest
 
 PHASES = ("setup", "call", "teardown")
+_MAX_TEXT = 100_000
 _MAX_MESSAGE = 500
 _EXAMPLE = re.compile(r"\d{3,} |\?\?\? |EXAMPLE LOCATION UNKNOWN")
 
@@ -96,7 +99,8 @@ def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
     """
     shown = getattr(report, "longrepr", None)
     text = getattr(getattr(shown, "reprcrash", None), "message", None) or _from_doctest(shown) or _text(report)
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    lines = without_colours(text[:_MAX_TEXT]).splitlines()
+    line = next((line.strip() for line in lines if line.strip()), "")
     return line[:_MAX_MESSAGE]
 
 

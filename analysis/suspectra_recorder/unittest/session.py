@@ -161,6 +161,7 @@ class _Session:
         self.explanations = Explanations(recorder)
         self.tracebacks = Tracebacks(recorder.scope)
         self.new = 0
+        self.interrupted = False
         self.deselected: int | None = None  # None until a suite runs in this process
 
     def install(self) -> None:
@@ -258,6 +259,7 @@ class _Session:
                 succeed_without_tests()
         self.new += sum(name not in self.known for name in names.values()) if self.known else 0
         self.progress.collected(len(tests) - len(left_out))
+        self.recorder.planned(self.recorder.plan + len(tests) - len(left_out))
         classes: dict[str, list[Any]] = {}
         for test in tests:
             if id(test) not in left_out:
@@ -265,6 +267,9 @@ class _Session:
         undo = self._listen_between(result, classes)
         try:
             return run(suite, result, *arguments, **more)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            raise
         finally:
             undo()
             self.names = {}
@@ -463,6 +468,8 @@ class _Session:
 
     def end(self) -> None:
         """Finish the recording when the process ends."""
+        if not self.interrupted:
+            self.recorder.ended()
         for step in (self.explanations.undo, self.files.imported, self.recorder.stop, self._report, self._compact):
             self.errors.attempt("the end", step)
 
@@ -471,6 +478,8 @@ class _Session:
             "tests": self.recorder.tests,
             "new": self.new,
             "runner": "unittest",
+            "planned": self.recorder.plan,
+            "interrupted": self.interrupted,
             "monitoring": self.monitoring,
         }
         status["suspects"] = self.recorder.has_suspects

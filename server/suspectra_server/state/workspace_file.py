@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from suspectra.evidence.sources import read_regular
+from suspectra.evidence.opening import read_evidence
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import make_recording_folder
 from suspectra_recorder.settings import FOLDER
@@ -32,7 +32,7 @@ class WorkspaceFile:
         """
         self._refuse_links()
         try:
-            content = json.loads(read_regular(self.path, MAX_SIZE))
+            content = json.loads(read_evidence(self.path, limit=MAX_SIZE))
         except (FileNotFoundError, NotADirectoryError):
             return None
         if not isinstance(content, dict):

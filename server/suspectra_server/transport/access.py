@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,8 @@ from suspectra.base.operating_system import FILE_OWNERS, require
 from suspectra_recorder.complete_file import complete_file
 
 _ENTROPY = 32  # bytes
+# of a header; nothing else may be in it, such as a user's name before it
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[0-9a-zA-Z._-]+))(?::[0-9]{1,5})?", re.ASCII)
 
 
 def make_token() -> str:
@@ -54,9 +57,10 @@ def why_foreign(origins: Sequence[str], hosts: Sequence[str], own: Sequence[str]
         return "it comes from a page in a browser (it has the header Origin)"
     if len(hosts) != 1:
         return "it does not have exactly one header Host"
-    with suppress(ValueError):
-        name = (urlsplit(f"//{hosts[0]}").hostname or "").rstrip(".")
-        if name == "localhost" or _address(name) in map(_address, own) or _is_loopback(name):
+    if (host := _HOST.fullmatch(hosts[0])) is not None:
+        name = (host["address"] or host["name"]).lower().removesuffix(".")
+        known = [_address(one) for one in own if not _is_any(one)]  # 0.0.0.0 is an address to listen on, not to call
+        if name == "localhost" or _address(name) in known or _is_loopback(name):
             return None
     return "its header Host names another machine"
 
@@ -67,6 +71,24 @@ def _address(name: str) -> str:
         return str(ipaddress.ip_address(name.partition("%")[0]))
     except ValueError:
         return name.lower()
+
+
+def _is_any(name: str) -> bool:
+    """Whether it stands for all addresses of this machine."""
+    try:
+        return ipaddress.ip_address(name).is_unspecified
+    except ValueError:
+        return not name
+
+
+def warning_of(hosts: Sequence[str]) -> str:
+    """What to say of a server that listens on some addresses; empty if only this machine reaches them."""
+    if all(_is_loopback(host.partition("%")[0]) for host in hosts):
+        return ""
+    return (
+        "warning: other machines can reach this address, and what is sent, the token included, is not encrypted."
+        " Fix: listen on 127.0.0.1 or on a Unix socket, and let others come through SSH"
+    )
 
 
 def _is_loopback(name: str) -> bool:

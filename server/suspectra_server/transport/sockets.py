@@ -23,7 +23,14 @@ from typing import TypeAlias
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.operating_system import UNIX_SOCKETS, require
 from suspectra_server.timing import CLOSE_TIMEOUT_S, TOKEN_TIMEOUT_S
-from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
+from suspectra_server.transport.access import (
+    admits,
+    remove_own,
+    require_private,
+    token_of_request,
+    warning_of,
+    why_foreign,
+)
 from suspectra_server.transport.outbox import Outbox
 from suspectra_server.transport.wire import INVALID_REQUEST, MAX_MESSAGE, Protocol, content_length
 
@@ -99,6 +106,7 @@ async def serve_tcp(protocol: Protocol, host: str, port: int, token: str, print_
     """Serve the first client on a TCP port that gives the token in its `initialize`, and end with it."""
     authenticator = _Authenticator(protocol, token)
     listener = await asyncio.start_server(_streams(authenticator), host, port, limit=_MAX_LINE)
+    _warn(listener.sockets, print_status)
     return await _serve(protocol, listener, print_status, ", ".join(map(_spell, _addresses(listener.sockets))))
 
 
@@ -307,6 +315,7 @@ async def serve_websocket(
         max_size=MAX_MESSAGE,
         write_limit=0,  # so that `send` waits until everything is sent
     ) as listener:
+        _warn(listener.sockets, print_status)
         query = "" if secret else f"/?token={token}"
         print_status(
             "listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener.sockets))
@@ -319,6 +328,11 @@ async def serve_websocket(
 
 def _addresses(sockets: Iterable[socket.socket | TransportSocket]) -> list[Address]:
     return [own.getsockname() for own in sockets]
+
+
+def _warn(sockets: Iterable[socket.socket | TransportSocket], print_status: PrintStatus) -> None:
+    if warning := warning_of([address[0] for address in _addresses(sockets)]):
+        print_status(warning)
 
 
 def _spell(address: Address) -> str:

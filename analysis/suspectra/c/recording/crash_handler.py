@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from suspectra.base.errors import Problem
 from suspectra.processes.runner import CommandToRun, run
+from suspectra.processes.scratch import ScratchFolder
 
 HANDLER = Path(__file__).with_name("crash_handler.c")
 """The source of the crash handler, which may also be linked into a program."""
@@ -31,10 +31,10 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
         cause = "there is no C compiler to build the crash handler with, so tests that crash leave no coverage"
         return None, Problem("", "", cause, "install a C compiler")
     built.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=built.parent) as unfinished:
+    with ScratchFolder(str(built.parent)) as unfinished:
         library = os.path.join(unfinished, "crash-handler.so")
         command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, str(HANDLER), "-ldl"]
-        done = run(CommandToRun(tuple(command), unfinished, os.environ))
+        done = run(CommandToRun(tuple(command), str(unfinished), os.environ))
         if done.status:
             words = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or compiler
             cause = f"the crash handler can't be built: {words}"

@@ -26,7 +26,7 @@ from typing import Any
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.gcovr_settings import GcovrSettings, read_settings
-from suspectra.evidence.formats.gcov_json import load_json
+from suspectra.evidence.formats.gcov_json import json_of
 from suspectra.processes.runner import CommandToRun, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.program.c.files import parse_notes, written_by
@@ -138,7 +138,7 @@ class Gcovr:
         if ended.code is None:
             cause = f"gcovr was stopped after {ended.seconds:.0f} s"
             raise EvidenceError(Problem(self.settings.file, "", cause, "see whether one of its patterns takes long"))
-        document = load_json(Path(report), "record again")
+        document = json_of(Path(report).read_bytes(), Path(report), "record again")
         return list(document["files"])
 
     def _failed(self, gcov: str, said: str) -> EvidenceError:

@@ -12,12 +12,11 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.sources import read_regular
+from suspectra.evidence.opening import read_evidence
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -117,7 +116,7 @@ def read_settings(workspace: str) -> GcovrSettings:
         if real is None or not os.path.isfile(real):
             continue
         try:
-            text = read_regular(Path(real), _MAX_BYTES).decode("utf-8")
+            text = read_evidence(real, limit=_MAX_BYTES).decode("utf-8")
             entries = list(_entries_of_cfg(text) if name.endswith(".cfg") else _entries_of_toml(text, name))
         except (OSError, ValueError) as error:
             raise EvidenceError(Problem(name, "", f"gcovr's settings can't be read: {error}", _CURE)) from None

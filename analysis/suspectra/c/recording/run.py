@@ -25,7 +25,7 @@ from suspectra.c.recording.gcovr import Gcovr
 from suspectra.c.recording.profiles import ProfileReader, TestData
 from suspectra.c.recording.schedule import TestSchedule
 from suspectra.c.recording.suite import CSuite, located
-from suspectra.evidence.c.builder import merged
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS
 from suspectra.evidence.c.profiles import NotesFolder
 from suspectra.evidence.c.source import nothing_measured
@@ -33,6 +33,8 @@ from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, c_failure
 from suspectra.evidence.formats.outcomes import Outcomes, failure_texts, read_outcomes
+from suspectra.evidence.merged_problems import merged
+from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, memory_folder, run
@@ -90,7 +92,7 @@ def record_c(
     begun = time.monotonic()
     workspace = os.path.abspath(workspace)  # tests run in folders of their own
     cases = _selected(suite.cases, select)
-    outcomes = read_outcomes(os.path.join(workspace, junit)) if junit is not None else {}
+    outcomes = read_outcomes(os.path.join(workspace, junit), Boundary(workspace)) if junit is not None else {}
     pairs = tuple(mapping)
     paths = SourcePaths(workspace, pairs, test_patterns)
     fields = {
@@ -361,8 +363,9 @@ def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]
     first = order[0] if not skipped else cases[0]
     if first.verdict is Verdict.SKIPPED and not skipped:
         first = replace(first, verdict=Verdict.PASSED)
-    with open(path, encoding="utf-8", errors="replace") as file:
-        found = re.search(r'<testcase [^>]*?file="([^"]+)"[^>]*? line="(\d+)"', file.read(1 << 20))
+    with open_evidence(path) as file:
+        beginning = file.read(1 << 20).decode("utf-8", "replace")
+    found = re.search(r'<testcase [^>]*?file="([^"]+)"[^>]*? line="(\d+)"', beginning)
     return first, located(found[1], int(found[2]), workspace) if found else None
 
 

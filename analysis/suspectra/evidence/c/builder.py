@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from suspectra.base.errors import Problem
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.tables import CTables, TestRow, read_objects
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
+from suspectra.evidence.merged_problems import merged
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c.object import CObject
 
@@ -91,25 +92,6 @@ class CAssembler:
             self._objects, self._known_facts = dict(objects), (dict(digests), exclusions)
             self._measured = {}
         return self._tables
-
-
-def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
-    """Merge equal problems of many files into one.
-
-    In the order of first occurrence.
-    """
-    groups: dict[tuple[str, str], list[Problem]] = {}
-    for problem in dict.fromkeys(problems):
-        groups.setdefault((problem.cause, problem.cure), []).append(problem)
-    result = []
-    for group in groups.values():
-        if len(group) <= max_files:
-            result += group
-        else:
-            first = group[0]
-            cause = f"{first.cause} (and so it is with {len(group) - 1} others)"
-            result.append(replace(first, cause=cause))
-    return result
 
 
 def _not_conserved(

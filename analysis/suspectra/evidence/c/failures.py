@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.formats.outcomes import read_failures
 from suspectra.evidence.source_paths import SourcePaths
@@ -38,7 +39,7 @@ class CFailures:
                 name = ends[0] if len(ends) == 1 else None
             return (name, not measured[name].is_test) if name is not None else None
 
-        failures = read_failures(os.path.join(self._paths.workspace, outcomes))
+        failures = read_failures(os.path.join(self._paths.workspace, outcomes), Boundary(self._paths.workspace))
         stacks = {name: failure.stack(resolve) for name, failure in failures.items() if name in failing}
         self._known = {name: _same(self._known.get(name), stack) for name, stack in stacks.items() if stack.frames}
         return replace(evidence, stacks=self._known)

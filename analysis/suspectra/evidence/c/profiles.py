@@ -17,12 +17,15 @@ import numpy as np
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence import places
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.builder import CAssembler, TestProfile
 from suspectra.evidence.c.failures import CFailures
 from suspectra.evidence.c.tables import optimised
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.formats.outcomes import Outcomes, read_outcomes
+from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.evidence.sources import MAX_SOURCE, reason
 from suspectra.program.c.files import parse_notes, parse_profile
 from suspectra.program.c.object import CObject, Profile
 
@@ -47,8 +50,9 @@ class GcovRawSource:
         test_patterns: Sequence[str] = TEST_PATTERNS,
     ):
         self.workspace = os.path.abspath(workspace)  # the folder of the sources
-        self.profiles = Path(self.workspace, profiles)
+        self.profiles = Path(os.path.abspath(Path(self.workspace, profiles)))
         self._outcomes = outcomes if outcomes is not None else self.profiles / "outcomes.json"
+        self._boundary = Boundary(self.workspace)
         self._paths = SourcePaths(self.workspace, mapping, test_patterns)
         self._notes = NotesFolder(self._paths, build)
         self._assembler = CAssembler(self._paths)
@@ -67,14 +71,16 @@ class GcovRawSource:
 
         Raises EvidenceError when there is no such folder, or nothing of it can be used.
         """
-        if not self.profiles.is_dir():
+        if not self._boundary.may_look(self.profiles) or not self.profiles.is_dir():
             cure = "run each test with GCOV_PREFIX=FOLDER/TEST, or use suspectra record-c"
             raise EvidenceError(Problem(str(self.profiles), "", "there is no such folder of profiles", cure))
         outcomes = self._read_outcomes()
         problems: list[Problem] = []
         self._notes.begin()
         profiles = []
-        for folder in sorted(path for path in self.profiles.iterdir() if path.is_dir()):
+        for folder in sorted(
+            path for path in self.profiles.iterdir() if self._boundary.may_look(path) and path.is_dir()
+        ):
             name = unquote(folder.name)
             result = outcomes.get(name)
             if result is None:
@@ -98,7 +104,7 @@ class GcovRawSource:
     def _read_outcomes(self) -> Outcomes:
         if isinstance(self._outcomes, Mapping):
             return self._outcomes
-        return read_outcomes(os.path.join(self.workspace, self._outcomes))
+        return read_outcomes(os.path.join(self.workspace, self._outcomes), self._boundary)
 
     def _profile(self, folder: Path, result: TestResult, problems: list[Problem]) -> TestProfile:
         marks, counters = [], {}
@@ -121,8 +127,12 @@ class GcovRawSource:
     def _counters(self, path: str, mark: Mark, notes: CObject) -> Profile:
         known = self._read.get(path)
         if known is None or known[0] != mark or known[1] is not notes:
-            with open(path, "rb") as file:
-                self._read[path] = known = (mark, notes, parse_profile(file.read(), notes, path))
+            try:
+                data = read_evidence(path, self._boundary)
+            except (OSError, ValueError) as error:
+                cure = "run the test again"
+                raise EvidenceError(Problem(path, "", f"it can't be read: {reason(error)}", cure)) from None
+            self._read[path] = known = (mark, notes, parse_profile(data, notes, path))
         return known[2]
 
 
@@ -201,9 +211,8 @@ class NotesFolder:
             mark = mark_of(path)
             known = self._known.get(path)
             if known is None or known.mark != mark:
-                with open(path, "rb") as file:
-                    known = self._known[path] = _Known(mark, parse_notes(file.read(), path))
-        except OSError:
+                known = self._known[path] = _Known(mark, parse_notes(read_evidence(path), path))
+        except (OSError, ValueError):
             raise _no_notes(home, profile) from None
         return known.notes
 
@@ -228,7 +237,7 @@ def _marked_profiles(folder: str) -> list[tuple[str, Mark]]:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:
                 if entry.name.endswith(".gcda"):
-                    stat = entry.stat()
+                    stat = entry.stat(follow_symlinks=False)
                     found.append((entry.path, (stat.st_ino, stat.st_size, stat.st_mtime_ns)))
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
@@ -252,9 +261,8 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
         whole = os.path.join(paths.workspace, source)
         try:
             changed = os.stat(whole).st_mtime_ns > at
-            with open(whole, "rb") as file:
-                content = file.read()
-        except OSError:
+            content = read_evidence(whole, limit=MAX_SOURCE)
+        except (OSError, ValueError):
             cure = "map the folder it was compiled in with --map"
             problems.append(Problem(source, "", "the source is missing", cure))
             continue
@@ -278,9 +286,8 @@ def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
     problems = []
     for path in objects:
         try:
-            with open(os.path.splitext(path)[0] + ".o", "rb") as file:
-                found = _PRODUCER.search(file.read())
-        except OSError:
+            found = _PRODUCER.search(read_evidence(os.path.splitext(path)[0] + ".o"))
+        except (OSError, ValueError):
             continue
         if found and found[1] != b"g":
             problems.append(optimised(path, f"built with -O{(found[1] or b'').decode()}"))

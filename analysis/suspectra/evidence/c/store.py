@@ -26,8 +26,8 @@ from suspectra.base.location import Location
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.opening import open_evidence, read_evidence
 from suspectra.evidence.source_changes import SourceLines
-from suspectra.evidence.sources import open_regular, read_regular
 from suspectra_recorder.log.history import EndedTest, from_newest_runs, passes
 
 FOLDER = Path(".suspectra", "recording-c")
@@ -40,6 +40,7 @@ HEAD = struct.Struct("<I")
 """Start of a payload: length of the JSON, which the counters follow."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_MAX_LOG = 4 << 30  # bytes of all records
 _MAX_NOTES = 1 << 28  # bytes of one object's notes
 _MAX_LINES = 1 << 26  # bytes of the digests of one source
 
@@ -124,7 +125,7 @@ class CRecording:
         Raises EvidenceError when there is no recording, or it is of an unknown version.
         """
         try:
-            file = open_regular(Path(self._real(self.log.name)))
+            file = open_evidence(self._real(self.log.name), limit=_MAX_LOG)
         except (OSError, ValueError):
             cause = "there is no recording of C or C++ tests"
             raise EvidenceError(Problem(self.name, "", cause, _RECORD)) from None
@@ -222,7 +223,7 @@ class CRecording:
         if not _DIGEST.fullmatch(digest):  # it names a file
             return None
         try:
-            data = read_regular(Path(self._real(f"sources/{digest}.z")), _MAX_LINES)
+            data = read_evidence(self._real(f"sources/{digest}.z"), limit=_MAX_LINES)
             return SourceLines.from_bytes(unpacked(data, _MAX_LINES))
         except (OSError, ValueError):
             return None
@@ -234,7 +235,7 @@ class CRecording:
         """
         path = self.folder / "objects" / f"{digest}.gcno.z"
         try:
-            data = unpacked(read_regular(Path(self._real(f"objects/{path.name}")), _MAX_NOTES), _MAX_NOTES)
+            data = unpacked(read_evidence(self._real(f"objects/{path.name}"), limit=_MAX_NOTES), _MAX_NOTES)
         except (OSError, ValueError) as error:
             cause = f"the notes of a recorded object can't be read ({error})"
             raise EvidenceError(Problem(str(path), "", cause, f"{_RECORD} again")) from None

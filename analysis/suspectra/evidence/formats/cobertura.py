@@ -44,11 +44,7 @@ class CoberturaSource(LineSource):
 
         Raises EvidenceError when it can't be read, is not XML, or not of this format.
         """
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise EvidenceError(Problem(str(path), "", f"it can't be read: {error.strerror}", _AGAIN)) from None
-        root = parse_xml(data, path, _AGAIN)
+        root = parse_xml(self.content(path, _AGAIN), path, _AGAIN)
         if root.tag != "coverage":
             cause = f"it is not a Cobertura report: its root is <{root.tag}>"
             raise EvidenceError(Problem(str(path), "", cause, _AGAIN))

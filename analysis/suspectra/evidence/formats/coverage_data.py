@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +25,7 @@ from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.sources import reason
 
 SCHEMA = 7
@@ -48,6 +48,7 @@ _MAX_NAMES = 2**21
 _MAX_NAME_BYTES = 2**28
 _CHUNK_BYTES = 2**21
 _BESIDE = ("-journal", "-wal", "-shm")  # suffixes of further files that SQLite opens
+MAX_DATA = 2**34  # bytes of the file
 _BUSY_TIMEOUT_S = 1.0
 """For SQLite to wait for the lock of a program that writes to the file: longer than such a program needs it."""
 
@@ -151,11 +152,9 @@ class CoverageData:
 
     def _check_file(self) -> int:
         try:
-            found = os.stat(self.path)
-            if not stat.S_ISREG(found.st_mode):
-                raise self._error("it is not a file", "name the data file itself, normally .coverage")
-            with open(self.path, "rb") as file:
+            with open_evidence(self.path, limit=MAX_DATA) as file:
                 head = file.read(len(_OLD_MAGIC))
+                size = os.fstat(file.fileno()).st_size
             for suffix in _BESIDE:
                 if os.path.islink(f"{self.path}{suffix}"):
                     raise self._error(f"the file {suffix} that belongs to it is a link", "remove the link")
@@ -164,14 +163,16 @@ class CoverageData:
                 "there is no such file", "run pytest with `--cov --cov-context=test`, or `suspectra record -- pytest`"
             ) from None
         except (OSError, ValueError) as error:
-            raise self._error(f"it can't be read: {reason(error)}", "check its permissions") from None
+            is_denied = isinstance(error, PermissionError)
+            cure = "check its permissions" if is_denied else "name the data file itself, normally .coverage"
+            raise self._error(f"it can't be read: {reason(error)}", cure) from None
         if not head:
             raise self._error("it is empty", f"{_REMAKE} and let the run finish")
         if head.startswith(_OLD_MAGIC):
             raise self._error("coverage.py 4 wrote it", "update coverage.py to 5 or newer and run the tests again")
         if not head.startswith(_MAGIC):
             raise self._error("it is not coverage.py's SQLite data", "name a file that coverage.py 5 or newer wrote")
-        return found.st_size
+        return size
 
     def _open(self, size: int) -> None:
         db = self._db

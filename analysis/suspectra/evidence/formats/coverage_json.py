@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import numpy as np
 from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.formats.coverage_data import MAX_LINES
-from suspectra.evidence.sources import open_regular, read_regular, reason
+from suspectra.evidence.opening import open_evidence, read_evidence
+from suspectra.evidence.sources import reason
 
 MAX_REPORT = 2**30
 HOW_TO_WRITE = "write it again with `coverage json --show-contexts`"
@@ -22,7 +24,7 @@ _HEAD = 4096
 def is_report(path: Path) -> bool:
     """Whether a file looks like a report of coverage.py, with contexts or without."""
     try:
-        with open_regular(path) as file:
+        with open_evidence(path, limit=sys.maxsize) as file:  # whoever reads all of it says that it is too large
             return b'"show_contexts"' in file.read(_HEAD)
     except (OSError, ValueError):
         return False
@@ -57,11 +59,13 @@ class CoverageJson:
 
     def _load(self) -> dict[str, Any]:
         try:
-            document = json.loads(read_regular(self.path, MAX_REPORT))
+            data = read_evidence(self.path, limit=MAX_REPORT)
         except FileNotFoundError:
             raise self._error("", "there is no such file") from None
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise self._error("", f"it can't be read: {reason(error)}") from None
+        try:
+            document = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise self._error("", f"it is not JSON, or cut off: {error}") from None
         files = document.get("files") if isinstance(document, dict) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,9 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.evidence.formats.coverage_data import NewerSchema
+from suspectra.evidence.formats.coverage_data import MAX_DATA, NewerSchema
+from suspectra.evidence.opening import open_evidence
+from suspectra.processes.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     import coverage
@@ -31,8 +32,10 @@ class LibraryData:
         except ImportError:
             raise newer from None
         try:
-            with tempfile.TemporaryDirectory(prefix="suspectra-") as folder:
-                copy = shutil.copyfile(path, Path(folder, "data"))
+            with ScratchFolder() as folder:
+                copy = folder / "data"
+                with open_evidence(path, limit=MAX_DATA) as file, open(copy, "wb") as target:
+                    shutil.copyfileobj(file, target)
                 data = coverage.CoverageData(basename=str(copy))
                 data.read()
                 self._take(data)

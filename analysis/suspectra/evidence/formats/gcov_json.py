@@ -7,6 +7,7 @@ whole flow graphs: for edges between basic blocks, read the raw profiles (:mod:`
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Mapping
@@ -16,9 +17,7 @@ from typing import Any
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.c.demangling import demangled
 from suspectra.evidence.formats.line_tables import FileLines, LineSource, LineTable
-
-MAX_BYTES = 1 << 30
-"""The largest size of a decompressed file; larger ones are not coverage."""
+from suspectra.evidence.opening import MAX_EVIDENCE
 
 _AGAIN = "run gcov --json-format -b again, into one folder a test"
 
@@ -37,7 +36,7 @@ class GcovJsonSource(LineSource):
 
         Raises EvidenceError when it can't be read, or is not what gcov writes.
         """
-        document = load_json(path, _AGAIN)
+        document = json_of(self.content(path, _AGAIN), path, _AGAIN)
         if not isinstance(document, dict) or not isinstance(document.get("files"), list):
             raise EvidenceError(Problem(str(path), "", "it is not gcov's JSON: it has no list of files", _AGAIN))
         version = str(document.get("format_version", "1"))
@@ -82,19 +81,18 @@ class shaped:
             raise EvidenceError(Problem(str(self.path), self.place, missing, self.cure)) from None
 
 
-def load_json(path: Path, cure: str) -> Any:
-    """Read a JSON file, compressed or not.
+def json_of(data: bytes, path: Path, cure: str) -> Any:
+    """Parse the content of a JSON file, compressed or not.
 
     Raises EvidenceError when it is empty, truncated, not JSON, or decompresses to more than a gigabyte.
     """
+    if not data:
+        raise EvidenceError(Problem(str(path), "", "it is empty", cure))
     try:
-        data = path.read_bytes()
-        if not data:
-            raise EvidenceError(Problem(str(path), "", "it is empty", cure))
         if data[:2] == b"\x1f\x8b":
-            with gzip.open(path) as packed:
-                data = packed.read(MAX_BYTES + 1)
-            if len(data) > MAX_BYTES:
+            with gzip.open(io.BytesIO(data)) as packed:
+                data = packed.read(MAX_EVIDENCE + 1)
+            if len(data) > MAX_EVIDENCE:
                 raise EvidenceError(Problem(str(path), "", "it unpacks to more than a gigabyte", cure))
         return json.loads(data)
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.c.demangling import demangled
-from suspectra.evidence.formats.gcov_json import load_json, shaped
+from suspectra.evidence.formats.gcov_json import json_of, shaped
 from suspectra.evidence.formats.line_tables import FileLines, LineSource, LineTable
 from suspectra.evidence.source_paths import SourcePaths
 
@@ -34,7 +34,7 @@ class GcovrSource(LineSource):
 
         Raises EvidenceError when it can't be read, or is not a report of `gcovr --json`.
         """
-        document = load_json(path, _AGAIN)
+        document = json_of(self.content(path, _AGAIN), path, _AGAIN)
         version = document.get("gcovr/format_version") if isinstance(document, dict) else None
         if version is None or not isinstance(document.get("files"), list):
             cause = "it is not a report of gcovr --json (a summary has no lines)"

@@ -17,7 +17,9 @@ from defusedxml.ElementTree import ParseError, XMLParser
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, Failure, python_failure
+from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.sources import reason
+from suspectra_recorder.log.colours import without_colours
 
 MAX_REPORT = 2**30
 _CHUNK = 2**16
@@ -115,9 +117,7 @@ def read_junit(path: Path, name: str) -> Report:
 
 
 def _feed(parser: XMLParser, path: Path) -> None:
-    if path.exists() and not path.is_file():
-        raise ValueError("it is not a file")
-    with open(path, "rb") as file:
+    with open_evidence(path, limit=MAX_REPORT) as file:
         left = MAX_REPORT
         while data := file.read(_CHUNK):
             left -= len(data)
@@ -251,7 +251,7 @@ _CHILDREN = {
 
 
 def _first_line(message: str) -> str:
-    return message.strip().partition("\n")[0].strip()[:_MAX_MESSAGE]
+    return without_colours(message).strip().partition("\n")[0].strip()[:_MAX_MESSAGE]
 
 
 def escaped(text: str) -> str:

@@ -32,10 +32,7 @@ class LcovSource(LineSource):
 
         Raises EvidenceError when it can't be read, or is not of this format.
         """
-        try:
-            text = path.read_bytes().decode("utf-8", "surrogateescape")
-        except OSError as error:
-            raise EvidenceError(Problem(str(path), "", f"it can't be read: {error.strerror}", _AGAIN)) from None
+        text = self.content(path, _AGAIN).decode("utf-8", "surrogateescape")
         tables: dict[str, dict[str, FileLines]] = {}
         test, file, records = "", None, 0
         for number, line in enumerate(text.splitlines(), 1):

@@ -14,13 +14,16 @@ import numpy as np
 from suspectra.base.arrays import Ints, Row
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence import places
-from suspectra.evidence.c.builder import NOTHING, merged
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.c.builder import NOTHING
 from suspectra.evidence.c.failures import CFailures
 from suspectra.evidence.c.profiles import Mark, mark_of
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.formats.outcomes import Outcomes, read_outcomes
+from suspectra.evidence.merged_problems import merged
+from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
-from suspectra.evidence.sources import Sources, SourceUnreadable
+from suspectra.evidence.sources import Sources, SourceUnreadable, reason
 from suspectra.evidence.test_code import with_c_tests_marked
 from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import EdgeKind, Edges
@@ -139,7 +142,7 @@ class LineAssembler:
 
 @dataclass(frozen=True)
 class _Parsed:
-    marks: tuple[Mark, ...]
+    marks: tuple[Mark | None, ...]
     tables: Mapping[str, LineTable]
     problems: tuple[Problem, ...]
 
@@ -166,9 +169,10 @@ class LineSource:
         test_patterns: Sequence[str] = TEST_PATTERNS,
     ):
         self.workspace = os.path.abspath(workspace)  # the folder of the sources
-        self.location = Path(self.workspace, location)
+        self.location = Path(os.path.abspath(Path(self.workspace, location)))
         folder = self.location if self.location.is_dir() else self.location.parent
         self._outcomes = outcomes if outcomes is not None else folder / "outcomes.json"
+        self._boundary = Boundary(self.workspace)
         self._paths = SourcePaths(self.workspace, mapping, test_patterns)
         self._assembler = LineAssembler(self._paths)
         self._sources = Sources(Path(self.workspace))
@@ -183,6 +187,16 @@ class LineSource:
         Raises EvidenceError when it can't be read, or is not of the format.
         """
         raise NotImplementedError
+
+    def content(self, path: Path, cure: str) -> bytes:
+        """Read the bytes of one file.
+
+        Raises EvidenceError when it can't be read, or must not be.
+        """
+        try:
+            return read_evidence(path, self._boundary)
+        except (OSError, ValueError) as error:
+            raise EvidenceError(Problem(str(path), "", f"it can't be read: {reason(error)}", cure)) from None
 
     def written(self, name: str) -> str:
         """Return the form of a test's name in the format."""
@@ -202,7 +216,7 @@ class LineSource:
         """
         outcomes = self._outcomes
         if not isinstance(outcomes, Mapping):
-            outcomes = read_outcomes(os.path.join(self.workspace, outcomes))
+            outcomes = read_outcomes(os.path.join(self.workspace, outcomes), self._boundary)
         problems: list[Problem] = []
         tables: dict[str, LineTable] = {}
         for name, files in self._entries():
@@ -232,7 +246,7 @@ class LineSource:
             if known is not None:
                 rows.append(TableRow(outcomes[known], table))
             else:
-                cause = f"it is not known how test {name} ended, so its coverage is not used"
+                cause = "it is not known how this test ended, so its coverage is not used"
                 problems.append(Problem(str(self.location), f"test {name}", cause, "add the test to the outcomes"))
         empty: LineTable = {}
         for name, result in outcomes.items():
@@ -244,13 +258,16 @@ class LineSource:
 
     def _entries(self) -> list[tuple[str, list[Path]]]:
         """The names of tests with their files."""
+        if not self._boundary.may_look(self.location):
+            cause = "it is a link that leads out of the workspace"
+            raise EvidenceError(Problem(str(self.location), "", cause, self.advice))
         if not self.location.exists():
             raise EvidenceError(Problem(str(self.location), "", "there is no such file or folder", self.advice))
-        if self.location.is_file():
+        if not self.location.is_dir():
             return [(self._test_name(self.location), [self.location])]
         entries = []
         for path in sorted(self.location.iterdir()):
-            if path.is_dir():
+            if self._boundary.may_look(path) and path.is_dir():
                 files = sorted(file for file in path.rglob("*") if file.name.endswith(self.suffixes))
                 if files:
                     entries.append((unquote(path.name), files))
@@ -264,7 +281,7 @@ class LineSource:
 
     def _read_entry(self, name: str, files: Sequence[Path]) -> _Parsed:
         key = str(files[0].parent) + "\0" + name
-        marks = tuple(mark_of(file) for file in files)
+        marks = tuple(self._mark(file) for file in files)
         known = self._parsed.get(key)
         if known is not None and known.marks == marks:
             return known
@@ -278,6 +295,12 @@ class LineSource:
                 problems.append(error.problem)
         self._parsed[key] = parsed = _Parsed(marks, tables, tuple(problems))
         return parsed
+
+    def _mark(self, file: Path) -> Mark | None:
+        try:
+            return mark_of(file) if self._boundary.may_look(file) else None
+        except OSError:
+            return None  # reading it says why
 
     def _nothing(self) -> Problem:
         ends = " or ".join(self.suffixes)

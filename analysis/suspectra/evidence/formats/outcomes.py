@@ -19,9 +19,14 @@ from defusedxml import DefusedXmlException, ElementTree
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.failure_text import Failure, c_failure
+from suspectra.evidence.opening import read_evidence
+from suspectra.evidence.sources import reason
+from suspectra_recorder.log.colours import without_colours
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
+
+    from suspectra.evidence.boundary import Boundary
 
 Outcomes = Mapping[str, TestResult]
 
@@ -41,16 +46,16 @@ _WORDS = {
 }
 
 
-def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
+def read_outcomes(path: str | os.PathLike[str], boundary: Boundary | None = None) -> dict[str, TestResult]:
     """Read the outcomes of a run.
 
     Raises EvidenceError when the file can't be read, or has something that is not a verdict.
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise _error(path, "", f"it can't be read: {error.strerror}", "name a file that exists") from None
+        data = read_evidence(path, boundary)
+    except (OSError, ValueError) as error:
+        raise _error(path, "", f"it can't be read: {reason(error)}", "name a file that exists") from None
     if path.suffix == ".xml":
         return _junit(data, path)
     if path.suffix == ".json":
@@ -64,20 +69,20 @@ def failure_texts(path: str | os.PathLike[str]) -> list[str]:
     Messages and texts; empty if the report can't be read.
     """
     try:
-        root = parse_xml(Path(path).read_bytes(), path, "")
-    except (OSError, EvidenceError):
+        root = parse_xml(read_evidence(path), path, "")
+    except (OSError, ValueError, EvidenceError):
         return []
     return [text for tag in ("failure", "error") for found in root.iter(tag) for text in _texts(found)]
 
 
-def read_failures(path: str | os.PathLike[str]) -> dict[str, Failure]:
+def read_failures(path: str | os.PathLike[str], boundary: Boundary | None = None) -> dict[str, Failure]:
     """Read where tests failed from a JUnit report.
 
     Failures by the name of the test in read_outcomes; empty if the report can't be read.
     """
     try:
-        root = parse_xml(Path(path).read_bytes(), path, "")
-    except (OSError, EvidenceError):
+        root = parse_xml(read_evidence(path, boundary), path, "")
+    except (OSError, ValueError, EvidenceError):
         return {}
     found = {}
     for name, case in _cases(root):
@@ -143,7 +148,7 @@ def _verdict_of(case: Element) -> tuple[Verdict, None, dict[str, str], str, floa
 
 def _said(text: str) -> str:
     """The first line of a message; for GoogleTest, which starts with the location alone, all lines in one."""
-    lines = [line.strip() for line in text.strip().splitlines()]
+    lines = [line.strip() for line in without_colours(text).strip().splitlines()]
     if lines and re.fullmatch(r"\S+:\d+", lines[0]):
         return " ".join(lines)[:300]
     return lines[0] if lines else ""

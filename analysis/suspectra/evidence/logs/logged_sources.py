@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Mapping
 
 from suspectra.base.errors import Problem
 from suspectra.evidence.boundary import Boundary
-from suspectra.evidence.sources import MAX_SOURCE
+from suspectra.evidence.opening import read_evidence
+from suspectra.evidence.sources import MAX_SOURCE, reason
 
 MAX_LOG = 64 << 20
 """Bytes of a log that are read."""
@@ -28,15 +28,11 @@ def read_log(boundary: Boundary, log: str) -> tuple[bytes, Problem | None]:
     try:
         if not os.path.lexists(real):
             return b"", None
-        if not stat.S_ISREG(os.stat(real).st_mode):
-            return b"", Problem(log, "", "it is not a file, so it was not read", "remove it")
-        with open(real, "rb") as stream:
-            data = stream.read(MAX_LOG + 1)
+        return read_evidence(real, limit=MAX_LOG), None
     except OSError as error:
-        return b"", Problem(log, "", f"it can't be read: {error.strerror or error}", "check its permissions")
-    if len(data) > MAX_LOG:
-        return b"", Problem(log, "", f"it is larger than {MAX_LOG >> 20} MB, so it was not read", "remove it")
-    return data, None
+        return b"", Problem(log, "", f"it can't be read: {reason(error)}", "check its permissions")
+    except ValueError as error:
+        return b"", Problem(log, "", f"{error}, so it was not read", "remove it")
 
 
 class LoggedSources:
@@ -57,9 +53,8 @@ class LoggedSources:
         if path not in self._current:
             real = self._boundary.real(path)
             try:
-                with open(real or os.devnull, "rb") as stream:
-                    regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-                    self._current[path] = hashlib.sha256(stream.read(MAX_SOURCE)).hexdigest() if regular else ""
+                data = read_evidence(real or os.devnull, limit=MAX_SOURCE)
+                self._current[path] = hashlib.sha256(data).hexdigest()
             except (OSError, ValueError):
                 self._current[path] = ""
         return self._current[path]

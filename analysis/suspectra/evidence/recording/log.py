@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -13,8 +12,10 @@ from suspectra.base.cancellation import Cancelled, check, checked
 from suspectra.base.errors import Problem
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.recording.records import RUN_AGAIN, Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.evidence.sources import reason
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, LogDamage
 from suspectra_recorder.log.history import WholeFiles
@@ -60,8 +61,8 @@ class Log(LogReader):
                 if damage.cause == "torn frame":
                     cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
                 found.append(Problem(name, f"byte {damage.offset}", cause, RUN_AGAIN))
-        except OSError as error:
-            found.append(Problem(name, "", f"can't be read: {error.strerror or error}", RUN_AGAIN))
+        except (OSError, ValueError) as error:
+            found.append(Problem(name, "", f"can't be read: {reason(error)}", RUN_AGAIN))
         self.problems = [*self._damage, *found]
 
     def _read_on(self, path: Path) -> LogDamage | None:
@@ -79,14 +80,8 @@ class Log(LogReader):
         return None
 
     def _appended(self, path: Path) -> bytes | None:
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError(0, "no regular file")
-            if status.st_size > _MAX_LOG:
-                raise OSError(0, f"larger than {_MAX_LOG >> 20} MiB")
+        with open_evidence(path, limit=_MAX_LOG, follow=False) as stream:
+            status = os.fstat(stream.fileno())
             identity = (status.st_dev, status.st_ino)
             if identity != self.identity or status.st_size < self.offset:
                 self.rewind()
@@ -118,6 +113,7 @@ class Log(LogReader):
         outcome = test.outcome()
         result = _test_result(test.name, outcome)
         section = self.sections[-1]
+        section.tests.add(test.name)
         setups = tuple(section.setups[name] for name in test.shares if name in section.setups)
         self.records.append(Record(result, test.time, section, (test.rows, *setups), outcome.stack))
 
@@ -143,6 +139,14 @@ class Log(LogReader):
     def on_collection_error(self, error: CollectionError) -> None:
         """Add it."""
         self.sections[-1].errors.append(error)
+
+    def on_plan(self, tests: int) -> None:
+        """Note it."""
+        self.sections[-1].plan = tests
+
+    def on_end(self) -> None:
+        """Note it."""
+        self.sections[-1].ended = True
 
     def on_damage(self, end: int, error: Exception) -> None:
         """Report it."""

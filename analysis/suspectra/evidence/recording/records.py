@@ -33,6 +33,9 @@ class Section:
     setups: dict[str, bytes] = field(default_factory=dict)  # packed rows of what was set up for several tests, by name
     problems: list[Problem] = field(default_factory=list)  # the problems of the run
     errors: list[CollectionError] = field(default_factory=list)  # what could not be collected
+    plan: int = 0  # how many tests were about to run
+    ended: bool = False  # whether the run ended by itself
+    tests: set[str] = field(default_factory=set)  # those that ran
     python: str = ""  # the version of the interpreter, empty where it is not known
     # the versions of the distributions that were installed, by name; empty where they are not known
     packages: Mapping[str, str] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from suspectra.base.english import are, many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
+from suspectra.evidence.merged_problems import merged
 from suspectra.evidence.recording.changes import ChangesSincePass, replaced
 from suspectra.evidence.recording.current_records import LiveRecords
 from suspectra.evidence.recording.decoder import Decoder
@@ -37,7 +38,8 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.program.flow_readers import FlowReading
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum.chunks import Chunks
-from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.instrumentation.library_references import fcntl
+from suspectra_recorder.log.collection import CollectionError, cut_off
 from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.log.history import newest_errors
 from suspectra_recorder.log.locks import is_locked
@@ -189,7 +191,7 @@ class RecordingSource:
             rows=table.rows,
             at_import=self._outside(sections, problems),
             edges=self._edges(table.decoded) if self.edges else None,
-            problems=tuple(dict.fromkeys(problems)),
+            problems=tuple(merged(problems)),
             runs=records,
             collection_errors=self._collection_errors(),
             stacks=self._stacks.update(notable, self._layout),
@@ -204,11 +206,22 @@ class RecordingSource:
         """What could not be collected, without what is gone from the disk since."""
         logs = self._logs.values()
         errors = [(section.run, error) for log in logs for section in log.sections for error in section.errors]
+        cut_off = self._cut_off()
         if not errors:
-            return ()
+            return cut_off
         live = newest_errors(errors, [collection for log in logs for collection in log.collections])
         there = self._boundary.existing(error.home for error in live if error.home)
-        return tuple(error for error in live if not error.home or error.home in there)
+        return (*(error for error in live if not error.home or error.home in there), *cut_off)
+
+    def _cut_off(self) -> tuple[CollectionError, ...]:
+        """That the newest run did not end by itself, unless it is still running or somebody has recorded that."""
+        sections = self._sections()
+        newest = [section for section in sections if section.run == sections[-1].run]
+        left = max(section.plan for section in newest) - len(set[str]().union(*(s.tests for s in newest)))
+        known = any(section.ended or section.errors for section in newest)
+        if left <= 0 or known or fcntl is None or self.growing():  # without locks it may be running
+            return ()
+        return (cut_off(left, time=newest[-1].started),)
 
     def _edges(self, decoded: Sequence[Rows]) -> EdgeEvidence:
         rows = tuple(d.edges for d in decoded)
@@ -251,6 +264,9 @@ class RecordingSource:
             entries = sorted(os.scandir(self.folder), key=lambda entry: entry.name)
         except FileNotFoundError:
             raise EvidenceError(Problem(self._name, "", "nothing has been recorded yet", _RECORD)) from None
+        except NotADirectoryError:
+            cure = "name the folder of a recording, such as .suspectra/recording, or a ZIP file that contains one"
+            raise EvidenceError(Problem(self._name, "", "it is not the folder of a recording", cure)) from None
         except OSError as error:
             cause = f"the recording can't be read: {error.strerror or error}"
             raise EvidenceError(Problem(self._name, "", cause, "check the folder's permissions")) from None

@@ -17,6 +17,7 @@ import numpy as np
 
 from suspectra.base.arrays import Bools
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.newer_syntax import newer_syntax
 from suspectra.experiments.altered_runs import Alteration
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import RepeatedTests
@@ -207,7 +208,8 @@ class Mutants:
             )
             return None
         except _UNPARSABLE as error:
-            self._report(Problem(file, "", f"it can't be mutated: {error}", "check its syntax"))
+            problem = Problem(file, "", f"it can't be mutated: {error}", "check its encoding")
+            self._report(newer_syntax(file, "it can't be mutated") if isinstance(error, SyntaxError) else problem)
             return None
 
     def _report(self, problem: Problem) -> None:

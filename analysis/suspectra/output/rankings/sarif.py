@@ -15,6 +15,7 @@ from urllib.parse import quote
 from suspectra import __version__
 from suspectra.base.errors import Problem
 from suspectra.base.technique_info import TechniqueInfo
+from suspectra.base.visible import safe
 from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.failures import failed_in
@@ -62,7 +63,7 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
                 "toolExecutionNotifications": [
                     *map(_uncollected, ranking.evidence.collection_errors),
                     *(
-                        {"level": "note", "message": {"text": text}}
+                        {"level": "note", "message": {"text": safe(text)}}
                         for text in besides(ranking.evidence, ranking.ranked_as_changed)
                     ),
                     *_cut(ranking),
@@ -130,7 +131,7 @@ def _result(entry: RankingEntry, info: TechniqueInfo, tests: dict[str, TestResul
         "ruleId": info.name,
         "ruleIndex": 0,
         "level": _level(entry),
-        "message": {"text": text},
+        "message": {"text": safe(text)},
         "rank": round(100 * (1 - (entry["rank_best"] - 1) / statements), 4),
         "locations": [location],
         "relatedLocations": [
@@ -191,11 +192,11 @@ def _cut(ranking: Listing) -> list[dict[str, object]]:
 
 
 def _uncollected(error: CollectionError) -> dict[str, object]:
-    found: dict[str, object] = {"level": "error", "message": {"text": str(error)}, "properties": error.as_dict()}
+    found: dict[str, object] = {"level": "error", "message": {"text": safe(str(error))}, "properties": error.as_dict()}
     if error.file:
         found["locations"] = [{"physicalLocation": _physical(error.file, error.line, error.line)}]
     return found
 
 
 def _notification(problem: Problem) -> dict[str, object]:
-    return {"level": "warning", "message": {"text": str(problem)}, "properties": problem.as_dict()}
+    return {"level": "warning", "message": {"text": safe(str(problem))}, "properties": problem.as_dict()}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from suspectra.base.cancellation import check, checked
 from suspectra.base.errors import Problem
+from suspectra.base.newer_syntax import newer_syntax
 from suspectra.program.file_cache import Remembered
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import FlowGraph, GraphTable
@@ -47,7 +49,11 @@ def python_graphs(
     for part in file_parts(elements, edges):
         check()
         flow = flows[part.file]
-        notes.add(elements.files[part.file], flow, part)
+        path = elements.files[part.file]
+        if flow is None and source_of(path) is not None:
+            notes.unparsed.append(path)
+        else:
+            notes.add(path, flow, part)
         table = _graphs_of(flow, part)
         graphs.append(table.placed(part.first_function, part.columns, part.first_element))
     return tuple(graphs), notes.problems()
@@ -128,6 +134,7 @@ class _Notes:
 
     def __init__(self) -> None:
         self.without_source: list[str] = []
+        self.unparsed: list[str] = []  # though they ran
         self.unexplained: list[tuple[str, int, Arc]] = []
         self.undecided: list[tuple[str, int, str]] = []
 
@@ -164,6 +171,8 @@ class _Notes:
                     "run the tests again on the present sources",
                 )
             )
+        newer = (newer_syntax(path, "its flow graphs contain only the ways tests took") for path in self.unparsed)
+        found += [replace(problem, file="", place=problem.file) for problem in newer]
         if self.undecided:
             path, line, why = self.undecided[0]
             places = len({(path, line) for path, line, _ in self.undecided})

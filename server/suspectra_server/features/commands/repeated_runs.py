@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterable
 
 from lsprotocol import types as lsp
 
+from suspectra.base.errors import UsageError
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.recording.pytest_command import asked_about
 from suspectra_server.features.commands.finder import Failing
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.failing_tests import can_be_investigated, failing_tests
@@ -19,9 +22,9 @@ from suspectra_server.session.session import Session
 from suspectra_server.session.trust import NotTrusted
 
 _WARNING = (
-    "Suspectra will run failing tests of {folder} again with something altered in each run. So your code executes with"
-    " wrong values and with checks skipped: it could delete, send or pay something that it otherwise would not. Go on"
-    " only if these tests can do no harm. You are asked once for each workspace."
+    "Suspectra will run failing tests of {folder} again, by `{command}`, with something altered in each run. So your"
+    " code executes with wrong values and with checks skipped: it could delete, send or pay something that it otherwise"
+    " would not. Go on only if these tests can do no harm. You are asked once for each workspace."
 )
 _RUN, _CANCEL = "Run Altered Tests", "Cancel"
 
@@ -76,9 +79,18 @@ class RepeatedRuns:
         session = self._session
         if await session.files.run(lambda: session.consent.is_given(folder.root)):
             return True
+        python = folder.settings.test_interpreter or None
+        try:
+            command = folder.pytest_command()
+        except UsageError:  # the run itself says so
+            return True
+        words, foreign = await session.files.run(lambda: asked_about(command, str(folder.root), python=python))
+        text = _WARNING.format(folder=plain(folder.root.name), command=plain(shlex.join(words)))
+        if foreign:
+            text += f" Only the recording names this Python, which is not in the folder: {plain(words[0])}."
         question = lsp.ShowMessageRequestParams(
             lsp.MessageType.Warning,
-            _WARNING.format(folder=plain(folder.root.name)),
+            text,
             [lsp.MessageActionItem(_RUN), lsp.MessageActionItem(_CANCEL)],
         )
         answer = await session.window_show_message_request_async(question)
