@@ -264,6 +264,8 @@ class _Inserter:
         looking = statement.body
         if isinstance(statement, ast.Try):
             outside = [self.number[at] for h in statement.handlers if (at := self.lines.first(h.lineno)) in self.number]
+            # nothing else leads there if the body returns
+            outside += code.cells_of(rest) if guard.plain and leaves(statement.body) else []
         elif guard.arm is Arm.BODY:
             found += rest if leaves(statement.body) else []
             looking = statement.orelse

@@ -63,7 +63,7 @@ class Guard:
 
     place: Place
     arm: Arm  # where it is made
-    plain: bool  # whether, where it is there already, nothing is done but to return or read it
+    plain: bool  # whether nothing but to return or read it is done outside of the making arm
 
 
 @dataclass
@@ -176,8 +176,9 @@ def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Ite
             sought = _sought(statement.test, aliases)
         elif isinstance(statement, ast.Try) and statement.handlers and not statement.finalbody:
             handled = [inner for handler in statement.handlers for inner in handler.body]
-            arms = [(Arm.HANDLERS, handled, statement.orelse)]
-            if isinstance(statement.body[-1], ast.Return):
+            returns = isinstance(statement.body[-1], ast.Return)
+            arms = [(Arm.HANDLERS, handled, rest if returns else statement.orelse)]
+            if returns:
                 arms.append((Arm.REST, rest, []))
             read = getattr(statement.body[0], "value", None)
             sought = iter([(read, True)] if isinstance(read, ast.expr) else [])

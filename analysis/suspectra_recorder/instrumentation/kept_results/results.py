@@ -110,12 +110,11 @@ class KeptResults:
                 file.found.add(text)
 
     def stored(self, text: str, value: object) -> bool:
-        """Note that something was stored at a place, for the capture that waits for it."""
+        """Note that something was stored at a place, for the captures that wait for it: a guard may be inside another."""
         capture = self.captures.innermost
         while capture is not None:
             if isinstance(capture, _Storing) and capture.text == text:
                 capture.value, capture.kept = value, True
-                break
             capture = capture.outer
         return False
 
@@ -165,10 +164,14 @@ class MakingCapture(Capture):
         """End the capture, and give what was executed to the test or capture around it."""
         self.captures.settle(self)
         if self.kept:
-            self.making = self.results.making(self.cells)
+            self.making = self.results.making(self.executed())
         self.captures.remove(self, give_back=True)
         if self.making is not None:
             self.captures.uses.made.add(self.making)
+
+    def executed(self) -> Mapping[LoadedFile, Sequence[int]]:
+        """Return the cells of what made the result."""
+        return self.cells
 
     def room(self, file: LoadedFile) -> MutableSequence[int]:
         """Allocate cells for a source."""
@@ -187,20 +190,26 @@ class _Storing(MakingCapture):
 
     def end(self, failed: bool) -> None:
         """End, and keep what made the result if there is one."""
-        lasts = self._lasts or isinstance(self._owner, type)
-        if self.kept:
-            self._mark(self.captures.cells_of(self, self._file), (*self._outside, *(self._found if lasts else ())))
         super().end(failed)
         if self.making is not None:
             result = self.results.keep(self._file, self.text, self._owner, self._keys, self.value, self.making)
-            if self._found and not lasts and result.owner is not None:
-                self.results.later.append((result.owner, partial(self._mark, self._file.cells, self._found)))
+            if self._lasts or isinstance(self._owner, type):
+                self._mark(self._file.cells if self.outer is None else self.captures.cells_of(self.outer, self._file))
+            elif result.owner is not None:
+                self.results.later.append((result.owner, partial(self._mark, self._file.cells)))
         self.value = None
 
-    @staticmethod
-    def _mark(there: MutableSequence[int], cells: Iterable[int]) -> None:
-        for cell in cells:
-            there[cell] = there[cell] or 1
+    def executed(self) -> Mapping[LoadedFile, Sequence[int]]:
+        """Add what leads to the making of the result: it is in the cells of the test already."""
+        cells = [*self.captures.cells_of(self, self._file)]
+        for cell in self._outside:
+            cells[cell] += 1
+        return {**self.cells, self._file: cells if self.captures.hook.counting else [*map(bool, cells)]}
+
+    def _mark(self, cells: MutableSequence[int]) -> None:
+        """Add what leads to a result that is there."""
+        for cell in self._found:
+            cells[cell] = cells[cell] + 1 if self.captures.hook.counting else 1
 
 
 def _key(text: str, owner: object, keys: tuple[object, ...], value: object) -> _Key:
