@@ -1,8 +1,8 @@
 """Capturing what one thread executes for a while, separately from everything else.
 
 Probes do not know their thread, and other threads continue. So during captures, probes store into
-:class:`_CellsByThread` instead of cells. It is slow; while there is a single thread, the first store into it lets the
-probes of that source store into the capture's own cells from then on.
+:class:`_CellsByThread` instead of cells. It is slow; with a single thread, and between captures, the first store into it lets the probes of
+that source store directly from then on.
 
 A capture, like a test, has what it used of results that were made before (:mod:`kept_results
 <suspectra_recorder.instrumentation.kept_results>`): what made them is added when the capture ends.
@@ -86,7 +86,9 @@ class Captures:
         self._older_threads: frozenset[int] = frozenset()
         self._lock = _thread.RLock()
         self.outside = Uses()  # of what runs outside of captures
-        self._direct: list[LoadedFile] = []  # sources whose probes store into the cells of a capture
+        self._parted = False  # whether probes store by their thread, but for those of the following sources
+        self._direct: list[LoadedFile] = []
+        self._by_thread: dict[LoadedFile, _CellsByThread] = {}
         self.on_change: Callable[[], None] = lambda: None  # called when uses count for another test or capture
         hook.settle = self._settle
 
@@ -130,8 +132,10 @@ class Captures:
             self.on_change()
             if not self.running:
                 # what these execute has nothing to do with the capture
-                self._older_threads = frozenset(sys._current_frames())
-                self.hook.store_into(self._cells_by_thread)
+                self._older_threads = frozenset(sys._current_frames() if _thread._count() else (thread,))
+                if not self._parted:
+                    self._parted = True
+                    self.hook.store_into(self._cells_by_thread)
             self.running[thread] = capture
 
     def remove(self, capture: Capture, *, give_back: bool = False) -> None:
@@ -151,7 +155,9 @@ class Captures:
                 innermost = innermost.outer
             if innermost is not None:
                 innermost.outer = capture.outer
-            if not self.running:
+            # else the first probe of each source to be passed restores its cells
+            if not self.running and self.hook.monitor is not None:
+                self._parted = False
                 self.hook.store_into(None)
             if give_back:
                 self._give_back(capture)
@@ -168,17 +174,19 @@ class Captures:
         self.running.clear()
         if running is not None:
             self.running[thread] = running
+        self._direct.clear()
+        self._parted = running is not None
         self.hook.store_into(None if running is None else self._cells_by_thread)
 
     def cells_of_thread(self, file: LoadedFile) -> MutableSequence[int]:
         """Return the cells into which the probes of a source store in this thread."""
         capture = self._of_thread(_thread.get_ident())
-        if capture is None:
-            return file.cells
-        cells = self.cells_of(capture, file)
-        if file.target is not cells and not _thread._count():
-            file.target = cells
-            self._direct.append(file)
+        cells = file.cells if capture is None else self.cells_of(capture, file)
+        if file.target is not cells:
+            with self._lock:
+                if not self.running or not _thread._count():
+                    file.target = file.cells if not self.running else cells
+                    self._direct.append(file)
         return cells
 
     def _of_thread(self, thread: int) -> Capture | None:
@@ -195,7 +203,9 @@ class Captures:
             file.target = self._cells_by_thread(file)
 
     def _cells_by_thread(self, file: LoadedFile) -> Any:
-        return _CellsByThread(self, file)
+        if file not in self._by_thread:
+            self._by_thread[file] = _CellsByThread(self, file)
+        return self._by_thread[file]
 
     def cells_of(self, capture: Capture, file: LoadedFile) -> MutableSequence[int]:
         """Return the cells of a capture for a source."""

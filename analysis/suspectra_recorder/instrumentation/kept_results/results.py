@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequen
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 from weakref import ref
 
 from suspectra_recorder.instrumentation import library_references
@@ -43,7 +43,13 @@ class _Watched:
     """A place in a source where results are kept."""
 
     results: dict[_Key, _Result] = field(default_factory=dict)
-    owners: set[int] = field(default_factory=set)  # by identity, all that there ever were
+    owners: set[int] = field(default_factory=set)  # by identity
+    gone: int = 0  # how many owners there are no more
+
+    @property
+    def in_many(self) -> bool:
+        """Whether it is in too many objects."""
+        return len(self.owners) + self.gone > _OWNERS
 
 
 class KeptResults:
@@ -71,7 +77,7 @@ class KeptResults:
     def make(self, file: LoadedFile, place: Place) -> AbstractContextManager[object]:
         """Return the context in which a result is about to be made."""
         watched = self._places.setdefault((file, place[0]), _Watched())
-        if len(watched.owners) > _OWNERS or not self.active:
+        if watched.in_many or not self.active:
             return nullcontext()
         return _Storing(self.captures, self, file, place)
 
@@ -128,7 +134,7 @@ class KeptResults:
             with suppress(TypeError):  # a dictionary, say
                 reference = ref(owner, lambda gone: self._forget(file, text, key, gone))
         result = _Result(making, id(value), reference)
-        if len(watched.owners) > _OWNERS:
+        if watched.in_many:
             watched.results.clear()
             file.found.discard(text)
         else:
@@ -137,9 +143,12 @@ class KeptResults:
         return result
 
     def _forget(self, file: LoadedFile, text: str, key: _Key, gone: object) -> None:
-        results = self._places[file, text].results
+        watched = self._places[file, text]
+        results = watched.results
         if key in results and results[key].owner is gone:
             del results[key]
+            watched.gone += key[0] in watched.owners
+            watched.owners.discard(cast(int, key[0]))
         if not results:
             file.found.discard(text)
 
