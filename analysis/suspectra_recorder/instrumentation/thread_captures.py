@@ -1,8 +1,8 @@
 """Capturing what one thread executes for a while, separately from everything else.
 
 Probes do not know their thread, and other threads continue. So during captures, probes store into
-:class:`_CellsByThread` instead of cells. It is slow; with a single thread, and between captures, the first store into it lets the probes of
-that source store directly from then on.
+:class:`_CellsByThread` instead of cells. It is slow; with a single thread, and between captures, the first store into
+it lets the probes of that source store directly from then on.
 
 A capture, like a test, has what it used of results that were made before (:mod:`kept_results
 <suspectra_recorder.instrumentation.kept_results>`): what made them is added when the capture ends.

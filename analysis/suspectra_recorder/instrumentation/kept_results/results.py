@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -116,7 +116,7 @@ class KeptResults:
                 file.found.add(text)
 
     def stored(self, text: str, value: object) -> bool:
-        """Note that something was stored at a place, for the captures that wait for it: a guard may be inside another."""
+        """Note that something was stored at a place, for all captures that wait for it, as guards may be nested."""
         capture = self.captures.innermost
         while capture is not None:
             if isinstance(capture, _Storing) and capture.text == text:
