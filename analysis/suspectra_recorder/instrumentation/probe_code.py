@@ -130,9 +130,7 @@ class ProbeCode:
 
 
 def _owner(place: Place) -> tuple[ast.expr, ast.expr]:
-    if place.owner is None:
-        return ast.Constant(None), ast.Tuple([], ast.Load())
-    return place.owner, ast.Tuple(list(place.keys), ast.Load())
+    return place.owner or ast.Constant(None), ast.Tuple(list(place.keys), ast.Load())
 
 
 def _at(statement: Any, line: int) -> Any:

@@ -19,15 +19,14 @@ from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.block_control import DEFINITIONS, FUNCTIONS, leaves
-from suspectra_recorder.instrumentation.kept_results.results import NONLOCAL
 from suspectra_recorder.instrumentation.parser_references import ast
 
 __builtins__ = library_references.builtins
 
+_NONLOCAL = "nonlocal "
 _BLOCKS = ("body", "orelse", "finalbody")
 _CONTAINERS = frozenset({"dict", "set", "list", "defaultdict", "OrderedDict", "Counter"})
 _FRESH = (ast.Dict, ast.Set, ast.List, ast.DictComp, ast.SetComp, ast.ListComp)
-_COMPARED = (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)
 _SUSPENDS = (ast.Await, ast.Yield, ast.YieldFrom, ast.AsyncFor, ast.AsyncWith)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Block = list[ast.stmt]
@@ -48,13 +47,15 @@ class Place:
 
     text: str  # what the source calls it
     owner: ast.expr | None = None  # the object, None for a variable
-    keys: tuple[ast.expr, ...] = ()  # the attributes and items in it
+    keys: tuple[
+        ast.expr, ...
+    ] = ()  # the attributes and items in it, or the name of a variable of an enclosing function
     lasts: bool = True  # whether the object is known to last
 
     @property
     def value(self) -> ast.expr:
         """What is in a variable; nothing for another place, since to look there might run code."""
-        return ast.Name(self.text.removeprefix(NONLOCAL), ast.Load()) if self.owner is None else ast.Constant(None)
+        return ast.Name(self.text.removeprefix(_NONLOCAL), ast.Load()) if self.owner is None else ast.Constant(None)
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class _Scope:
         if isinstance(expression, ast.Name):
             name = expression.id
             if name in self.nonlocals:
-                return Place(NONLOCAL + name)
+                return Place(_NONLOCAL + name, keys=(ast.Constant(name),))
             return Place(name) if self.is_global(name) else None
         keys: list[ast.expr] = []
         base = expression
@@ -168,12 +169,16 @@ def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Ite
     for number, statement in enumerate(block):
         rest = block[number + 1 :]
         if isinstance(statement, ast.If):
-            arms = [(Arm.BODY, statement.body, statement.orelse), (Arm.ORELSE, statement.orelse, statement.body)]
+            follows = rest if leaves(statement.body) and not statement.orelse else []
+            without = [(Arm.BODY, statement.body, [*statement.orelse, *follows])]
+            present = [(Arm.ORELSE, statement.orelse, statement.body)]
             if not statement.orelse and isinstance(statement.body[-1], ast.Return):
-                arms.append((Arm.REST, rest, statement.body))
-            if leaves(statement.body) and not statement.orelse:
-                arms[0] = Arm.BODY, statement.body, rest
-            sought = _sought(statement.test, aliases)
+                present = [(Arm.REST, rest, statement.body)]
+            places = [
+                (place, without if absent else present)
+                for one, absent, sure in _sought(statement.test, aliases)
+                if (place := scope.place(one, sure=sure)) is not None
+            ]
         elif isinstance(statement, ast.Try) and statement.handlers and not statement.finalbody:
             handled = [inner for handler in statement.handlers for inner in handler.body]
             returns = isinstance(statement.body[-1], ast.Return)
@@ -181,16 +186,16 @@ def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Ite
             if returns:
                 arms.append((Arm.REST, rest, []))
             read = getattr(statement.body[0], "value", None)
-            sought = iter([(read, True)] if isinstance(read, ast.expr) else [])
+            looked = scope.place(read) if isinstance(read, ast.expr) else None
+            places = [(looked, arms)] if looked is not None else []
         else:
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
                 aliases.update(dict.fromkeys(_names(_targets(statement)), statement.value))
             continue
-        places = [place for one, sure in sought if (place := scope.place(one, sure=sure)) is not None]
         made = next(
             (
                 Guard(place, arm, all(map(_is_plain, other)))
-                for place in places
+                for place, arms in places
                 for arm, making, other in arms
                 if place.text in _stored_by(making, scope, stored) and not _suspends(making)
             ),
@@ -200,29 +205,34 @@ def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Ite
             yield statement, made
 
 
-def _sought(test: ast.expr, aliases: Mapping[str, ast.expr], *, sure: bool = True) -> Iterator[tuple[ast.expr, bool]]:
-    """What a condition asks for, and whether it is sure to be evaluated."""
+def _sought(
+    test: ast.expr, aliases: Mapping[str, ast.expr], *, absent: bool = False, sure: bool = True
+) -> Iterator[tuple[ast.expr, bool, bool]]:
+    """What a condition asks for, whether that is absent where it is true, and whether it is sure to be evaluated.
+
+    With `absent`, the condition is negated.
+    """
     match test:
         case ast.BoolOp(values=values):
             for number, value in enumerate(values):
-                yield from _sought(value, aliases, sure=sure and not number)
+                yield from _sought(value, aliases, absent=absent, sure=sure and not number)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield from _sought(operand, aliases, sure=sure)
-        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()], comparators=[container]):
-            yield _item(container, left), sure
+            yield from _sought(operand, aliases, absent=not absent, sure=sure)
+        case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as op], comparators=[container]):
+            yield _item(container, left), absent ^ isinstance(op, ast.NotIn), sure
         case ast.Compare(left=left, ops=[op], comparators=[ast.Constant() | ast.Name() | ast.Attribute()]):
-            if isinstance(op, _COMPARED):
-                yield from _sought(left, aliases, sure=sure)
+            if isinstance(op, ast.Is | ast.Eq | ast.IsNot | ast.NotEq):
+                yield from _sought(left, aliases, absent=absent ^ isinstance(op, ast.Is | ast.Eq), sure=sure)
         case ast.NamedExpr(value=value):
-            yield from _sought(value, aliases, sure=sure)
+            yield from _sought(value, aliases, absent=absent, sure=sure)
         case ast.Call(func=ast.Name(id="hasattr" | "getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
-            yield ast.Attribute(owner, name, ast.Load()), sure
+            yield ast.Attribute(owner, name, ast.Load()), absent, sure
         case ast.Call(func=ast.Attribute(value=container, attr="get"), args=[key, *_]):
-            yield _item(container, key), sure
+            yield _item(container, key), absent, sure
         case ast.Name(id=name) if name in aliases:
-            yield from _sought(aliases[name], {}, sure=sure)
+            yield from _sought(aliases[name], {}, absent=absent, sure=sure)
         case ast.Name() | ast.Attribute() | ast.Subscript():
-            yield test, sure
+            yield test, absent, sure
 
 
 def _item(container: ast.expr, key: ast.expr) -> ast.expr:

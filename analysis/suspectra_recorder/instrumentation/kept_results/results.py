@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 from weakref import ref
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import _thread, os
+from suspectra_recorder.instrumentation.library_references import _thread, os, sys
 from suspectra_recorder.instrumentation.thread_captures import Capture, Captures, Making
 
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 __builtins__ = library_references.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
-NONLOCAL = "nonlocal "
-"""Begins the text of a variable of an enclosing function."""
 _OWNERS = 50
 """A place in more objects than these is in objects that live for one test, and is watched no more."""
 
 Place = tuple[str, tuple[int, ...], tuple[int, ...], object, tuple[object, ...], bool]
 """What code says of a place where it makes a result: its text, the cells that lead to that, those that lead to a result
-that is there, the owner, the keys in it, and whether the owner lasts. A variable has no owner and no keys."""
+that is there, the owner, the keys in it, and whether the owner lasts.
+
+A variable has no owner, and a key only if it belongs to a call."""
 _Key = tuple[object, ...]
 _BY_VALUE = (str, int, float, bytes, bool, type(None))
 _bases = type.__dict__["__mro__"].__get__
@@ -61,8 +62,6 @@ class KeptResults:
         self._places: dict[tuple[LoadedFile, str], _Watched] = {}
         self._same: dict[frozenset[tuple[LoadedFile, bytes]], Making] = {}
         self._silent: list[tuple[LoadedFile, str]] = []  # places that were found since a test or a capture began
-        # of objects that may outlive the test, what leads to their results that are there
-        self.later: list[tuple[ref[object], Callable[[], None]]] = []
         captures.hook.give_results = self._attach
         captures.on_change = self._listen
 
@@ -88,14 +87,14 @@ class KeptResults:
 
     def _find(self, file: LoadedFile, text: str, owner: object, keys: tuple[object, ...], value: object) -> None:
         results = self._places[file, text].results
-        result = results.get(_key(text, owner, keys, value))
+        result = results.get(_key(owner, keys, value))
         if owner is None:
             if result is None or result.value != id(value):
                 return  # it was replaced
         elif result is None:
             # a class finds what its bases keep, and an object what its class keeps
             for base in _bases(owner if isinstance(owner, type) else type(owner)):
-                if (result := results.get(_key(text, base, keys, value))) is not None:
+                if (result := results.get(_key(base, keys, value))) is not None:
                     break
             else:
                 return
@@ -105,11 +104,6 @@ class KeptResults:
             self._silent.append((file, text))
 
     def _listen(self) -> None:
-        if self.captures.innermost is None:
-            later, self.later = self.later, []
-            for owner, mark in later:
-                if owner() is not None:
-                    mark()
         while self._silent:
             file, text = self._silent.pop()
             if self._places[file, text].results:
@@ -124,10 +118,10 @@ class KeptResults:
             capture = capture.outer
         return False
 
-    def keep(self, file: LoadedFile, text: str, owner: object, keys: _Key, value: object, making: Making) -> _Result:
+    def keep(self, file: LoadedFile, text: str, owner: object, keys: _Key, value: object, making: Making) -> None:
         """Keep what made a result."""
         watched = self._places[file, text]
-        key = _key(text, owner, keys, value)
+        key = _key(owner, keys, value)
         reference: ref[object] | None = None
         if owner is not None and not isinstance(owner, type):
             watched.owners.add(id(owner))
@@ -140,7 +134,6 @@ class KeptResults:
         else:
             watched.results[key] = result
             file.found.add(text)
-        return result
 
     def _forget(self, file: LoadedFile, text: str, key: _Key, gone: object) -> None:
         watched = self._places[file, text]
@@ -201,11 +194,9 @@ class _Storing(MakingCapture):
         """End, and keep what made the result if there is one."""
         super().end(failed)
         if self.making is not None:
-            result = self.results.keep(self._file, self.text, self._owner, self._keys, self.value, self.making)
-            if self._lasts or isinstance(self._owner, type):
+            self.results.keep(self._file, self.text, self._owner, self._keys, self.value, self.making)
+            if self._found and (self._lasts or _lasts(self._owner)):
                 self._mark(self._file.cells if self.outer is None else self.captures.cells_of(self.outer, self._file))
-            elif result.owner is not None:
-                self.results.later.append((result.owner, partial(self._mark, self._file.cells)))
         self.value = None
 
     def executed(self) -> Mapping[LoadedFile, Sequence[int]]:
@@ -221,10 +212,22 @@ class _Storing(MakingCapture):
             cells[cell] = cells[cell] + 1 if self.captures.hook.counting else 1
 
 
-def _key(text: str, owner: object, keys: tuple[object, ...], value: object) -> _Key:
+def _lasts(owner: object) -> bool:
+    """Whether an object is a class, or in a variable of a class or module, so that other tests find it."""
+    kind = type(owner)
+    if isinstance(owner, type):
+        return True
+    module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
+    namespaces = [vars(base) for base in _bases(kind) if base is not object]
+    if type(module) is ModuleType:
+        namespaces.append(module.__dict__)
+    return any(value is owner for names in namespaces for value in list(names.values()))
+
+
+def _key(owner: object, keys: tuple[object, ...], value: object) -> _Key:
     if owner is None:
         # a variable of a function has a value in each call of it
-        return (id(value),) if text.startswith(NONLOCAL) else ()
+        return (id(value),) if keys else ()
     return (id(owner), *map(_by_value, keys))
 
 
