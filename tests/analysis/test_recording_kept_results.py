@@ -59,6 +59,8 @@ def made(kind):
         return 21
     if kind == "locked":
         return 22
+    if kind == "parsed":
+        return 23
     raise KeyError(kind)
 
 _version = None
@@ -145,6 +147,17 @@ class Registry:
 
 class Special(Registry):
     pass
+
+class Parser:
+    CACHE = {}
+
+    def parse(self, text):
+        cached = self.CACHE.get(text)
+        if cached:
+            return cached
+        self.CACHE[text] = made(text)
+        return self.CACHE[text]
+
 
 _parsers, _got, _defaults, _loaded = {}, {}, {}, {}
 _loaders = {"loader": partial(made, "loader")}
@@ -290,6 +303,10 @@ def test_dictionary(kind, n):
     getattr(app, kind)(kind)
 
 @pytest.mark.parametrize("n", range(2))
+def test_parser(n):
+    app.Parser().parse("parsed")
+
+@pytest.mark.parametrize("n", range(2))
 @pytest.mark.parametrize("function", [app.only, app.by_call, app.locked], ids=["only", "by_call", "locked"])
 def test_called(function, n):
     function()
@@ -340,6 +357,7 @@ EXPECTED = {
     "test_method": {"new", "method"},
     "test_method_too": {"new", "method"},
     **{f"test_dictionary[{kind}-{n}]": {kind} for kind in ("tried", "got", "default", "loader") for n in (0, 1)},
+    **{f"test_parser[{n}]": {"parsed"} for n in (0, 1)},
     **{f"test_called[only-{n}]": {"once"} for n in (0, 1)},
     **{f"test_called[by_call-{n}]": {"partial"} for n in (0, 1)},
     **{f"test_called[locked-{n}]": {"locked"} for n in (0, 1)},

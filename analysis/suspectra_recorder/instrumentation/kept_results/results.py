@@ -194,6 +194,7 @@ class _Storing(MakingCapture):
         """End, and keep what made the result if there is one."""
         super().end(failed)
         if self.making is not None:
+            self._owner = _holder(self._owner, self._keys)
             self.results.keep(self._file, self.text, self._owner, self._keys, self.value, self.making)
             if self._found and (self._lasts or _lasts(self._owner)):
                 self._mark(self._file.cells if self.outer is None else self.captures.cells_of(self.outer, self._file))
@@ -222,6 +223,27 @@ def _lasts(owner: object) -> bool:
     if type(module) is ModuleType:
         namespaces.append(module.__dict__)
     return any(value is owner for names in namespaces for value in list(names.values()))
+
+
+def _holder(owner: object, keys: tuple[object, ...]) -> object:
+    """The object that has the first of the keys: it may be an attribute of a class that all its objects share."""
+    if owner is None or not keys or not isinstance(keys[0], str) or not keys[0].startswith("."):
+        return owner
+    name, kind = keys[0][1:], type(owner)
+    if isinstance(owner, type) or name in _namespace(owner):
+        return owner
+    for base in _bases(kind):
+        if name in vars(base):
+            return owner if hasattr(type(vars(base)[name]), "__get__") else base
+    return owner
+
+
+def _namespace(owner: object) -> Mapping[str, object]:
+    try:
+        found: Mapping[str, object] = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return {}
+    return found
 
 
 def _key(owner: object, keys: tuple[object, ...], value: object) -> _Key:
