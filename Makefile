@@ -27,6 +27,7 @@ $(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
 	$(PYTHON) -m venv $(VENV)
 	tests/pythons/install $(BIN)/python --editable ./analysis --editable '.[$(EXTRAS)]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/plugins --requirement tests/plugins.txt
+	@$(BIN)/python -m compileall -q analysis server || true # where Python may not write them, each run would compile all
 	@touch $@
 
 node_modules/.ready: package.json package-lock.json
