@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.opening import read_evidence
 from suspectra.selection.recorded_tests import RecordedVersion
 from suspectra.selection.revision import Revision, project_files
 from suspectra.selection.source_readers import readers
@@ -43,6 +45,7 @@ class WorkspaceFiles:
 
     def __init__(self, root: str):
         self.root = os.path.realpath(root)  # the folder
+        self._boundary = Boundary(self.root)
         self._contents: dict[str, bytes | None] = {}
         self._digests: dict[str, str | None] = {}
         self._trees: dict[str, ast.Module | None] = {}
@@ -98,15 +101,9 @@ class WorkspaceFiles:
         return self._ages[path]
 
     def _read(self, path: str) -> bytes | None:
-        full = os.path.realpath(os.path.join(self.root, path))
+        real = self._boundary.real(path)
         try:
-            if os.path.commonpath((full, self.root)) != self.root:
-                return None
-            status = os.stat(full)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_SIZE:
-                return None
-            with open(full, "rb") as stream:
-                return stream.read()
+            return None if real is None else read_evidence(real, limit=_MAX_SIZE)
         except (OSError, ValueError):
             return None
 
