@@ -35,7 +35,7 @@ class Changes:
     # what each file imports, by path: when tests ran it, and now
     imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conftests: frozenset[str] = frozenset()  # the existing `conftest.py` files
-    rewritten: frozenset[str] = frozenset()  # files whose text differs from that of a version, be it only a comment
+    rewritten: frozenset[RecordedVersion] = frozenset()  # those whose file has another text now, be it only a comment
     # the functions of each file that may read source text, by path; only where a file is rewritten
     readers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -120,7 +120,7 @@ def changes(workspace: WorkspaceFiles, versions: Sequence[RecordedVersion], sinc
     for version in differences:
         if outline := workspace.outline(version.path, tests=not version.traced):
             imports[version.path].update(dict.fromkeys(outline.imports))
-    rewritten = frozenset(v.path for v in versions if workspace.digest(v.path) not in (None, v.digest))
+    rewritten = frozenset(v for v in versions if workspace.digest(v.path) not in (None, v.digest))
     paths = {v.path for v in versions} if rewritten else set()
     read = {path: readers(workspace.content(path), partial(workspace.tree, path)) for path in paths}
     return Changes(
