@@ -118,6 +118,8 @@ def definitions(elements: Elements, source_of: SourcesAsRun, reading: tuple[int,
 
     Empty where no source is available.
     """
+    if source_of.facts is not None:
+        return source_of.facts.definitions
     return Definitions.from_elements(elements, source_of, reading)
 
 
