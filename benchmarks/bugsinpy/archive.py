@@ -102,7 +102,8 @@ def _faulty(bug: Bug, elements: Elements) -> Ints:
 def _rows(name: str, rows: Sequence[Row], column: Ints) -> dict[str, Ints]:
     """The arrays of the columns of each test; equal rows are stored once."""
     number: dict[bytes, int] = {}
-    unique, of_test = [], []
+    unique: list[Ints] = []
+    of_test = []
     for row in rows:
         own = column[row]
         own = own[own >= 0].astype(np.int32)

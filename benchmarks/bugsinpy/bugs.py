@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import tarfile
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ PUBLISHED = ("Tarantula", "Ochiai", "DStar", "Metallaxis", "Muse", "PS", "ST", "
 LEVELS = ("statement", "function")
 _COMMIT = re.compile(r'^(buggy|fixed)_commit_id\s*=\s*"(\w+)"', re.MULTILINE)
 _TEST_FILES = re.compile(r'^test_file\s*=\s*"([^"]*)"', re.MULTILINE)
+_REQUIRED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 _URL = re.compile(r'^github_url\s*=\s*"([^"]*?)/?"', re.MULTILINE)
 
 
@@ -52,6 +54,7 @@ class Bug:
     lines: int  # how many lines and functions the source has
     functions: int
     faults: tuple[FaultyFile, ...] = field(repr=False)
+    required: dict[str, str] = field(default_factory=dict, repr=False, hash=False)  # versions, by lower-case name
 
     @property
     def name(self) -> str:
@@ -82,7 +85,8 @@ class Clone:
         return subprocess.run(["git", "-C", str(self.path), *arguments], check=True, capture_output=True).stdout
 
     def read(self, commit: str, path: str) -> str:
-        return self.git("show", f"{commit}:{path}").decode()
+        text = self.git("show", f"{commit}:{path}")
+        return text.decode("utf-16" if text.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8")
 
     def unpack(self, commit: str, folder: Path, *paths: str) -> None:
         """Write the files of a commit, all or some."""
@@ -117,6 +121,12 @@ def read_bugs(clones: Path) -> list[Bug]:
                 sizes[key]["LINE_COUNT"],
                 sizes[key]["FUNCTION_COUNT"],
                 tuple(map(_faulty_file, faults[key])),
+                {
+                    name.lower(): version
+                    for name, version in _REQUIRED.findall(
+                        described.read(BUGSINPY[1], f"{folder}/bugs/{number}/requirements.txt")
+                    )
+                },
             )
         )
     return bugs

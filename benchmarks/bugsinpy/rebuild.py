@@ -9,7 +9,8 @@ that they can run with (3.10). The faulty version of a bug is that of the commit
 fix. Those tests run that FauxPy's authors ran. Tests that fail, but not because of the bug, are left out, as theirs
 were. A bug is kept if the tests that show it fail where it is, and not while they are collected or set up, and pass
 where it is fixed. What is kept, in `subjects`, are spectra, tracebacks, faulty lines and published ranks. Then failing
-tests run again with something altered for 20 seconds, and the ranks by `investigation` are kept.
+tests run again with something altered for 20 seconds, and the ranks by `investigation` are kept. An interrupted run
+continues where it was.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from archive import NotThere, keep
 from bugs import LEVELS, PUBLISHED, Bug, Clone, published_ranks, read_bugs
@@ -35,7 +38,7 @@ from subjects import FOLDER, INDEX_FIELDS, RANKS, faults_at, ranks_of, read_inde
 
 from suspectra.evaluation.corpus import SubjectFile, read_subject
 from suspectra.evidence.discovery import find_source
-from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.evidence.evidence import Evidence, Verdict
 from suspectra.evidence.logs.experiments import with_experiments
 from suspectra.localizer import Localizer
 from suspectra.techniques import make_technique
@@ -69,8 +72,9 @@ class Environment:
         if own is None:
             raise NotThere("no packages are known with which its tests run")
         own = own | own.get(str(bug.number), {})
-        packages = sorted([*described["packages"], *own["packages"]])
-        home = cache / "environments" / f"{bug.project}-{abs(hash_of(packages)):08x}"
+        pinned = [f"{name}=={bug.required[name]}" if name in bug.required else name for name in own.get("pinned", ())]
+        packages = [*described["packages"], *own.get("packages", ()), *pinned]
+        home = cache / "environments" / f"{bug.project}-{crc32(' '.join(packages).encode()):08x}"
         if not (home / "ready").exists():
             shutil.rmtree(home, ignore_errors=True)
             subprocess.run([python, "-m", "venv", str(home)], check=True)
@@ -78,12 +82,6 @@ class Environment:
             subprocess.run([*pip, *packages], check=True)
             (home / "ready").touch()
         return cls(home / "bin" / "python", tuple(own.get("options", ())), own.get("variables", {}))
-
-
-def hash_of(packages: Sequence[str]) -> int:
-    from zlib import crc32
-
-    return crc32("\n".join(packages).encode())
 
 
 @dataclass(frozen=True)
@@ -161,46 +159,52 @@ def environment_files(bug: Bug) -> Iterable[tuple[str, str]]:
     return described[bug.project].get("files", {}).items()
 
 
-def failing(tests: Iterable[TestResult]) -> set[str]:
-    return {test.name for test in tests if test.verdict.failing}
+def shown_by(bug: Bug, faulty: Evidence) -> set[str]:
+    """The tests that fail because of the bug, as far as the faulty version alone can tell.
 
-
-def relevant(bug: Bug, faulty: Evidence, fixed: Evidence) -> list[str]:
-    """The tests that count: those that show the bug, and those that pass.
-
-    Raises NotThere unless the tests that show the bug fail because of it.
+    Raises NotThere where there are none, or they do not come to what they test.
     """
-    shown = {test.name for test in faulty.tests if bug.shows(test.name)}
-    bad, after = failing(faulty.tests) & shown, failing(fixed.tests)
-    passed = {test.name for test in fixed.tests if test.verdict.counted} - after
+    found = [test for test in faulty.tests if bug.shows(test.name)]
+    bad = [test for test in found if test.verdict.failing]
     if not bad:
-        raise NotThere(f"the tests that show it pass, or were not found ({len(shown)} found)")
-    early = [test.name for test in faulty.tests if test.name in bad and test.phases.get("setup", "passed") != "passed"]
+        raise NotThere(f"the tests that show it pass, or were not found ({len(found)} found)")
+    early = [test.name for test in bad if test.phases.get("setup", "passed") != "passed"]
     if early:
         raise NotThere(f"{early[0]} fails while it is set up")
-    if bad - passed:
-        raise NotThere(f"{sorted(bad - passed)[0]} does not pass where it is fixed")
-    return [test.name for test in faulty.tests if test.verdict.counted and (test.name in bad or not test.verdict.failing)]
+    return {test.name for test in bad}
 
 
-def rebuild(bug: Bug, cache: Path, python: str, seconds: float) -> dict[str, Any]:
+def without_others(evidence: Evidence, failing: Collection[str]) -> Evidence:
+    """The evidence without tests that fail, but for some."""
+    wanted = [not test.verdict.failing or test.name in failing for test in evidence.tests]
+    edges = evidence.edges
+    if edges is not None:
+        counts = tuple(compress(edges.counts, wanted)) if edges.counts else None
+        edges = replace(edges, rows=tuple(compress(edges.rows, wanted)), counts=counts)
+    return replace(
+        evidence,
+        tests=tuple(compress(evidence.tests, wanted)),
+        rows=tuple(compress(evidence.rows, wanted)),
+        runs=tuple(compress(evidence.runs, wanted)),
+        edges=edges,
+        outcomes=None,
+    )
+
+
+def rebuild(bug: Bug, cache: Path, python: str) -> dict[str, Any]:
     """Record a bug and keep it; the row of the index."""
     environment = Environment.make(bug, cache, python)
     faulty, fixed = versions(bug, cache, environment)
-    after = fixed.recorded()
     evidence = faulty.recorded()
-    tests: list[str] = []
-    for _ in range(3):  # a test may fail in one run alone
-        wanted = relevant(bug, evidence, after)
-        if set(wanted) == {test.name for test in evidence.tests if test.verdict.counted}:
-            break
-        evidence = faulty.recorded(wanted)
-    else:
-        raise NotThere("other tests fail in every run")
+    bad = shown_by(bug, evidence)
+    passing = {test.name for test in fixed.recorded(sorted(bad)).tests if test.verdict is Verdict.PASSED}
+    if bad - passing:
+        raise NotThere(f"{sorted(bad - passing)[0]} does not pass where it is fixed")
+    evidence = without_others(evidence, bad)
     path = FOLDER / f"{bug.name}.npz"
     version = subprocess.run([str(environment.python), "-V"], check=True, capture_output=True, text=True)
     about = {
-        "provenance": f"BugsInPy {bug.project} {bug.number}: {bug.url} {bug.faulty_commit}, fixed by {bug.fixed_commit}",
+        "provenance": f"BugsInPy {bug.name}: {bug.url} {bug.faulty_commit}, fixed by {bug.fixed_commit}",
         "python": version.stdout.split()[-1],
         "source": bug.source,
         "lines": bug.lines,
@@ -210,27 +214,30 @@ def rebuild(bug: Bug, cache: Path, python: str, seconds: float) -> dict[str, Any
     }
     keep(evidence, bug, path, about)
     counted = [test for test in evidence.tests if test.verdict.counted]
-    row = {
+    return {
         "family": bug.project,
         "subject": bug.name,
         "path": path.name,
         "tests": len(counted),
-        "failing": len(failing(counted)),
+        "failing": len(bad),
     }
-    return row | (investigated(faulty, path, seconds) if seconds else {})
 
 
-def investigated(version: Version, path: Path, seconds: float) -> dict[str, Any]:
-    """The ranks after some seconds of experiments."""
+def investigate(bug: Bug, cache: Path, python: str, seconds: float) -> dict[str, Any]:
+    """The ranks after some seconds of experiments with a bug that was recorded."""
+    version = Version(bug, cache / "versions" / bug.name / "faulty", Environment.make(bug, cache, python))
+    path = FOLDER / f"{bug.name}.npz"
+    subject = read_subject(SubjectFile("", path.stem, path))
+    tests = list(compress(subject.spectrum.tests, subject.spectrum.failed))
     options = ["--technique", "investigation", "--seconds", f"{seconds:g}", "--format", "json", "--top", "1"]
     try:
-        made = version.suspectra("investigate", *options, "--", *version.pytest, timeout=seconds + MAX_EXTRA_S)
+        made = version.suspectra("investigate", *options, *tests, "--", *version.pytest, timeout=seconds + MAX_EXTRA_S)
         runs = len(json.loads(made.stdout)["experiments"])
     except (subprocess.TimeoutExpired, ValueError):
         return {}
     evidence = with_experiments(find_source(version.folder, edges=True).read(), version.folder)
+    evidence = without_others(evidence, tests)
     report = Localizer(make_technique("investigation")).update(evidence)
-    subject = read_subject(SubjectFile("", path.stem, path))
     ranks = ranks_of(report, faults_at(subject, path, report.spectrum.elements))
     return {"runs": runs} | {f"investigation_{level}": rank for level, rank in zip(LEVELS, ranks, strict=True)}
 
@@ -248,6 +255,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, required=True, help="a folder for clones, packages and versions")
     parser.add_argument("--python", default=sys.executable, help="an interpreter for the projects, 3.10 or newer")
     parser.add_argument("--seconds", type=float, default=20.0, help="of experiments for each bug; 0 for none")
+    parser.add_argument("--again", action="store_true", help="also those that are there")
     chosen = parser.parse_args()
     cache = chosen.cache.resolve()
     (cache / "clones").mkdir(parents=True, exist_ok=True)
@@ -262,8 +270,15 @@ def main() -> None:
         if chosen.bugs and not any(fnmatchcase(bug.name, pattern) for pattern in chosen.bugs):
             continue
         began = time.perf_counter()
+        row = {known["subject"]: known for known in read_index_rows()}.get(bug.name)
+        made = (cache / "versions" / bug.name / "faulty" / ".suspectra").exists()
         try:
-            row = rebuild(bug, cache, chosen.python, chosen.seconds)
+            if chosen.again or row is None or not made:
+                row = rebuild(bug, cache, chosen.python)
+            elif row.get("runs") or not chosen.seconds:
+                continue
+            if chosen.seconds:
+                row |= investigate(bug, cache, chosen.python, chosen.seconds)
         except (NotThere, subprocess.CalledProcessError) as error:
             print(f"{bug.name:16} {error}", flush=True)
             continue

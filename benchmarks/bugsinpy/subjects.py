@@ -17,7 +17,15 @@ from suspectra.spectrum import Elements
 
 FOLDER = Path(__file__).parent / "subjects"
 RANKS = Path(__file__).parent / "published.csv"
-INDEX_FIELDS = ("family", "subject", "path", "tests", "failing", "runs", *(f"investigation_{level}" for level in LEVELS))
+INDEX_FIELDS = (
+    "family",
+    "subject",
+    "path",
+    "tests",
+    "failing",
+    "runs",
+    *(f"investigation_{level}" for level in LEVELS),
+)
 
 
 def read_index_rows() -> list[dict[str, Any]]:

@@ -91,12 +91,16 @@ def main() -> None:
         print_table(
             ["", "bugs", *(f"Top-{n}" for n in TOP), "MRR", "median rank"],
             [
-                [name, str(one["bugs"]), *(str(one[f"top_{n}"]) for n in TOP), f"{one['mrr']:.3f}", f"{one['median']:g}"]
+                [name, *(str(one[key]) for key in ("bugs", *map("top_{}".format, TOP))), *in_words(one)]
                 for name, one in summary.items()
             ],
         )
         printed[level] = summary
     print("\n" + json.dumps(printed))
+
+
+def in_words(one: Mapping[str, float]) -> tuple[str, str]:
+    return f"{one['mrr']:.3f}", in_short(one["median"])
 
 
 def columns() -> tuple[str, ...]:

@@ -96,6 +96,54 @@ def test_arrays_of_elements_must_fit(mini_corpus, name, value):
         subject(mini_corpus, "price")
 
 
+FACTS = {
+    "kind": np.array([2, 0, 0, 1, 0, 0, 0]),
+    "definition": np.array([1, 6]),
+    "definition_reader": np.array([2, 4]),
+    "definition_start": np.array([0, 1, 2]),
+    "definition_read": np.array([1, 0]),
+    "conditions": np.array([[0, 4, 8, 4, 12]]),
+}
+
+
+def test_what_sources_would_say_may_be_in_the_archive(mini_corpus):
+    rewrite(mini_corpus / "small" / "price.npz", **FACTS)
+    found = subject(mini_corpus, "price")
+    assert found.program.facts.kinds.tolist() == [0, 0, 1, 0, 0, 2, 0]  # in the order of lines
+    definitions = found.program.facts.definitions
+    assert (definitions.element.tolist(), definitions.reader.tolist()) == ([0, 6], [1, 3])
+    assert definitions.read_by(np.array([3])).tolist() == [0]
+    assert [one.tolist() for one in found.spectrum.edges.conditions] == [[[4, 8, 4, 12]], []]
+    report = make_technique("evidence").localize(found.spectrum, found.program)
+    assert "kinds of statements" not in report.without
+    assert report.spectrum.counts.ef[6] == 1  # the failing test executes what reads it
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kind", [0]),
+        ("kind", [3] * 7),
+        ("kind", [0.5] * 7),
+        ("definition", [7, 8]),
+        ("definition", [6, 1]),
+        ("definition_reader", None),
+        ("definition_reader", [2, 2]),
+        ("definition_start", [0, 1]),
+        ("definition_start", [0, 2, 1]),
+        ("definition_start", []),
+        ("definition_read", [1, 2]),
+        ("conditions", [[9, 1, 1, 1, 1]]),
+        ("conditions", [1, 2, 3]),
+    ],
+)
+def test_damaged_facts(mini_corpus, name, value):
+    changed = {name: None if value is None else np.array(value)}
+    rewrite(mini_corpus / "small" / "price.npz", **(FACTS | changed))
+    with pytest.raises(EvidenceError, match="price"):
+        subject(mini_corpus, "price")
+
+
 def test_sources_are_those_of_the_distribution_but_for_the_file_of_the_fault(mini_corpus, tmp_path):
     (file,) = [file for file in read_index(mini_corpus)[0] if file.name == "price"]
     rewrite(file.path, meta=np.array(json.dumps({"provenance": "PyPI sdist My_Shop 1.2.0, with f of 1.1"})))
