@@ -60,6 +60,7 @@ class Environment:
     python: Path
     options: tuple[str, ...]
     variables: dict[str, str]
+    files: dict[str, str]  # that a build of the project would write
 
     @classmethod
     def make(cls, bug: Bug, cache: Path, python: str) -> Environment:
@@ -81,7 +82,8 @@ class Environment:
             pip = [str(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-qq", "install"]
             subprocess.run([*pip, *packages], check=True)
             (home / "ready").touch()
-        return cls(home / "bin" / "python", tuple(own.get("options", ())), own.get("variables", {}))
+        options = tuple(own.get("options", ()))
+        return cls(home / "bin" / "python", options, own.get("variables", {}), own.get("files", {}))
 
 
 @dataclass(frozen=True)
@@ -146,17 +148,11 @@ def versions(bug: Bug, cache: Path, environment: Environment) -> tuple[Version, 
         folder.mkdir(parents=True)
         clone.unpack(commit, folder)
         clone.unpack(bug.fixed_commit, folder, *bug.changed_tests)
-        for path, text in environment_files(bug):
+        for path, text in environment.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, "utf-8")
         found.append(Version(bug, folder, environment))
     return found[0], found[1]
-
-
-def environment_files(bug: Bug) -> Iterable[tuple[str, str]]:
-    """Files that a project's build would write."""
-    described = tomllib.loads((HERE / "environments.toml").read_text("utf-8"))
-    return described[bug.project].get("files", {}).items()
 
 
 def shown_by(bug: Bug, faulty: Evidence) -> set[str]:
