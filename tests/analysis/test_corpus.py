@@ -14,6 +14,8 @@ import pytest
 
 from suspectra.base.errors import EvidenceError
 from suspectra.evaluation.corpus import SubjectFile, read_index, read_subject
+from suspectra.program.python.definitions import definitions
+from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind
 from suspectra.techniques import make_technique
 
@@ -109,10 +111,12 @@ FACTS = {
 def test_what_sources_would_say_may_be_in_the_archive(mini_corpus):
     rewrite(mini_corpus / "small" / "price.npz", **FACTS)
     found = subject(mini_corpus, "price")
-    assert found.program.facts.kinds.tolist() == [0, 0, 1, 0, 0, 2, 0]  # in the order of lines
-    definitions = found.program.facts.definitions
-    assert (definitions.element.tolist(), definitions.reader.tolist()) == ([0, 6], [1, 3])
-    assert definitions.read_by(np.array([3])).tolist() == [0]
+    facts = found.program.facts
+    assert facts.kinds.tolist() == [0, 0, 1, 0, 0, 2, 0]  # in the order of lines
+    assert (facts.element.tolist(), facts.reader.tolist()) == ([0, 6], [1, 3])
+    assert definitions(found.spectrum.elements, SourcesAsRun.for_program(found.program), ()).read_by([3]).tolist() == [
+        0
+    ]
     assert [one.tolist() for one in found.spectrum.edges.conditions] == [[[4, 8, 4, 12]], []]
     report = make_technique("evidence").localize(found.spectrum, found.program)
     assert "kinds of statements" not in report.without

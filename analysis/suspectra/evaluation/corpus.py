@@ -46,7 +46,6 @@ from suspectra.base.arrays import Ints, Row
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
-from suspectra.program.python.definitions import Definitions
 from suspectra.program.source_facts import SourceFacts
 from suspectra.program.statements import StatementKind
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
@@ -246,7 +245,7 @@ class _Reader:
             or (np.diff(start) < 0).any()
         ):
             raise ValueError("the definition arrays do not fit together")
-        return SourceFacts(kinds, Definitions(element, reader, start, read))
+        return SourceFacts(kinds, element, reader, start, read)
 
     def _elements(self) -> tuple[Elements, Ints]:
         """The elements by file and line, and where each array index went."""

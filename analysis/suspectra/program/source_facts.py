@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from suspectra.base.arrays import Ints
-
-if TYPE_CHECKING:
-    from suspectra.program.python.definitions import Definitions
 
 
 @dataclass(frozen=True, eq=False)
 class SourceFacts:
-    """The kinds and the definitions of the statements of a spectrum."""
+    """The kinds of the statements of a spectrum, and what they define and read."""
 
     kinds: Ints  # the kind of each element; int8, shape (elements,)
-    definitions: Definitions  # those that failing tests may read
+    # the columns of definitions, of what reads them, and which of them each reader reads: as `Definitions` has them
+    element: Ints
+    reader: Ints
+    start: Ints
+    read: Ints
