@@ -205,7 +205,7 @@ def rebuild(bug: Bug, cache: Path, python: str) -> dict[str, Any]:
         "source": bug.source,
         "lines": bug.lines,
         "functions": bug.functions,
-        "faulty_lines": sum(len(fault.lines) for fault in bug.faults),
+        "faulty_places": [[fault.path, line] for fault in bug.faults for line in fault.lines],
         "faulty_functions": [[fault.path, *function] for fault in bug.faults for function in fault.functions],
     }
     keep(evidence, bug, path, about)
@@ -261,7 +261,7 @@ def main() -> None:
         table.writeheader()
         table.writerows(published_ranks(cache / "clones"))
     bugs = read_bugs(cache / "clones")
-    order = {bug.name: number for number, bug in enumerate(bugs)}
+    order = {bug.name: (bug.project, bug.number) for bug in bugs}
     for bug in bugs:
         if chosen.bugs and not any(fnmatchcase(bug.name, pattern) for pattern in chosen.bugs):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,16 @@ def read_index_rows() -> list[dict[str, Any]]:
         return list(csv.DictReader(file))
 
 
+def facts_of(path: Path) -> dict[str, Any]:
+    """What the archive says of the bug, beside what its tests execute."""
+    with np.load(path, allow_pickle=False) as arrays:
+        facts: dict[str, Any] = json.loads(str(arrays["meta"]))
+    return facts
+
+
 def faults_at(subject: Subject, path: Path, elements: Elements) -> tuple[Faults, Faults]:
     """The faulty statements and functions of a subject, among the elements of it or of the recording that it is of."""
-    with np.load(path, allow_pickle=False) as arrays:
-        meta = json.loads(str(arrays["meta"]))
+    meta = facts_of(path)
     kept = subject.spectrum.elements
     places = [(kept.files[kept.file[one]], int(kept.line[one])) for one in subject.faulty]
     faulty = [element for place in places if (element := elements.at(*place)) is not None]
@@ -52,9 +59,16 @@ def faults_at(subject: Subject, path: Path, elements: Elements) -> tuple[Faults,
         <= function.line
     ]
     return (
-        Faults(np.array(faulty, np.int64), meta["faulty_lines"], meta["lines"]),
+        Faults(np.array(faulty, np.int64), len(meta["faulty_places"]), meta["lines"]),
         Faults(np.array(functions, np.int64), len(meta["faulty_functions"]), meta["functions"]),
     )
+
+
+def begun(subject: Subject, path: Path, faults: Faults) -> Faults:
+    """Of the faulty statements those that begin on a faulty line; the others only contain one."""
+    elements, lines = subject.spectrum.elements, {(file, line) for file, line in facts_of(path)["faulty_places"]}
+    begins = [(elements.files[elements.file[one]], int(elements.line[one])) in lines for one in faults.faulty]
+    return replace(faults, faulty=faults.faulty[begins])
 
 
 def ranks_of(report: RankedReport, faults: tuple[Faults, Faults]) -> tuple[float, float]:

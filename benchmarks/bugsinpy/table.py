@@ -7,7 +7,8 @@ FauxPy's are those that its authors published, of single techniques and of their
 Metallaxis, MUSE, predicate switching and stack traces; `AvgSbst`: Ochiai, DStar and stack traces). Ours are computed
 here from what the tests executed, but for `investigation`, which was measured when the bugs were rebuilt. A rank is
 the number of places that one reads until the first faulty one, on average over the orders of a tie (`scores.py`).
-Theirs count lines, ours statements.
+Theirs count lines, ours statements: a faulty line may be within a statement of several lines, where FauxPy often has
+none. The rows with `begun` count such faults as not found.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from statistics import mean, median
 from typing import Any
 
 from bugs import LEVELS
-from subjects import FOLDER, RANKS, faults_at, ranks_of, read_index_rows
+from scores import statement_rank
+from subjects import FOLDER, RANKS, begun, faults_at, ranks_of, read_index_rows
 
 from suspectra.evaluation.corpus import SubjectFile, read_subject
 from suspectra.techniques import make_technique
@@ -32,11 +34,12 @@ THEIRS = ("Ochiai", "DStar", "Metallaxis", "Muse", "PS", "ST", "AvgSbst", "AvgAl
 SHOWN = ("Ochiai", "DStar", "Metallaxis", "AvgAlfa")
 """Those of them that the table of bugs has columns for."""
 
+BEGUN = ", begun"
 TOP = (1, 3, 5, 10)
 Ranks = dict[str, float]
 
 
-def own_ranks(row: Mapping[str, str]) -> dict[str, Ranks]:
+def measured(row: Mapping[str, str]) -> dict[str, Ranks]:
     """For each level, the ranks of a kept bug."""
     path = FOLDER / row["path"]
     subject = read_subject(SubjectFile(row["family"], row["subject"], path))
@@ -46,6 +49,7 @@ def own_ranks(row: Mapping[str, str]) -> dict[str, Ranks]:
         report = make_technique(name).localize(subject.spectrum, subject.program)
         for level, rank in zip(LEVELS, ranks_of(report, faults), strict=True):
             found[level][name] = rank
+        found["statement"][name + BEGUN] = statement_rank(report, begun(subject, path, faults[0]))
     for level in LEVELS:
         if row[f"investigation_{level}"]:
             found[level]["investigation"] = float(row[f"investigation_{level}"])
@@ -73,7 +77,7 @@ def main() -> None:
     ]
     theirs = published()
     with ProcessPoolExecutor() as pool:
-        own = list(pool.map(own_ranks, rows))
+        own = list(pool.map(measured, rows))
     printed: dict[str, Any] = {"bugs": len(rows)}
     for level in LEVELS:
         ranks = [theirs[row["subject"], level] | found[level] for row, found in zip(rows, own, strict=True)]
@@ -86,7 +90,8 @@ def main() -> None:
             ],
         )
         print(f"\n{level}s, {len(rows)} bugs\n")
-        every = {name: [one[name] for one in ranks if name in one] for name in (*THEIRS, *TECHNIQUES, "investigation")}
+        names = (*THEIRS, *TECHNIQUES, "investigation", *(name + BEGUN for name in TECHNIQUES))
+        every = {name: [one[name] for one in ranks if name in one] for name in names}
         summary = {name: figures(values) | {"bugs": len(values)} for name, values in every.items() if values}
         print_table(
             ["", "bugs", *(f"Top-{n}" for n in TOP), "MRR", "median rank"],

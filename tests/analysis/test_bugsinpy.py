@@ -26,7 +26,7 @@ from archive import NotThere, keep  # noqa: E402
 from bugs import Bug, FaultyFile  # noqa: E402
 from scores import Faults, expected_rank  # noqa: E402
 from subjects import read_index_rows  # noqa: E402
-from table import THEIRS, own_ranks, published  # noqa: E402
+from table import THEIRS, measured, published  # noqa: E402
 
 
 def bug(*faults: FaultyFile, source: str = ".", excluded: tuple[str, ...] = ("tests",)) -> Bug:
@@ -100,7 +100,7 @@ SHIPPED = {row["subject"]: row for row in read_index_rows()}
     ],
 )
 def test_ranks_of_shipped_bugs(name, level, expected):
-    ranks = own_ranks(SHIPPED[name])[level]
+    ranks = measured(SHIPPED[name])[level]
     assert {technique: ranks[technique] for technique in expected} == pytest.approx(expected)
 
 
