@@ -31,8 +31,9 @@ from suspectra.techniques import make_technique
 
 TECHNIQUES = ("evidence", "ochiai", "dstar")
 THEIRS = ("Ochiai", "DStar", "Metallaxis", "Muse", "PS", "ST", "AvgSbst", "AvgAlfa")
-SHOWN = ("Ochiai", "DStar", "Metallaxis", "AvgAlfa")
-"""Those of them that the table of bugs has columns for."""
+INVESTIGATION = "investigation"
+SHOWN = ("Ochiai", "DStar", "Metallaxis", "AvgAlfa", *TECHNIQUES, INVESTIGATION)
+"""The techniques that the table of bugs has columns for; FauxPy's names have capitals."""
 
 BEGUN = ", begun"
 TOP = (1, 3, 5, 10)
@@ -52,7 +53,7 @@ def measured(row: Mapping[str, str]) -> dict[str, Ranks]:
         found["statement"][name + BEGUN] = statement_rank(report, begun(subject, path, faults[0]))
     for level in LEVELS:
         if row[f"investigation_{level}"]:
-            found[level]["investigation"] = float(row[f"investigation_{level}"])
+            found[level][INVESTIGATION] = float(row[f"investigation_{level}"])
     return found
 
 
@@ -81,35 +82,30 @@ def main() -> None:
     printed: dict[str, Any] = {"bugs": len(rows)}
     for level in LEVELS:
         ranks = [theirs[row["subject"], level] | found[level] for row, found in zip(rows, own, strict=True)]
-        print(f"\n{level}s, ranks of each bug (FauxPy's names have capitals)\n")
-        print_table(
-            ["bug", "tests", "failing", *SHOWN, *TECHNIQUES, "investigation"],
-            [
-                [row["subject"], row["tests"], row["failing"], *map(in_short, map(one.get, columns()))]
-                for row, one in zip(rows, ranks, strict=True)
-            ],
-        )
-        print(f"\n{level}s, {len(rows)} bugs\n")
-        names = (*THEIRS, *TECHNIQUES, "investigation", *(name + BEGUN for name in TECHNIQUES))
-        every = {name: [one[name] for one in ranks if name in one] for name in names}
-        summary = {name: figures(values) | {"bugs": len(values)} for name, values in every.items() if values}
-        print_table(
-            ["", "bugs", *(f"Top-{n}" for n in TOP), "MRR", "median rank"],
-            [
-                [name, *(str(one[key]) for key in ("bugs", *map("top_{}".format, TOP))), *in_words(one)]
-                for name, one in summary.items()
-            ],
-        )
-        printed[level] = summary
+        print(f"\n{level}s, ranks of each bug\n")
+        lines = [
+            [row["subject"], row["tests"], row["failing"], *(in_short(one.get(name)) for name in SHOWN)]
+            for row, one in zip(rows, ranks, strict=True)
+        ]
+        print_table(["bug", "tests", "failing", *SHOWN], lines)
+        printed[level] = print_figures(f"{level}s", ranks)
+        altered = [one for one in ranks if INVESTIGATION in one]
+        if 0 < len(altered) < len(ranks):
+            printed[f"{level}, with experiments"] = print_figures(f"{level}s, bugs with experiments", altered)
     print("\n" + json.dumps(printed))
 
 
-def in_words(one: Mapping[str, float]) -> tuple[str, str]:
-    return f"{one['mrr']:.3f}", in_short(one["median"])
-
-
-def columns() -> tuple[str, ...]:
-    return (*SHOWN, *TECHNIQUES, "investigation")
+def print_figures(title: str, ranks: Sequence[Ranks]) -> dict[str, dict[str, float]]:
+    """Print how many faults are among the first, for each technique that ranked all of these bugs."""
+    names = (*THEIRS, *TECHNIQUES, *(name + BEGUN for name in TECHNIQUES), INVESTIGATION)
+    found = {name: figures([one[name] for one in ranks]) for name in names if all(name in one for one in ranks)}
+    print(f"\n{title}: {len(ranks)}\n")
+    lines = [
+        [name, *(str(one[f"top_{n}"]) for n in TOP), f"{one['mrr']:.3f}", in_short(one["median"])]
+        for name, one in found.items()
+    ]
+    print_table(["", *(f"Top-{n}" for n in TOP), "MRR", "median rank"], lines)
+    return found
 
 
 def in_short(rank: float | None) -> str:
