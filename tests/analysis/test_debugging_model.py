@@ -77,21 +77,43 @@ def test_reasons_and_probabilities_of_the_next_moves():
     assert back[0].reasons == ("higher in the ranking",)
 
 
-def test_next_moves_are_those_of_the_chain():
-    subject = model(SCORES, FUNCTION, EDGES, CALLS)
-    matrix, groups = dense(subject.chain), subject.chain.groups
-    element = 1
-    own = matrix[groups + element, groups:]
-    # the location first met after going back: absorb the walk in the locations
-    inside = matrix[:groups, :groups]
-    met = matrix[groups + element, :groups] @ np.linalg.inv(np.eye(groups) - inside) @ matrix[:groups, groups:]
-    met[element] = 0
-    expected = own + (1 - own.sum()) * met / met.sum()
-    found = np.zeros(6)
+def first_other(subject, element):
+    """The first other location by the transition matrix: a walk that all other locations absorb."""
+    matrix, first = dense(subject.chain), subject.chain.first_location
+    own = first + subject.chain.location.tolist().index(subject.elements.tolist().index(element))
+    passing = [*range(first), own]
+    absorbing = [state for state in range(first, len(matrix)) if state != own]
+    visits = np.linalg.inv(np.eye(len(passing)) - matrix[np.ix_(passing, passing)])
+    met = np.zeros(len(subject.report.spectrum.elements))
+    places = subject.elements[subject.chain.location[np.array(absorbing) - first]]
+    met[places] = visits[-1] @ matrix[np.ix_(passing, absorbing)]
+    return met
+
+
+def moves_of(subject, element):
+    found = np.zeros(len(subject.report.spectrum.elements))
     for move in subject.next_moves(element, limit=None):
         found[move.element] = move.probability
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert [m.element for m in subject.next_moves(element, limit=2)] == np.argsort(-expected)[:2].tolist()
+    return found
+
+
+@pytest.mark.parametrize("scores", [SCORES, [5, 5, 4, 4, 4, 1]])
+@pytest.mark.parametrize("p_jump", [0, 0.3, 1])
+def test_next_moves_are_those_of_the_chain(scores, p_jump):
+    subject = model(scores, FUNCTION, EDGES, CALLS, jumps=JumpModel(p_jump))
+    for element in range(6 if p_jump < 1 else 5):
+        expected = first_other(subject, element)
+        np.testing.assert_allclose(moves_of(subject, element), expected, atol=1e-12)
+        order = [m.element for m in subject.next_moves(element, limit=2)]
+        np.testing.assert_allclose(expected[order], np.sort(expected)[::-1][: len(order)], atol=1e-12)
+
+
+def test_who_comes_back_alone_in_a_group_jumps_in_the_end():
+    """The pull of the ranking leads back to its only first location, so that hardly anybody gets to the next."""
+    subject = model([9, *range(8, 0, -1)], [0, 0, 0, *range(1, 7)])
+    chance = moves_of(subject, 0)
+    assert chance[1] > chance[2] > 0.47
+    assert chance[3] < 0.01
 
 
 def test_without_jumps_the_ranking_leads():
@@ -204,7 +226,8 @@ def test_a_report_of_subgraphs(subgraphs):
     assert subject.ht_rank.argmin() in (2, 3)
     assert np.isinf(subject.expected_steps[4])
     assert {node.kind for node in subject.neighbourhood(2).nodes} == {"location", "subgraph", "rank"}
-    assert sum(m.probability for m in subject.next_moves(1, limit=None)) == pytest.approx(1)
+    for element in range(4):
+        np.testing.assert_allclose(moves_of(subject, element), first_other(subject, element), atol=1e-12)
     assert np.isfinite(subject.expected_steps_from(4)[:4]).all()
     with pytest.raises(KeyError):
         subject.neighbourhood(4)
