@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,7 @@ from suspectra.markov.move import HIGHER, NEXT, SAME_PLACE, Move
 from suspectra.markov.neighbourhood import ModelNode, Neighbourhood, edges_among, states_around
 from suspectra.markov.neighbours import Neighbours
 from suspectra.markov.ranking_walk import RankingWalk
+from suspectra.markov.reading_plan import ReadingPlan, fault_chances, plan_reading
 from suspectra.markov.structure import Structure
 from suspectra.program import Program
 from suspectra.program.calls import StatementCalls
@@ -192,6 +194,16 @@ class DebuggingModel:
         by_rank = np.lexsort((self.report.level[self.elements], -np.round(chance, 12)))
         best = [k for k in by_rank[:limit].tolist() if chance[k] > 0]
         return [Move(int(self.elements[k]), float(chance[k]), self._reasons(element, k)) for k in best]
+
+    def plan(self, element: int | None = None) -> ReadingPlan:
+        """Return the order of elements that is expected to lead to the fault in the fewest steps.
+
+        From the top of the report, or from an element that the reader sees, which is left out.
+        """
+        near = () if element is None or not self.jumps.p_jump else self._jumps_from(element)[0].tolist()
+        seen = None if element is None or (own := self._locations.of_element[element]) < 0 else int(own)
+        plan = plan_reading(self.chain, fault_chances(self.report, self.elements), near, seen)
+        return replace(plan, order=self.elements[plan.order])
 
     def has_neighbours(self, element: int) -> bool:
         """Whether an element has a neighbour to which a reader can jump.
