@@ -2,9 +2,9 @@
 
 Three readers look for the fault of each version. One goes down the ranking, and jumps where the next place is a
 neighbour. One follows the plan (`suspectra markov --plan`). One is the reader of HT_Rank, who jumps and comes back at
-random, and has the expected steps of the chain. A jump is one step, the way through the ranking two; places are
-counted, too. Ties are read in random order, the same for the first two readers, and figures are means over some such
-orders. Also printed is how likely the faults are under the exponents that the plan could assume.
+random, and has the expected steps of the chain. A jump is one step, the way through the ranking two, from its top one;
+places are counted, too. Ties are read in random order, the same for the first two readers, and figures are means over
+some such orders. Also printed is how likely the faults are under the exponents that the plan could assume.
 
     python benchmarks/reading_plans.py                     # small programs with seeded faults, recorded anew
     python benchmarks/reading_plans.py CORPUS... [--technique evidence] [--orders 5]

@@ -1,5 +1,7 @@
 """The debugging model over reports: order, next moves with their reasons, and the picture around a place."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -257,6 +259,29 @@ def test_the_model_of_all_that_is_known():
     assert "called from here" in {reason for move in whole.next_moves(0) for reason in move.reasons}
     np.testing.assert_array_equal(
         DebuggingModel.from_report(report).expected_steps, model(SCORES, FUNCTION, EDGES).expected_steps
+    )
+
+
+def test_techniques_are_compared_by_the_jumps_of_the_paper():
+    """Definition 26: the other lines of the function, and control flow of failing runs; no calls."""
+    spectrum = program([0, 0, 1, 1, 2, 2], [(1, 3), (3, 5)])
+    spectrum = dataclasses.replace(
+        spectrum,
+        tests=("bad", "good"),
+        failed=np.array([True, False]),
+        rows=(spectrum.rows[0], spectrum.rows[0]),
+        edge_rows=(np.array([0], np.int32), np.array([1], np.int32)),
+    )
+    report = RankedReport.from_scores(OCHIAI, spectrum, np.array(SCORES, float))
+    source = Program((), source_of=lambda path: b"f2()\n0\ndef f1():\n    0\ndef f2():\n    0")
+    matrix = dense(DebuggingModel.of_paper(report, source, 0.4).chain)
+    groups = 5
+    jumps = matrix[groups:, groups:] > 0
+    neighbours = {(0, 1), (2, 3), (4, 5), (0, 2)}
+    assert {(x, y) for x, y in np.argwhere(jumps).tolist() if x < y} == neighbours
+    np.testing.assert_allclose(matrix[groups:, groups:].sum(axis=1), 0.4)
+    assert len(DebuggingModel.from_report(report, source).chain.row(groups + 2)[0]) == 4, (
+        "and the flow of passing tests"
     )
 
 

@@ -132,9 +132,8 @@ def register(cli: click.Group) -> None:
 
 def _model(localized: Localized, p_jump: float) -> DebuggingModel:
     from suspectra.markov.debugging_model import DebuggingModel
-    from suspectra.markov.jumps import JumpModel
 
-    return DebuggingModel.from_report(localized.report, localized.program, JumpModel(p_jump))
+    return DebuggingModel.of_paper(localized.report, localized.program, p_jump)
 
 
 class _Described(TypedDict):

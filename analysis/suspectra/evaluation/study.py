@@ -23,7 +23,6 @@ from suspectra import __version__
 from suspectra.base.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.markov.jumps import JumpModel
 from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS, Formula
@@ -182,7 +181,7 @@ def _by_rank(report: RankedReport, subject: Subject) -> tuple[int, float, int]:
 
 def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[int, float, int]:
     """The same ranks by expected steps, of the fault that a reader reaches soonest. Equal numbers of steps are ties."""
-    model = DebuggingModel.from_report(report, subject.program, JumpModel(p_jump))
+    model = DebuggingModel.of_paper(report, subject.program, p_jump)
     rank = model.ht_rank
     own = float(rank[subject.faulty].min())
     tied = int(np.count_nonzero(rank[model.elements] == own))

@@ -82,6 +82,18 @@ class DebuggingModel:
         flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
         return cls(report, flow, StatementCalls.from_program(report.spectrum, program), jumps, excluded, previous)
 
+    @classmethod
+    def of_paper(cls, report: RankedReport, program: Program | None = None, p_jump: float = 0.5) -> DebuggingModel:
+        """Build the model with the jump matrix of paper 003, Definition 26, by which techniques are compared.
+
+        Its control flow is that of failing runs, and nobody jumps along calls.
+
+        Raises NothingToRank when there is no candidate.
+        """
+        graphs = program.graphs if program is not None else ()
+        flow = DynamicFlow.from_spectrum(report.spectrum, graphs, failing=True)
+        return cls(report, flow, jumps=JumpModel(p_jump))
+
     def _same_chain_as(self, other: DebuggingModel) -> bool:
         """Whether the chain would be the same: it depends on the levels of the report, not on their scores."""
         return (
@@ -200,8 +212,11 @@ class DebuggingModel:
 
         From the top of the report, or from an element that the reader sees, which is left out.
         """
-        near = () if element is None or not self.jumps.p_jump else self._jumps_from(element)[0].tolist()
-        seen = None if element is None or (own := self._locations.of_element[element]) < 0 else int(own)
+        near: list[int] | None = None
+        seen: int | None = None
+        if element is not None:
+            near = self._jumps_from(element)[0].tolist() if self.jumps.p_jump else []
+            seen = int(self._locations.of_element[element])
         plan = plan_reading(self.chain, fault_chances(self.report, self.elements), near, seen)
         return replace(plan, order=self.elements[plan.order])
 

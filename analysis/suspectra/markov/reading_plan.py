@@ -21,6 +21,7 @@ import numpy as np
 
 from suspectra.base.arrays import Floats, Ints
 from suspectra.base.cancellation import checked
+from suspectra.base.english import many
 from suspectra.markov.chain import Chain
 from suspectra.report import RankedReport
 
@@ -50,6 +51,15 @@ class ReadingPlan(Reading):
         """Expected steps that the order saves."""
         return self.by_ranking.expected - self.expected
 
+    @property
+    def words(self) -> str:
+        """What it saves, for people."""
+        expected = f"{self.expected:.0f} steps until the fault is seen"
+        if not round(self.saved):
+            return f"As good as going down the ranking: about {expected}"
+        saved = many(round(self.saved), "step")
+        return f"This order saves about {saved}: about {expected}, {self.by_ranking.expected:.0f} down the ranking"
+
 
 def fault_chances(report: RankedReport, elements: Ints, exponent: float = EXPONENT) -> Floats:
     """Return how probable a fault is at each of some ranked elements, not normalised.
@@ -63,25 +73,31 @@ def fault_chances(report: RankedReport, elements: Ints, exponent: float = EXPONE
     return chance
 
 
-def plan_reading(chain: Chain, chance: Floats, near: Iterable[int] = (), seen: int | None = None) -> ReadingPlan:
+def plan_reading(
+    chain: Chain, chance: Floats, near: Iterable[int] | None = None, seen: int | None = None
+) -> ReadingPlan:
     """Plan the order of a chain's locations.
 
-    From a location that has the locations `near` as neighbours, and is `seen` if it is in the chain itself.
+    From the top of the ranking; or from a location that has the locations `near` as neighbours, and is `seen` (-1 if
+    it is not in the chain itself).
     """
     ways = _Ways(chain, chance)
     left = np.ones(chain.locations, bool)
-    if seen is not None:
+    if seen is not None and seen >= 0:
         left[seen] = False
     ranking = [k for k in ways.best if left[k]]
     total = float(chance[left].sum()) or 1.0
 
-    def reading(order: Sequence[int], steps: Sequence[int]) -> Reading:
+    def reading(order: Sequence[int], taken: Sequence[int]) -> Reading:
+        steps = np.array(taken, np.int64)
+        if near is None:
+            steps[:1] -= 1  # no way back to the ranking
         expected = float(chance[list(order)] @ np.cumsum(steps)) / total
-        return Reading(np.array(order, np.int64), np.array(steps, np.int64), expected)
+        return Reading(np.array(order, np.int64), steps, expected)
 
-    near = frozenset(near)
-    down = [JUMP if ways.joins(before, to, near) else THROUGH_RANKING for before, to in _moves(ranking)]
-    by_ranking, greedy = reading(ranking, down), reading(*ways.greedy(left, near))
+    first = frozenset(near or ())
+    down = [JUMP if ways.joins(before, to, first) else THROUGH_RANKING for before, to in _moves(ranking)]
+    by_ranking, greedy = reading(ranking, down), reading(*ways.greedy(left, first))
     best = min(greedy, by_ranking, key=lambda one: one.expected)
     return ReadingPlan(best.order, best.steps, best.expected, by_ranking)
 

@@ -11,7 +11,6 @@ from typing import TextIO, TypedDict
 import numpy as np
 
 from suspectra.base.arrays import Floats
-from suspectra.base.english import many
 from suspectra.evidence.sources import Sources
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.move import NEXT
@@ -136,16 +135,7 @@ def write_plan(groups: Sequence[ModelOfGroup], element: int | None, top: int, ou
             for target, steps, reasons in _planned(group, plan, element, top)
         ]
         _write_table(("Steps", "Next", "Because", "Source"), rows, out, right={0})
-        out.writelines(f"{line}\n" for line in ["", *wrapped(saved_steps(plan), out)])
-
-
-def saved_steps(plan: ReadingPlan) -> str:
-    """Say what an order saves, for people."""
-    saved, expected = round(plan.saved), f"{plan.expected:.0f} steps until the fault is seen"
-    if not saved:
-        return f"As good as going down the ranking: about {expected}"
-    down = f"{plan.by_ranking.expected:.0f} down the ranking"
-    return f"This order saves about {many(saved, 'step')}: about {expected}, {down}"
+        out.writelines(f"{line}\n" for line in ["", *wrapped(plan.words, out)])
 
 
 def write_steps(groups: Sequence[ModelOfGroup], top: int, out: TextIO, sources: Sources) -> None:
