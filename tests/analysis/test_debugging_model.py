@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from suspectra.base.errors import NothingToRank, UsageError
+from suspectra.evaluation.appraisal import Appraisal
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import sample_hitting_times
@@ -233,6 +234,13 @@ def test_a_report_of_subgraphs(subgraphs):
     assert np.isfinite(subject.expected_steps_from(4)[:4]).all()
     with pytest.raises(KeyError):
         subject.neighbourhood(4)
+
+
+def test_the_standard_rank_of_a_report_of_subgraphs_counts_subgraphs(subgraphs):
+    # one subgraph, then two with the same score; the last two statements are in none
+    assert subgraphs.fragment_rank.tolist() == [2, 2, 0.5, 0.5, 4, 4]
+    found = Appraisal.from_report(subgraphs, [np.array([0, 5])]).faults[0]
+    assert (found.standard_rank, found.rank_best) == (2, 3)
 
 
 def test_subgraphs_whose_locations_are_all_excluded_go(subgraphs):
