@@ -6,6 +6,8 @@
     techniques = ["ochiai", "cp", "ochiai+cp", { name = "dstar", exponent = 3, label = "DStar3" }]
     clone = "both"               # true, false or "both"
     ht_rank = true               # rank by expected steps, with p_jump = 0.5 unless given
+    faults = 2                   # compose so many versions of a program of a corpus, and rank each fault
+    t_score = true               # also search along dependences from the first five statements
     corpus = ["corpora/siemens"] # folders in the corpus format
     sources = "sources"          # the sources that their subjects were recorded from, if they are available
 
@@ -30,6 +32,7 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.evaluation.composing import ComposedFiles, compositions
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_index, read_subject
 from suspectra.evaluation.faults import FaultList
 from suspectra.evaluation.study import StudiedTechnique, StudyPlan
@@ -42,7 +45,18 @@ else:
 _CLONE: dict[bool | str, tuple[bool, ...]] = {False: (False,), True: (True,), "both": (False, True)}
 Table = dict[str, object]
 ValueT = TypeVar("ValueT")
-_STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results", "ht_rank", "p_jump", "sources"}
+_STUDY = {
+    "techniques",
+    "clone",
+    "corpus",
+    "unexecuted_last",
+    "results",
+    "ht_rank",
+    "p_jump",
+    "sources",
+    "faults",
+    "t_score",
+}
 _SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", "include_tests"}
 
 
@@ -86,12 +100,12 @@ class EvidenceSubject:
         return Subject(self.family, self.name, spectrum, evidence.program, faulty)
 
 
-AnySubject = SubjectFile | EvidenceSubject
+AnySubject = SubjectFile | EvidenceSubject | ComposedFiles
 
 
 def read_any(subject: AnySubject) -> Subject:
     """Read a subject of either kind."""
-    return subject.read() if isinstance(subject, EvidenceSubject) else read_subject(subject)
+    return read_subject(subject) if isinstance(subject, SubjectFile) else subject.read()
 
 
 @dataclass(frozen=True)
@@ -120,8 +134,10 @@ class StudyConfig:
         return _Parser(path).config(data)
 
 
-def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
-    """Read the indices of several corpora.
+def read_corpora(
+    folders: Sequence[Path], sources: Path | None = None, faults: int = 1
+) -> tuple[list[AnySubject], list[Problem]]:
+    """Read the indices of several corpora, and compose versions with several faults if they are wanted.
 
     In the order of the indices.
 
@@ -135,7 +151,13 @@ def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[
     if folders and not subjects:
         empty = Problem(str(folders[0]), "", "its index names no subject", "name another corpus")
         raise EvidenceError(problems[0] if problems else empty)
-    return subjects, problems
+    if faults == 1:
+        return [*subjects], problems
+    composed = compositions(subjects, faults)
+    if folders and not composed:
+        cause = f"no {faults} versions have the same statements, and failing tests of their own"
+        raise EvidenceError(Problem(str(folders[0]), "", cause, "name a corpus with more versions of a program"))
+    return [*composed], problems
 
 
 class _Parser:
@@ -156,11 +178,15 @@ class _Parser:
             self.value(study, "unexecuted_last", bool, False),
             self.value(study, "ht_rank", bool, False),
             self.number(study, "p_jump", 0.5),
+            self.value(study, "t_score", bool, False),
         )
         plan.check()
         sources = self.value(study, "sources", str, "")
         corpora = [self.folder / folder for folder in self.strings(study, "corpus")]
-        subjects, problems = read_corpora(corpora, self.folder / sources if sources else None)
+        faults = self.value(study, "faults", int, 1)
+        if faults < 1:
+            raise _wrong(self.path, "faults", f"it is {faults}", "give the number of versions that are composed")
+        subjects, problems = read_corpora(corpora, self.folder / sources if sources else None, faults)
         own = [self.subject(entry, i) for i, entry in enumerate(self.value(data, "subject", list, []), 1)]
         if not subjects and not own:
             raise _wrong(self.path, "", "it names no subject", "add a corpus to [study], or a [[subject]]")
