@@ -48,9 +48,9 @@ def recorded(families: list[str], cache: Path) -> Iterator[Subject]:
         yield EvidenceSubject(one.family, one.name, folder, recording, None, None, folder / FAULTS).read()
 
 
-def versions(corpora: list[Path], cache: Path) -> Iterator[Subject]:
+def versions(corpora: list[Path], families: list[str], cache: Path) -> Iterator[Subject]:
     if not corpora:
-        yield from recorded(["small", "classic"], cache)
+        yield from recorded(families, cache)
     for corpus in corpora:
         for file in read_index(corpus)[0]:
             try:
@@ -89,12 +89,15 @@ def main() -> None:
     parser.add_argument("corpora", nargs="*", type=Path)
     parser.add_argument("--technique", default="evidence")
     parser.add_argument("--orders", type=int, default=5)
+    parser.add_argument("--programs", action="append", help="families of faulty_subjects.py, instead of a corpus")
     parser.add_argument("--cache", type=Path, help="where recordings are kept")
     options = parser.parse_args()
     rows: dict[str, list[list[float]]] = {}
     likely: dict[str, list[list[float]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
-        for subject in versions(options.corpora, options.cache or Path(scratch)):
+        for subject in versions(
+            options.corpora, options.programs or ["small", "classic"], options.cache or Path(scratch)
+        ):
             try:
                 figures, own = measure(subject, options.technique, options.orders)
             except (SuspectraError, LookupError) as error:
