@@ -66,7 +66,7 @@ def main() -> None:
                 for technique in (make_technique(measure), make_technique("sbbfl", measure=measure)):
                     report = technique.localize(subject.spectrum, subject.program)
                     faulty = subject.faulty[report.level[subject.faulty] >= 0]
-                    model = DebuggingModel.of_paper(report, subject.program)
+                    model = DebuggingModel.for_studies(report, subject.program)
                     exact = float(model.ht_rank[faulty].min())
                     row += [standard_rank(report, faulty), exact]
                     if measure == "relative-f1" and np.isfinite(model.expected_steps[faulty]).any():

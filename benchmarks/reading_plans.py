@@ -30,7 +30,7 @@ from suspectra.evaluation.config import EvidenceSubject
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.evaluation.significance import wilcoxon
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.markov.reading_plan import EXPONENT, Reading, fault_chances, plan_reading
+from suspectra.markov.reading_plan import EXPONENT, PlacesInOrder, fault_chances, plan_reading
 from suspectra.techniques import make_technique
 
 EXPONENTS = (1.0, 1.25, EXPONENT, 1.75, 2.0)
@@ -59,7 +59,7 @@ def versions(corpora: list[Path], families: list[str], cache: Path) -> Iterator[
                 print(f"left out: {error.problem}", file=sys.stderr)
 
 
-def found_at(reading: Reading, faulty: Ints) -> tuple[int, int]:
+def found_at(reading: PlacesInOrder, faulty: Ints) -> tuple[int, int]:
     """Places and steps until the first fault."""
     place = int(np.flatnonzero(np.isin(reading.order, faulty))[0])
     return place + 1, int(reading.steps[: place + 1].sum())

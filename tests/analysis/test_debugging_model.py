@@ -282,7 +282,7 @@ def test_techniques_are_compared_by_the_jumps_of_the_paper():
     )
     report = RankedReport.from_scores(OCHIAI, spectrum, np.array(SCORES, float))
     source = Program((), source_of=lambda path: b"f2()\n0\ndef f1():\n    0\ndef f2():\n    0")
-    matrix = dense(DebuggingModel.of_paper(report, source, 0.4).chain)
+    matrix = dense(DebuggingModel.for_studies(report, source, 0.4).chain)
     groups = 5
     jumps = matrix[groups:, groups:] > 0
     neighbours = {(0, 1), (2, 3), (4, 5), (0, 2)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from suspectra.markov.chain import ranked_list
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
-from suspectra.markov.reading_plan import Reading, ReadingPlan, fault_chances, plan_reading
+from suspectra.markov.reading_plan import PlacesInOrder, ReadingPlan, fault_chances, plan_reading
 from suspectra.markov.structure import Structure
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum
@@ -80,7 +80,7 @@ def test_a_neighbour_is_read_while_one_is_there_if_it_is_probable_enough():
 
 def test_words_for_what_a_plan_saves():
     order = np.array([1, 0])
-    by_ranking = Reading(order, order, 19.6)
+    by_ranking = PlacesInOrder(order, order, 19.6)
     assert ReadingPlan(order, order, 5.7, by_ranking).words == (
         "This order saves about 14 steps: about 6 steps until the fault is seen, 20 down the ranking"
     )

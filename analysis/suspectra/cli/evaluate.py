@@ -141,7 +141,7 @@ def register(cli: click.Group) -> None:
 def _model(localized: Localized, p_jump: float) -> DebuggingModel:
     from suspectra.markov.debugging_model import DebuggingModel
 
-    return DebuggingModel.of_paper(localized.report, localized.program, p_jump)
+    return DebuggingModel.for_studies(localized.report, localized.program, p_jump)
 
 
 class _Described(TypedDict):

@@ -19,7 +19,7 @@ import numpy as np
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_subject
 from suspectra.spectrum import Edges, Spectrum
 
-MOST = 12
+MAX_COMPOSITIONS = 12
 """Compositions of each program."""
 _TRIED = 5000
 
@@ -101,7 +101,9 @@ def _edges(
     return Edges(file, source, target, function, base.edges.kind), tuple(taken)
 
 
-def compositions(files: Iterable[SubjectFile], faults: int, most: int = MOST, seed: int = 0) -> list[ComposedFiles]:
+def compositions(
+    files: Iterable[SubjectFile], faults: int, most: int = MAX_COMPOSITIONS, seed: int = 0
+) -> list[ComposedFiles]:
     """Choose some of all ways to compose so many versions of a program, those in which each fault fails tests alone.
 
     Versions are of one program if their statements are equal. The same seed gives the same choice.

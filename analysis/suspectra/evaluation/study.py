@@ -164,7 +164,7 @@ def rank_subject(subject: Subject, plan: StudyPlan) -> tuple[list[Result], list[
             found = error.problem
             problems.append(Problem(subject.name, choice.title, found.cause, found.cure))
             continue
-        model = DebuggingModel.of_paper(report, subject.program, plan.p_jump) if plan.ht_rank else None
+        model = DebuggingModel.for_studies(report, subject.program, plan.p_jump) if plan.ht_rank else None
         examined = _examined_from_first(report, subject) if plan.t_score else None
         for name, faulty in subject.faults or (("", subject.faulty),):
             ranks = _by_rank(report, faulty) if model is None else _by_steps(model, faulty)

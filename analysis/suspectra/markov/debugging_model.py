@@ -83,7 +83,7 @@ class DebuggingModel:
         return cls(report, flow, StatementCalls.from_program(report.spectrum, program), jumps, excluded, previous)
 
     @classmethod
-    def of_paper(cls, report: RankedReport, program: Program | None = None, p_jump: float = 0.5) -> DebuggingModel:
+    def for_studies(cls, report: RankedReport, program: Program | None = None, p_jump: float = 0.5) -> DebuggingModel:
         """Build the model with the jump matrix of paper 003, Definition 26, by which techniques are compared.
 
         Its control flow is that of failing runs, and nobody jumps along calls.

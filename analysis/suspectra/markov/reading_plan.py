@@ -32,7 +32,7 @@ EXPONENT = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class PlacesInOrder:
     """An order in which to look at places."""
 
     order: Ints  # all places, the next one first; shape (k,)
@@ -41,10 +41,10 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class ReadingPlan(Reading):
+class ReadingPlan(PlacesInOrder):
     """The order that needs few steps."""
 
-    by_ranking: Reading  # of a reader who goes down the ranking, by a jump where the next place is a neighbour
+    by_ranking: PlacesInOrder  # of a reader who goes down the ranking, by a jump where the next place is a neighbour
 
     @property
     def saved(self) -> float:
@@ -88,12 +88,12 @@ def plan_reading(
     ranking = [k for k in ways.best if left[k]]
     total = float(chance[left].sum()) or 1.0
 
-    def reading(order: Sequence[int], taken: Sequence[int]) -> Reading:
+    def reading(order: Sequence[int], taken: Sequence[int]) -> PlacesInOrder:
         steps = np.array(taken, np.int64)
         if near is None:
             steps[:1] -= 1  # no way back to the ranking
         expected = float(chance[list(order)] @ np.cumsum(steps)) / total
-        return Reading(np.array(order, np.int64), steps, expected)
+        return PlacesInOrder(np.array(order, np.int64), steps, expected)
 
     first = frozenset(near or ())
     down = [JUMP if ways.joins(before, to, first) else THROUGH_RANKING for before, to in _moves(ranking)]
