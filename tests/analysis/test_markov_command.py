@@ -287,7 +287,7 @@ def test_without_jumps_ranks_by_steps_are_ranks():
     spectrum = Spectrum.from_matrix([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]], failed=[True, False, False])
 
     class Subject:
-        family, name, program, faulty = "a", "b", None, np.array([1, 2])
+        family, name, program, faulty, faults = "a", "b", None, np.array([1, 2]), ()
 
     Subject.spectrum = spectrum
     plain, _ = rank_subject(Subject, StudyPlan((StudiedTechnique("ochiai"),)))
