@@ -285,6 +285,24 @@ def test_faults_are_composed_and_ranked_one_by_one(versions_of_one_program):
     assert "no 4 versions" in err
 
 
+def test_faults_recorded_together_are_ranked_one_by_one(faulty_ledger, tmp_path):
+    (tmp_path / "faults.txt").write_text("src/ledger/statements.py:26\nsrc/ledger/tax.py:59\n")
+    study = tmp_path / "study.toml"
+    text = (
+        f'[study]\ntechniques = ["ochiai"]\n[[subject]]\nname = "ledger"\nworkspace = "{faulty_ledger}"\n'
+        f'recording = "{faulty_ledger}/.suspectra/recording"\nfaults = "faults.txt"\n'
+    )
+    found = []
+    for each in ("false", "true"):
+        study.write_text(f"{text}each_fault = {each}\n")
+        out, _ = suspectra("study", study, "--format", "csv", "--jobs", 1)
+        found.append({row["subject"]: float(row["rank_avg"]) for row in csv.DictReader(io.StringIO(out))})
+    best, each_one = found
+    assert each_one.keys() == {"ledger: src/ledger/statements.py:26", "ledger: src/ledger/tax.py:59"}
+    assert best == {"ledger": min(each_one.values())}
+    assert len(set(each_one.values())) == 2
+
+
 def test_the_t_score_searches_from_the_first_five_statements():
     """A chain of ten assignments, of which the last fails: the fault is nine dependences from where tests differ."""
     lines = ["a0 = 1", *(f"a{k} = a{k - 1}" for k in range(1, 10))]

@@ -17,6 +17,7 @@
     workspace = "shop"
     recording = "shop/.suspectra/recording"   # or: coverage = "…", junit = "…"
     faults = "shop/faults.txt"
+    each_fault = true            # rank each fault of the file, not the best-ranked one alone
 
 Relative paths are relative to the file's folder.
 """
@@ -57,7 +58,8 @@ _STUDY = {
     "faults",
     "t_score",
 }
-_SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", "include_tests"}
+_FLAGS = {"include_tests", "each_fault"}
+_SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", *_FLAGS}
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class EvidenceSubject:
     junit: Path | None
     faults: Path  # the list of faults
     include_tests: bool = False  # whether test code may be suspected
+    each_fault: bool = False  # whether each fault of the list is ranked, not the best-ranked one
 
     def files(self) -> list[Path]:
         """The files that its results depend on."""
@@ -97,7 +100,9 @@ class EvidenceSubject:
         if not len(faulty):
             cause = "none of its faults is in the ranking"
             raise NothingToRank(problems[0] if problems else Problem(str(self.faults), "", cause, "correct its lines"))
-        return Subject(self.family, self.name, spectrum, evidence.program, faulty)
+        faults = [left for one in faults if len(left := one[spectrum.candidates[one]])] if self.each_fault else []
+        named = tuple((str(spectrum.elements.location(int(one[0]))), one) for one in faults)
+        return Subject(self.family, self.name, spectrum, evidence.program, faulty, named)
 
 
 AnySubject = SubjectFile | EvidenceSubject | ComposedFiles
@@ -209,7 +214,7 @@ class _Parser:
         missing = {"name", "faults"} - entry.keys()
         if missing:
             raise _wrong(self.path, place, f"it has no {' and no '.join(sorted(missing))}", "add it")
-        text = {key: self.value(entry, key, str, "") for key in _SUBJECT - {"include_tests"}}
+        text = {key: self.value(entry, key, str, "") for key in _SUBJECT - _FLAGS}
         path = {key: self.folder / text[key] if text[key] else None for key in ("recording", "coverage", "junit")}
         return EvidenceSubject(
             text["family"] or text["name"],
@@ -220,6 +225,7 @@ class _Parser:
             path["junit"],
             faults=self.folder / text["faults"],
             include_tests=self.value(entry, "include_tests", bool, False),
+            each_fault=self.value(entry, "each_fault", bool, False),
         )
 
     def strings(self, table: Table, key: str) -> list[str]:
