@@ -92,6 +92,8 @@ class Subject:
     spectrum: Spectrum  # the spectrum of its tests
     program: Program  # its flow graphs and sources, as far as they are known
     faulty: Ints  # elements that contain a fault; shape (k,)
+    # several faults that are ranked one by one: the name and the elements of each
+    faults: tuple[tuple[str, Ints], ...] = ()
 
 
 def read_index(folder: Path, sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
