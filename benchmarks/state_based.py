@@ -209,7 +209,7 @@ class Measured:
         return {
             **self.by_causes(found),
             "runs": found["alterations"],
-            "states": sum(map(len, found["cuts"])),
+            "states": found["states"],
             "repairs": [f"{one['file']}:{one['line']} {one['instance']}" for one in found["roots"]],
             "shares": [round(1 - int(left) / int(nodes), 3) for left, nodes in _LEFT.findall(made.stderr)],
             "seconds": took,

@@ -15,7 +15,16 @@ import click
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import ALL_MODULES, COPY, EXCLUDE_MARKERS, PATHS_SECONDS
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    answered,
+    declared,
+    options,
+    python_option,
+    warn,
+    workspace_option,
+)
 from suspectra.cli.rerun import (
     COMMAND,
     BeforeCommand,
@@ -170,12 +179,8 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
 
 def _ask(bar: TimeBar, question: str) -> bool | None:
     """Ask on the terminal."""
-    try:
-        with bar.aside():
-            answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
-    except click.Abort:
-        raise KeyboardInterrupt from None  # what is known is shown
-    return {"y": True, "n": False}.get(answer)
+    with bar.aside():
+        return answered(question)
 
 
 def _executed_files(spectrum: Spectrum, test: str) -> set[str]:
