@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.time_bar import TimeBar
     from suspectra.paths.searches.inquiry import PathInquiry
+    from suspectra.paths.searches.search import Nearness
     from suspectra.report import RankedReport
     from suspectra.spectrum import Spectrum
 
@@ -59,9 +60,7 @@ def register(cli: click.Group) -> None:
     @click.option(
         "--order",
         type=click.Choice(["fewest", "latest"]),
-        default="fewest",
-        show_default=True,
-        help="What is near: few different events, suspicious ones first, or late ones.",
+        help="What is near: few different events, suspicious ones first, or late ones. apg and apg-inputs: late.",
     )
     @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -87,7 +86,7 @@ def register(cli: click.Group) -> None:
 class _Options(RerunOptions):
     paths_seconds: float
     technique: str
-    order: str
+    order: str | None
     ask: bool
     form: str
     all_modules: bool
@@ -137,7 +136,7 @@ def _for_python(
     command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport, bar: TimeBar
 ) -> PathInquiry:
     from suspectra.paths.searches.inquiry import PathInquiry
-    from suspectra.paths.searches.search import Nearness, PathOptions
+    from suspectra.paths.searches.search import PathOptions
 
     ask = partial(_ask, bar) if chosen["ask"] else None
     return PathInquiry(
@@ -147,13 +146,19 @@ def _for_python(
         spectrum=ranking.spectrum,
         seconds=chosen["paths_seconds"],
         technique=chosen["technique"],
-        options=PathOptions(Nearness(chosen["order"]), chosen["all_modules"], ask),
+        options=PathOptions(_order(chosen["order"]), chosen["all_modules"], ask),
     )
+
+
+def _order(name: str | None) -> Nearness | None:
+    from suspectra.paths.searches.search import Nearness
+
+    return Nearness(name) if name else None
 
 
 def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
     from suspectra.c.paths.inquiry import CPathInquiry
-    from suspectra.paths.searches.search import Nearness, PathOptions
+    from suspectra.paths.searches.search import PathOptions
 
     given = {
         "--": command,
@@ -173,7 +178,7 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
         spectrum=ranking.spectrum,
         seconds=chosen["paths_seconds"],
         technique=chosen["technique"],
-        options=PathOptions(Nearness(chosen["order"]), chosen["all_modules"]),
+        options=PathOptions(_order(chosen["order"]), chosen["all_modules"]),
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from suspectra.base.cancellation import check
 from suspectra.dependences.exploration import Constraint, Values
+from suspectra.paths.distance import distance
 from suspectra.paths.inputs.tried_input import TriedRun
 from suspectra.paths.path import Path
 
@@ -98,6 +99,18 @@ class Steering:
                 if key not in seen:
                     seen.add(key)
                     pending.append(values)
+
+    def changed(self, branches: Sequence[int]) -> set[int]:
+        """Find out which decisions of the failing run come out differently with inputs that turn one of some others."""
+        places = set(branches)
+        numbers = [number for number, place in enumerate(self._failing.positions) if place in places]
+        found: set[int] = set()
+        for values in self._turned(self._failing, numbers):
+            if self._is_over():
+                break
+            if (run := self._tried(values)) is not None:
+                found.update(distance(self._failing.path, run.path).branches)
+        return found
 
     def changeable(self, branches: Sequence[int]) -> int:
         """Count the decisions of the failing run that an input changes, which goes the same way up to them."""
