@@ -72,9 +72,10 @@ def instrument(
         untouched = compile_silently(tree, path)
         lines = LogicalLines(source)
         # a source that mentions bytecode may compare functions by it
-        alone = left_alone(tree, compares=b"co_code" in source) | (tests_in(tree) if mixed else set())
-        firsts = outside_of(alone, statement_lines(tree, untouched, lines), lines.first)
-        inserter = _Inserter(lines, firsts, name, counting, alone)
+        alone = left_alone(tree, compares=b"co_code" in source)
+        tests = tests_in(tree) if mixed else set()
+        firsts = outside_of(alone, tests, statement_lines(tree, untouched, lines), lines.first)
+        inserter = _Inserter(lines, firsts, name, counting, alone | tests)
         outline = Outline.from_tree(tree)
         if counting:
             inserter.put_into_expressions(tree, asserts)
