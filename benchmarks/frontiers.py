@@ -27,6 +27,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -37,6 +38,7 @@ from faulty_subjects import FAULTS, LEFT_OUT, Subject, subjects
 from state_based import Measured, environment_of
 
 from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import SuspectraError
 from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import TECHNIQUES
@@ -262,15 +264,16 @@ def main() -> None:
     given = parser.parse_args()
     python = environment_of(given.cache)
     families: dict[str, list[Result]] = {}
-    for subject in subjects(given.subjects or ["small", "classic"], given.only, given.cache, None):
-        try:
-            found = measure(subject, python, given.seconds)
-        except (RuntimeError, subprocess.SubprocessError) as error:
-            print(f"{subject.name}: {error}", file=sys.stderr, flush=True)
-            continue
-        families.setdefault(subject.family, []).extend(found)
-        named = [f"{one['technique']} ({one['oracle']})" for one in found if one["named"]]
-        print(f"{subject.name}: named by {', '.join(named) or 'none'}", flush=True)
+    with suppress(KeyboardInterrupt):  # then what is known is printed
+        for subject in subjects(given.subjects or ["small", "classic"], given.only, given.cache, None):
+            try:
+                found = measure(subject, python, given.seconds)
+            except (SuspectraError, RuntimeError, subprocess.SubprocessError) as error:
+                print(f"{subject.name}: {error}", file=sys.stderr, flush=True)
+                continue
+            families.setdefault(subject.family, []).extend(found)
+            named = [f"{one['technique']} ({one['oracle']})" for one in found if one["named"]]
+            print(f"{subject.name}: named by {', '.join(named) or 'none'}", flush=True)
     for family, results in families.items():
         print(f"\n{family}: {len({one['subject'] for one in results})} subjects")
         print("\n".join(tables(results)))

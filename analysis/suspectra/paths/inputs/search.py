@@ -373,12 +373,13 @@ class _InputJudge:
 
     @cached_property
     def _changing(self) -> set[int]:
-        """Decisions that ask no symbol, but come out differently where one that does was turned before."""
+        """Statements whose decisions may ask no symbol, but come out differently where one that does is turned."""
         return self._steering.changed(self._branches)
 
     def may_end(self, turned: tuple[int, ...], begin: int) -> bool:
         """Whether the constraints from an event on are compatible, the turned ones negated."""
-        if any(place not in self._asked and place not in self._changing for place in turned):
+        statement = self._failing.path.statement
+        if any(place not in self._asked and int(statement[place]) not in self._changing for place in turned):
             return False
         free = np.zeros(len(self._failing.path), bool)
         for place in turned:

@@ -101,15 +101,20 @@ class Steering:
                     pending.append(values)
 
     def changed(self, branches: Sequence[int]) -> set[int]:
-        """Find out which decisions of the failing run come out differently with inputs that turn one of some others."""
-        places = set(branches)
-        numbers = [number for number, place in enumerate(self._failing.positions) if place in places]
+        """Find the statements whose decisions come out differently with inputs that turn a single one of some others.
+
+        Of each statement the last decision that asks a symbol is turned.
+        """
+        places, failing = set(branches), self._failing
+        last = {failing.path.statement[place]: n for n, place in enumerate(failing.positions) if place in places}
         found: set[int] = set()
-        for values in self._turned(self._failing, numbers):
-            if self._is_over():
-                break
-            if (run := self._tried(values)) is not None:
-                found.update(distance(self._failing.path, run.path).branches)
+        for number in last.values():
+            for values in self._turned(failing, [number]):
+                if self._is_over():
+                    return found
+                if (run := self._tried(values)) is not None:
+                    turned = list(distance(failing.path, run.path).branches)
+                    found.update(failing.path.statement[turned].tolist())
         return found
 
     def changeable(self, branches: Sequence[int]) -> int:
