@@ -123,7 +123,7 @@ class NarrowingSearch(ABC):
         self._run, self._alterations = run, alterations
         self._begins: tuple[int, ...] = ()
         self._ends: tuple[int, ...] = wrong or (run.failure,)
-        self._outside = run.is_right.copy()
+        self._outside = run.is_right | run.is_input if wrong else run.is_right.copy()  # as after a step that found them
         self._roots = wrong
         self._wanted = self._property([(node,) for node in wrong]) or wanted
         self._first_uses: list[int] = []

@@ -26,7 +26,7 @@ class Path:
     """The events of one run: executions of statements, or of decisions and calls alone."""
 
     statement: Ints  # what each event executes; the same number in every run; shape (events,)
-    # the position of the event that each one is dynamically control dependent on (paper 001, Definition 1): the last one
+    # the position of the event that each one is dynamically control dependent on (paper 001, Definition 1): the last
     # before it whose statement decides whether its own is executed, for the first of a function the calling one; -1 for
     # none; shape (events,)
     depends_on: Ints
