@@ -708,6 +708,8 @@ export const serverCommands = {
   testSuspect: 'suspectra.server.testSuspect',
   compareValues: 'suspectra.server.compareValues',
   findCause: 'suspectra.server.findCause',
+  stateIsRight: 'suspectra.server.stateIsRight',
+  stateIsWrong: 'suspectra.server.stateIsWrong',
   nextInChain: 'suspectra.server.nextInChain',
   previousInChain: 'suspectra.server.previousInChain',
   clearCauses: 'suspectra.server.clearCauses',
