@@ -24,7 +24,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
 from suspectra.evidence.merged_problems import merged
-from suspectra.evidence.recording.changes import ChangesSincePass, replaced
+from suspectra.evidence.recording.changes import ChangesSincePass, failed_before, replaced
 from suspectra.evidence.recording.current_records import LiveRecords
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
@@ -183,7 +183,9 @@ class RecordingSource:
         problems += gone
         self._table.update(records, self._layout)
         table, notable = self._table, self._table.notable
-        passes = self._live.passes
+        passes, failures = self._live.passes, self._live.first_failures
+        earlier = {**failures, **passes}
+        changed = self._changes.update(notable, earlier, self._sections(), self._layout) if earlier else {}
         return Evidence(
             source=self._name,
             tests=table.results,
@@ -197,7 +199,8 @@ class RecordingSource:
             stacks=self._stacks.update(notable, self._layout),
             source_of=SourceReader(self.workspace) if self.edges else None,
             reading=self._reading,
-            changed=self._changes.update(notable, passes, self._sections(), self._layout) if passes else {},
+            changed={name: row for name, row in changed.items() if name in passes},
+            old=failed_before(notable, passes, failures, changed),
             replaced=replaced(notable, passes),
             outcomes=table.outcomes,
         )
