@@ -60,6 +60,12 @@ CAUSES_SECONDS = Option(
     "How many seconds the search for the causes of one failure may take.",
     flag="seconds",
 )
+CHANGES_SECONDS = Option(
+    "changes_seconds",
+    20.0,
+    "How many seconds failing tests may be run again with some of the changes.",
+    flag="seconds",
+)
 PATHS_SECONDS = Option(
     "paths_seconds",
     30.0,

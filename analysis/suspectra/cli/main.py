@@ -21,6 +21,7 @@ import click
 from suspectra import __version__
 from suspectra.base.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.cli.causes import register as register_causes
+from suspectra.cli.changes import register as register_changes
 from suspectra.cli.console import (
     BAD_INPUT,
     INTERNAL_ERROR,
@@ -320,6 +321,7 @@ for command in RECORD_COMMANDS:
     cli.add_command(command)
 register_investigate(cli)
 register_causes(cli)
+register_changes(cli)
 register_slice(cli)
 register_status(cli)
 register_mcp(cli)
