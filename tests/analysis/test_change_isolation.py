@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from suspectra.cli.main import run
+from suspectra.recording import kept_texts
+from suspectra.recording.kept_texts import KeptTexts
 
 PRICE = """\
 import json
@@ -146,3 +150,43 @@ def test_what_failed_before_is_said(project, capsys, monkeypatch):
     assert run(["changes", "test_old", "--seconds", "120"]) == 1
     captured = capsys.readouterr()
     assert "fail with each older text that is known" in captured.err
+
+
+def test_without_git_it_is_the_text_with_which_the_test_passed(tmp_path, capsys, monkeypatch):
+    """The texts are in the user's cache, and only if that is wanted."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "price.py").write_text("def price(net):\n    return net\n\n\ndef vat(net):\n    return net\n")
+    (folder / "test_it.py").write_text("from price import price\n\n\ndef test_price():\n    assert price(1) == 1\n")
+    record = (sys.executable, "-m", "suspectra", "record")
+    command(folder, *record, "--", "pytest", "-q")
+    kept = [path for path in (tmp_path / "cache").rglob("texts/*") if path.is_file()]
+    assert len(kept) == 2
+    text = (folder / "price.py").read_text()
+    (folder / "price.py").write_text(text.replace("return net\n", "return net + 1\n"))
+    command(folder, *record, "--no-keep-texts", "--", "pytest", "-q")
+    assert sorted(path for path in (tmp_path / "cache").rglob("texts/*") if path.is_file()) == sorted(kept)
+    monkeypatch.chdir(folder)
+    assert run(["changes", "--seconds", "120", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["baseline"], found["changes"]) == ("test_price passed", 2)
+    assert [one["line"] for one in found["causes"][0]["change"]] == [2]
+    for path in kept:
+        path.write_bytes(b"damaged")
+    assert run(["changes", "--seconds", "120"]) == 2
+    assert "no older text is known" in capsys.readouterr().err
+
+
+def test_only_so_many_texts_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_texts, "MAX_TEXTS", 3000)
+    texts = KeptTexts(tmp_path / "project", {"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    (tmp_path / "project").mkdir()
+    digests = []
+    for number in range(4):
+        text = random.Random(number).randbytes(1000)
+        (tmp_path / "project" / "a.py").write_bytes(text)
+        digests.append(hashlib.sha256(text).hexdigest())
+        texts.keep([("a.py", digests[-1]), ("a.py", "0" * 64)])
+    assert [texts.read(digest) is not None for digest in digests] == [False, False, True, True]
+    assert texts.read("../a.py") is None

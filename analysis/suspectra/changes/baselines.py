@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from suspectra.base.english import many
 from suspectra.base.errors import UsageError
 from suspectra.changes.units import ChangeUnit, FileDifference
+from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.sources import SourceReader
+from suspectra.recording.kept_texts import KeptTexts
 from suspectra.selection.revision import Revision, last_tag, project_files, start_of_branch
 
 _OURS = (".suspectra/", ".git/")
@@ -45,6 +50,29 @@ def from_revision(workspace: Path, name: str, shown: str = "") -> Baseline:
     changed = [path for path in revision.changed(project_files(folder) or ()) if not path.startswith(_OURS)]
     before: dict[str, bytes | None] = dict.fromkeys(changed)
     return Baseline.from_texts(shown or name, Path(folder), {**before, **revision.contents(changed)})
+
+
+def last_passes(workspace: Path, source: EvidenceSource) -> Iterator[Baseline]:
+    """The texts with which failing tests passed for the last time, as far as they are kept, the newest first."""
+    if not isinstance(source, RecordingSource):
+        return
+    folder, known = Path(os.path.realpath(workspace)), KeptTexts(workspace)
+    read = SourceReader(folder)
+    present = {file.path for file in source.read().files}
+    for then, tests in source.sources_of_passes():
+        before: dict[str, bytes | None] = dict.fromkeys(path for path in present if path not in then)
+        for path, digest in then.items():
+            text = read(path)
+            if text is None or hashlib.sha256(text).hexdigest() != digest:
+                before[path] = known.read(digest)
+        if not any(before[path] is None for path in before if path in then):
+            yield Baseline.from_texts(f"{first_words(tests)} passed", folder, before)
+
+
+def first_words(tests: Sequence[str]) -> str:
+    """Some tests in a few words."""
+    name = tests[0].rpartition("::")[2]
+    return name if len(tests) == 1 else f"{name} and {many(len(tests) - 1, 'other')}"
 
 
 def revisions(workspace: Path) -> Iterator[Baseline]:

@@ -40,6 +40,7 @@ class BreakingChange:
     mends: tuple[str, ...]  # the tests that pass without them, and with all others
     alone_breaks: tuple[str, ...]  # the tests that fail in the same way with them alone
     minimal: bool  # whether nothing can be left out; False where there was no time to try
+    since: Baseline  # what they were changes of
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
@@ -117,12 +118,25 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         failing = program.run(present, (), names).failed
         if not failing:
             raise EvidenceError(_passing(names))
-        if not any(True for _ in self._passing_baseline(program, failing)):
-            return
-        assert self.baseline is not None
-        units = self.baseline.units
-        search = _Search(self.baseline, program, failing)
-        left = [name for name in failing if name not in self.old]
+        self.old = list(failing)
+        for baseline in self._with_changes():
+            passed = self._passed(program, baseline)
+            if passed:
+                self.baseline = self.baseline or baseline
+                self.old = [name for name in self.old if name not in passed]
+                yield from self._isolate(program, baseline, {name: failing[name] for name in passed})
+            if not self.old:
+                return
+        if len(self.old) == len(failing):
+            cause = "the tests fail with each older text that is known"
+            self.note([Problem("", "", cause, "name a revision with which they passed by --since")])
+
+    def _isolate(
+        self, program: MixedProgram, baseline: Baseline, failing: dict[str, MixedFailure]
+    ) -> Iterator[IsolationStep]:
+        """Find the changes since a baseline that broke tests, one cause after the other."""
+        units, left = baseline.units, list(failing)
+        search = _Search(baseline, program, failing)
         high = frozenset(range(len(units)))
         while left and len(self.causes) < _MAX_CAUSES:
             check()
@@ -139,6 +153,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                     tuple(mended),
                     tuple(name for name in left if alone.failed.get(name) == failing[name]),
                     minimal,
+                    baseline,
                 )
             )
             yield IsolationStep(program.runs, len(cause), len(units))
@@ -147,27 +162,24 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 high -= cause
                 left = [name for name in left if without.failed.get(name) == failing[name]]
 
-    def _passing_baseline(self, program: MixedProgram, failing: dict[str, MixedFailure]) -> Iterator[Baseline]:
-        """The first baseline with which any of the tests pass."""
-        tried = 0
+    def _with_changes(self) -> Iterator[Baseline]:
+        """The baselines that differ from the present text."""
+        found = False
         for baseline in self.baselines:
-            if not baseline.units:
-                continue
-            tried += 1
-            before = program.run(baseline, (), failing)
-            if not before.passed:  # a module that was loaded before may be in the way
-                program.load_nothing_before()
-                before = program.run(baseline, (), failing)
-            if before.passed:
-                self.baseline, self.old = baseline, [name for name in failing if name not in before.passed]
+            if baseline.units:
+                found = True
                 yield baseline
-                return
-        self.old = list(failing)
-        cause = "fail with each older text that is known" if tried else "no older text is known that differs"
-        if tried:
-            self.note([Problem("", "", f"the tests {cause}", "name a revision with which they passed by --since")])
-        else:
-            raise EvidenceError(Problem("", "", cause, "commit the text with which the tests pass, or name a revision"))
+        if not found:
+            cure = "commit the text with which the tests pass, or name a revision by --since"
+            raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
+
+    def _passed(self, program: MixedProgram, baseline: Baseline) -> list[str]:
+        """Those of the other failing tests that pass with a baseline."""
+        before = program.run(baseline, (), self.old)
+        if not before.passed:  # a module that was loaded before may be in the way
+            program.load_nothing_before()
+            before = program.run(baseline, (), self.old)
+        return [name for name in self.old if name in before.passed]
 
 
 class _Search:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from suspectra.changes.baselines import Baseline
     from suspectra.changes.isolation import ChangeIsolation
+    from suspectra.evidence.evidence import EvidenceSource
 
 
 def register(cli: click.Group) -> None:
@@ -75,7 +76,8 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.output.changes import write_changes, write_changes_json
 
     workspace = chosen["workspace"]
-    evidence = find_source(workspace).read()
+    source = find_source(workspace)
+    evidence = source.read()
     require_python(evidence)
     failing = failing_tests(evidence, chosen["tests"])
     if not chosen["tests"]:
@@ -83,7 +85,7 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
     isolation = ChangeIsolation(
         setup=rerun_setup(command, _rerun(chosen)),
         tests=list(failing.values()),
-        baselines=_baselines(workspace, chosen["since"]),
+        baselines=_baselines(workspace, source, chosen["since"]),
         seconds=chosen["changes_seconds"],
     )
     interrupted = _search(isolation)
@@ -108,12 +110,13 @@ def _rerun(chosen: _Options) -> RerunOptions:
     }
 
 
-def _baselines(workspace: Path, since: str | None) -> Iterator[Baseline]:
-    from suspectra.changes.baselines import from_revision, revisions
+def _baselines(workspace: Path, source: EvidenceSource, since: str | None) -> Iterator[Baseline]:
+    from suspectra.changes.baselines import from_revision, last_passes, revisions
 
     if since is not None:
         yield from_revision(workspace, since)
         return
+    yield from last_passes(workspace, source)
     yield from revisions(workspace)
 
 

@@ -23,9 +23,8 @@ def write_changes_json(found: ChangeIsolation, out: TextIO) -> None:
 def write_changes(found: ChangeIsolation, out: TextIO) -> None:
     """Write each cause with what it does, the conclusion first."""
     style = Style(out)
-    total = len(found.baseline.units) if found.baseline else 0
-    since = safe(found.baseline.name) if found.baseline else ""
     for cause in found.causes:
+        total, since = len(cause.since.units), safe(cause.since.name)
         out.write(style(f"✗ {safe(_headline(cause))}", "bold") + f": broken by {_of(cause, total)} since {since}\n")
         for unit in cause.units:
             _write_unit(unit, out, style)

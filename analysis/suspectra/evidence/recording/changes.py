@@ -110,6 +110,12 @@ def replaced(records: Iterable[Record], passes: Mapping[str, Record]) -> tuple[R
     return tuple(found)
 
 
+def digests_at(section: Section, sections: Sequence[Section], layout: Layout) -> dict[str, str]:
+    """The digests of the sources as they were when a process ran, by path."""
+    then = _versions_at(section, sections, layout)
+    return {path: source.measured.digest for path, source in then.items() if source.measured.digest is not None}
+
+
 def _versions_at(section: Section, sections: Sequence[Section], layout: Layout) -> _Versions:
     """The sources as they were when a process ran: its own, those of its run, those of runs before, and what was there
     though nobody had imported it.

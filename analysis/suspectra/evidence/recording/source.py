@@ -24,7 +24,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
 from suspectra.evidence.merged_problems import merged
-from suspectra.evidence.recording.changes import ChangesSincePass, failed_before, replaced
+from suspectra.evidence.recording.changes import ChangesSincePass, digests_at, failed_before, replaced
 from suspectra.evidence.recording.current_records import LiveRecords
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
@@ -133,6 +133,20 @@ class RecordingSource:
         """How the tests are run again, as in the newest run that was read; empty if none was."""
         sections = self._sections()
         return sections[-1].command if sections else ()
+
+    def sources_of_passes(self) -> list[tuple[dict[str, str], tuple[str, ...]]]:
+        """Look up the sources with which failing tests passed for the last time, as of the last :meth:`read`.
+
+        Returns
+        -------
+        list of (dict of str to str, tuple of str)
+            The digests of the sources by path, the newest first, each with the tests that passed with them.
+        """
+        tests: dict[Section, list[str]] = {}
+        for name, record in self._live.passes.items():
+            tests.setdefault(record.section, []).append(name)
+        newest = sorted(tests, key=lambda section: -section.started)
+        return [(digests_at(section, self._sections(), self._layout), tuple(tests[section])) for section in newest]
 
     def watched(self) -> Sequence[str]:
         """The folder of the logs.
