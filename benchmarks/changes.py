@@ -160,8 +160,8 @@ def main() -> None:
         sources.mkdir(exist_ok=True)
         os.environ["PYTHONPATH"] = "."
         for name, older, newer in given:
-            folders = [distribution(sources, name, version) for version in (older, newer)]
-            for subject in seeded(*folders, Path(scratch), random.Random(name), chosen.seeds):
+            before, after = (distribution(sources, name, version) for version in (older, newer))
+            for subject in seeded(before, after, Path(scratch), random.Random(name), chosen.seeds):
                 row = judged(subject, chosen.seconds)
                 rows.append(row)
                 print(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from suspectra.base.errors import Problem, UsageError
-from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
     from suspectra_recorder.options import Option
@@ -155,6 +154,8 @@ def written(path: Path | None) -> Iterator[TextIO]:
         with open(path, "w", encoding="utf-8", newline="\n") as out:
             yield out
         return
+    from suspectra_recorder.complete_file import complete_file
+
     try:
         with complete_file(path) as stream, TextIOWrapper(stream, encoding="utf-8", newline="\n") as out:
             yield out

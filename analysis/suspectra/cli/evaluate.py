@@ -1,4 +1,4 @@
-"""The commands `evaluate` and `study`. Heavy modules are imported inside functions, since every command loads this."""
+"""The commands `evaluate` and `study`. Heavy modules are imported inside functions, since help loads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `markov`. Heavy modules are imported inside functions, since every command imports this module."""
+"""The command `markov`. Heavy modules are imported inside functions, since help loads them."""
 
 from __future__ import annotations
 

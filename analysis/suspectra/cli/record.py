@@ -1,6 +1,6 @@
 """The commands `record`, `record-c`, `affected` and `merge`.
 
-Heavy modules are imported inside functions, since every command imports this module.
+Heavy modules are imported inside functions, since help loads the modules of all commands.
 """
 
 from __future__ import annotations
@@ -217,7 +217,10 @@ def merge(out: Path, inputs: tuple[Path, ...]) -> None:
     click.echo(f"suspectra: merged {tests} of {many(merged.runs, 'run')}{older} in {merged.folder}")
 
 
-RECORD_COMMANDS = (record, record_c, affected, merge)
+def register(cli: click.Group) -> None:
+    """Add the commands to the command line."""
+    for command in (record, record_c, affected, merge):
+        cli.add_command(command)
 
 
 def _make(command: str, workspace: Path) -> None:

@@ -12,6 +12,7 @@ __builtins__ = library_references.builtins
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _WITH_LINES = (ast.stmt, ast.ExceptHandler)
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _OWN_DECORATORS = frozenset(
@@ -58,14 +59,14 @@ def constant_test(test: ast.expr) -> bool | None:
     return None
 
 
-def left_alone(tree: ast.Module, *, compares: bool) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
+def left_alone(tree: ast.Module, *, compares: bool) -> set[Definition]:
     """Find functions that do nothing and whose code somebody may compare with that of another such function.
 
     A decorator may refuse a function whose body is not empty, and know no better than to look at its bytecode.
 
     Else those with a decorator, unless Python's own are all that they have.
     """
-    found = set()
+    found: set[Definition] = set()
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -78,9 +79,9 @@ def left_alone(tree: ast.Module, *, compares: bool) -> set[ast.FunctionDef | ast
     return found
 
 
-def tests_in(tree: ast.Module) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Find the tests in a file of the program: functions called like tests, fixtures, and all of test classes."""
-    found: set[ast.FunctionDef | ast.AsyncFunctionDef] = set()
+def tests_in(tree: ast.Module) -> set[Definition]:
+    """Find the tests in a file of the program: functions called like tests, fixtures, and test classes with theirs."""
+    found: set[Definition] = set()
     waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in tree.body]
     while waiting:
         node, in_tests = waiting.pop()
@@ -89,21 +90,25 @@ def tests_in(tree: ast.Module) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
                 found.add(node)
         elif isinstance(node, ast.ClassDef):
             tests = node.name.startswith("Test") or any("TestCase" in ast.unparse(base) for base in node.bases)
-            waiting += [(inner, in_tests or tests) for inner in node.body if in_tests or tests]
+            if in_tests or tests:
+                found.add(node)
+                waiting += [(inner, True) for inner in node.body]
         elif isinstance(node, ast.stmt):
             waiting += [(inner, in_tests) for name in _BLOCKS for inner in getattr(node, name, ())]
     return found
 
 
 def outside_of(
-    functions: Collection[ast.FunctionDef | ast.AsyncFunctionDef], lines: list[int], first: Callable[[int], int]
+    functions: Collection[Definition], tests: Collection[Definition], lines: list[int], first: Callable[[int], int]
 ) -> list[int]:
-    """Leave out the statements in the bodies of some functions."""
+    """Leave out the statements in the bodies of some functions, and all of tests."""
     every = (inner for node in functions for outer in node.body for inner in ast.walk(outer))
-    bodies = {first(inner.lineno) for inner in every if isinstance(inner, _WITH_LINES)}
+    out = {first(inner.lineno) for inner in every if isinstance(inner, _WITH_LINES)}
     # unless it is all on one line, which is a statement of the code around it
-    bodies.difference_update(first(node.lineno) for node in functions)
-    return [line for line in lines if line not in bodies] if bodies else lines
+    out.difference_update(first(node.lineno) for node in functions)
+    every = (inner for node in tests for inner in ast.walk(node))
+    out |= {first(inner.lineno) for inner in every if isinstance(inner, (*_WITH_LINES, ast.expr))}
+    return [line for line in lines if line not in out] if out else lines
 
 
 def _is_empty(body: Sequence[ast.stmt]) -> bool:
