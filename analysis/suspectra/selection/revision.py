@@ -129,6 +129,15 @@ def start_of_branch(workspace: str) -> str | None:
     return None
 
 
+def last_tag(workspace: str) -> str | None:
+    """Look up the last tag before the present commit; None where there is none."""
+    try:
+        name = _git(workspace, "describe", "--tags", "--abbrev=0", missing="HEAD").decode("utf-8", "replace").strip()
+    except UsageError:
+        return None
+    return name or None
+
+
 def _is_folder(path: str) -> bool:
     """Whether it is a folder, such as a submodule, and not a link to one."""
     try:
