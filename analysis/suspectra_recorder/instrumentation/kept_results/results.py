@@ -23,7 +23,7 @@ __tracebackhide__ = True  # pytest omits these frames from tracebacks
 _OWNERS = 50
 """A place in more objects than these is in objects that live for one test, and is watched no more."""
 
-Place = tuple[str, tuple[int, ...], tuple[int, ...], object, tuple[object, ...], bool]
+SlotValues = tuple[str, tuple[int, ...], tuple[int, ...], object, tuple[object, ...], bool]
 """What code says of a place where it makes a result: its text, the cells that lead to that, those that lead to a result
 that is there, the owner, the keys in it, and whether the owner lasts.
 
@@ -73,7 +73,7 @@ class KeptResults:
         """Whether this is the process that runs the tests, and not a fork of it."""
         return os.getpid() == self._process
 
-    def make(self, file: LoadedFile, place: Place) -> AbstractContextManager[object]:
+    def make(self, file: LoadedFile, place: SlotValues) -> AbstractContextManager[object]:
         """Return the context in which a result is about to be made."""
         watched = self._places.setdefault((file, place[0]), _Watched())
         if watched.in_many or not self.active:
@@ -186,7 +186,7 @@ class MakingCapture(Capture):
 class _Storing(MakingCapture):
     """Captures what makes a result, until it has been stored at a place."""
 
-    def __init__(self, captures: Captures, results: KeptResults, file: LoadedFile, place: Place):
+    def __init__(self, captures: Captures, results: KeptResults, file: LoadedFile, place: SlotValues):
         super().__init__(captures, results, place[0])
         self.text, self._outside, self._found, self._owner, self._keys, self._lasts = place
         self._file = file
