@@ -287,8 +287,8 @@ class Suspects(TypedDict):
     """Test runs that `suspectra.server.runTests` started and that failed to run the tests, unless a collection error
     says why. They are listed until the next run."""
     groups: list[GroupOverview]
-    """The failing tests of each folder by failure group, the largest group first. Where all of a folder probably share
-    a fault, that is one group, whose `id` is null."""
+    """The failing tests of each folder by failure group: first what a change broke, then the largest. Where all of a
+    folder probably share a fault, that is one group, whose `id` is null."""
     suspects: list[SuspectMessage]
     """Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder with several failure
     groups, those of the current one."""

@@ -193,9 +193,9 @@ function changedText({ changed, changedByGit, ef, nf }: Suspect): string {
   if (changed === changedByGit) {
     return t('Changed, according to git.');
   }
-  return ef + nf === 1
-    ? t('Changed since this test passed.')
-    : t('Changed since {0} of {1} failing tests passed.', changed - changedByGit, ef + nf);
+  return changed - changedByGit === ef + nf
+    ? t('You changed this.')
+    : t('You changed this since {0} of {1} failing tests passed.', changed - changedByGit, ef + nf);
 }
 
 /** All about a suspect, as Markdown. */

@@ -257,8 +257,8 @@ export interface Suspects {
    */
   failedRuns: FailedRun[];
   /**
-   * The failing tests of each folder by failure group, the largest group first. Where all of a folder probably share a
-   * fault, that is one group, whose `id` is null.
+   * The failing tests of each folder by failure group: first what a change broke, then the largest. Where all of a
+   * folder probably share a fault, that is one group, whose `id` is null.
    */
   groups: GroupOverview[];
   /**
@@ -708,6 +708,8 @@ export const serverCommands = {
   testSuspect: 'suspectra.server.testSuspect',
   compareValues: 'suspectra.server.compareValues',
   findCause: 'suspectra.server.findCause',
+  stateIsRight: 'suspectra.server.stateIsRight',
+  stateIsWrong: 'suspectra.server.stateIsWrong',
   nextInChain: 'suspectra.server.nextInChain',
   previousInChain: 'suspectra.server.previousInChain',
   clearCauses: 'suspectra.server.clearCauses',

@@ -36,6 +36,7 @@ def register(session: Session) -> None:
                 " · ".join(
                     [
                         f"suspect {rank_words(mark.suspect)}",
+                        *filter(None, [mark.suspect.badge]),
                         score_words(mark.suspect.score),
                         *snapshot.ranking.findings.get(mark.suspect.element, ())[:1],
                         *next_place(folder, snapshot, mark),

@@ -154,14 +154,19 @@ class _Scope:
             else:
                 break
             base = base.value
-        owner = _class_of(base) or base
-        name = getattr(owner, "id", getattr(getattr(owner, "value", None), "id", ""))
-        if not keys or not name or name in self.fresh:
+        match base:
+            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name)):
+                pass
+            case ast.Call(func=ast.Name(id="type"), args=[ast.Name(id=name)], keywords=[]):
+                pass
+            case _:
+                return None
+        if not keys or name in self.fresh:
             return None
         used = {name, *(node.id for key in keys for node in ast.walk(key) if isinstance(node, ast.Name))}
         if not sure and not used <= self.parameters:
             return None
-        return Place(ast.unparse(expression), owner, tuple(reversed(keys)), not self.is_local(name))
+        return Place(ast.unparse(expression), base, tuple(reversed(keys)), not self.is_local(name))
 
 
 def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Iterator[tuple[ast.stmt, Guard]]:
@@ -343,15 +348,6 @@ def _is_fresh(value: ast.expr | None) -> bool:
 
 def _is_none(value: ast.expr | None) -> bool:
     return value is None or (isinstance(value, ast.Constant) and value.value is None)
-
-
-def _class_of(expression: ast.expr) -> ast.expr | None:
-    match expression:
-        case ast.Call(func=ast.Name(id="type"), args=[ast.Name() as one], keywords=[]):
-            return ast.Attribute(one, "__class__", ast.Load())
-        case ast.Attribute(value=ast.Name(), attr="__class__"):
-            return expression
-    return None
 
 
 def _is_simple(key: ast.expr) -> bool:
