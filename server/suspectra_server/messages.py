@@ -352,6 +352,22 @@ class MoveMessage(CodeLocation):
     "called from here", "same function", "next in the ranking", "same place in the ranking", "higher in the ranking"."""
 
 
+class PlannedPlace(CodeLocation):
+    """A place in the order that leads to the fault in the fewest steps."""
+
+    reasons: list[str]
+    """What connects it with the place before, as in `MoveMessage`."""
+
+
+class ReadingOrder(TypedDict):
+    """The order of places that is expected to lead to the fault in the fewest steps."""
+
+    places: list[PlannedPlace]
+    """The first of them."""
+    saved: str
+    """How many steps it saves against going down the ranking, as a sentence."""
+
+
 class Jump(TypedDict):
     """Where to look next."""
 
@@ -359,6 +375,8 @@ class Jump(TypedDict):
     """Where the reader is."""
     moves: list[MoveMessage]
     """Where to look next, most likely first."""
+    plan: ReadingOrder | None
+    """Where to look next so that the fault is found soon; null if there is no debugging model."""
     chosen: lsp.Location | None
     """Where the reader went."""
 

@@ -125,6 +125,18 @@ def unpacked(context: click.Context, parameter: click.Parameter, path: Path | No
         raise
 
 
+def answered(question: str) -> bool | None:
+    """Ask the user on the terminal; None where the answer is not known.
+
+    Raises KeyboardInterrupt when they stop: what is known by then is shown.
+    """
+    try:
+        answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return {"y": True, "n": False}.get(answer)
+
+
 def print_problem(kind: str, problem: Problem) -> None:
     """Print a problem to stderr."""
     from suspectra.output.terminal import Style, safe

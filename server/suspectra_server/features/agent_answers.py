@@ -105,7 +105,9 @@ class AgentTools:
     async def answer_explain(self, folder: Folder, place: str, budget: int) -> ExplanationAnswer:
         """Explain a line."""
         known = await self._known(folder)
-        return await asyncio.to_thread(known.explain, place, budget)
+        # the numbers of the code lens: of the ranking that is shown
+        model = await folder.navigation.ask(folder.snapshot.ranking, lambda navigation, _: navigation.model)
+        return await asyncio.to_thread(known.explain, place, budget, model)
 
     async def answer_failing_tests(self, folder: Folder, budget: int) -> FailingTestsAnswer:
         """List the failing tests."""
