@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra_recorder.instrumentation.kept_results.guards import Guards
+from suspectra_recorder.instrumentation.kept_results.guards import ResultChecks
 from suspectra_recorder.instrumentation.parser_references import ast
 
 APP = """\
@@ -565,7 +565,7 @@ def test_cached_functions_are_as_ever(project):
 
 def guards(source):
     """The places of guards, each with the arm that makes what is kept there."""
-    found = Guards.of(ast.parse(source)).guards.values()
+    found = ResultChecks.from_tree(ast.parse(source)).guards.values()
     return [(guard.place.text, guard.arm.name) for guard in found]
 
 

@@ -28,6 +28,7 @@ _COMMANDS = {
     "suspectra.cli.status": ("status",),
     "suspectra.cli.investigate": ("investigate",),
     "suspectra.cli.causes": ("causes",),
+    "suspectra.cli.changes": ("changes",),
     "suspectra.cli.slice": ("slice",),
     "suspectra.cli.paths": ("paths",),
     "suspectra.cli.markov": ("markov",),

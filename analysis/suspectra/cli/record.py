@@ -22,6 +22,7 @@ from click.core import ParameterSource
 from suspectra.base.cancellation import Token
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError, UsageError
+from suspectra.base.options import KEEP_TEXTS
 from suspectra.cli.console import (
     INTERRUPTED,
     build_options,
@@ -64,6 +65,7 @@ _OF_ONE_RUN = ("workspace", "select", "only", "progress")  # options that a late
 )
 @only_option
 @progress_option
+@declared(KEEP_TEXTS)
 @click.option(
     "--suspects/--no-suspects",
     default=None,
@@ -297,6 +299,7 @@ class _RecordOptions(TypedDict):
     live: bool
     only: Path | None
     progress: Path | None
+    keep_texts: bool
 
 
 def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOptions) -> int:

@@ -86,6 +86,7 @@ def run(
     live: bool = False,
     only: Path | None = None,
     progress: Path | None = None,
+    keep_texts: bool = True,  # keep the texts of sources with which tests passed
     report: TextIO | None = None,  # where a few lines about the recording are written, stderr by default
 ) -> int:
     """Run a test command and record it.
@@ -137,6 +138,10 @@ def run(
         with stopped_by(asked, *ASKING):
             ended = _run(program, asked)
         reported, crash = _outcome(traces, settings, chosen, ended, environment)
+        if keep_texts:
+            from suspectra.recording.kept_texts import keep_texts as keep
+
+            keep(root, traces.new_logs())
         lines = summary_of(reported, crash, root, ended)
     for line in lines:
         print(safe(f"suspectra: {line}"), file=report)

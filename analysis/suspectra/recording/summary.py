@@ -46,11 +46,13 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
         cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({how})"
         return [str(Problem("", "", cause, _HOW_TO_START))]
     tests = sum(int(line.get("tests", 0)) for line in status)
-    new = max(int(line.get("new", 0)) for line in status)
+    lost = sum(int(line.get("lost", 0)) for line in status)
+    left = max(int(line.get("planned", 0)) for line in status) - tests - lost
+    # those that were selected as new, and where some did not run, which is not known
+    new = max(int(line.get("new", 0)) for line in status) if left <= 0 else 0
     count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
     how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
-    lost = sum(int(line.get("lost", 0)) for line in status)
     if lost:
         why = next(str(line["stopped"]) for line in status if line.get("stopped"))
         lines.append(f"{many(lost, 'test')} ran, but could not be recorded: {why}")
@@ -63,7 +65,6 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
             code = NO_TESTS  # as from Python 3.12 on
     if tests and not any(line.get("suspects", True) for line in status if line.get("tests")):
         lines.append(_NO_SUSPECTS)
-    left = max(int(line.get("planned", 0)) for line in status) - tests - lost
     if any(line.get("interrupted") for line in status):
         from suspectra_recorder.log.collection import cut_off
 

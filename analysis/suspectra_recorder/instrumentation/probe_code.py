@@ -15,7 +15,7 @@ __builtins__ = library_references.builtins
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from suspectra_recorder.instrumentation.kept_results.guards import Place
+    from suspectra_recorder.instrumentation.kept_results.guards import Slot
 
     class _Position(TypedDict):
         lineno: int
@@ -80,7 +80,7 @@ class ProbeCode:
         return None
 
     def make(
-        self, place: Place, outside: Iterable[int], found: Iterable[int], body: list[ast.stmt], line: int
+        self, place: Slot, outside: Iterable[int], found: Iterable[int], body: list[ast.stmt], line: int
     ) -> ast.stmt:
         """Make ``with constant.make((text, outside, found, owner, keys, lasts)): body``."""
         cells = [ast.Tuple([ast.Constant(cell) for cell in each], ast.Load()) for each in (outside, found)]
@@ -89,7 +89,7 @@ class ProbeCode:
         made.body = body
         return made
 
-    def find(self, place: Place, line: int) -> ast.stmt:
+    def find(self, place: Slot, line: int) -> ast.stmt:
         """Make ``text in constant.found and constant.find(text, owner, keys, value)``."""
         text = ast.Constant(place.text)
         found = ast.Attribute(ast.Constant(self._name), "found", ast.Load())
@@ -97,7 +97,7 @@ class ProbeCode:
         made: ast.Expr = _at(ast.Expr(ast.BoolOp(ast.And(), [ast.Compare(text, [ast.In()], [found]), call])), line)
         return made
 
-    def stored(self, place: Place, line: int) -> ast.Expr:
+    def stored(self, place: Slot, line: int) -> ast.Expr:
         """Make ``constant.stored(text, value)``."""
         made: ast.Expr = _at(ast.Expr(self._call("stored", ast.Constant(place.text), place.value)), line)
         return made
@@ -129,7 +129,7 @@ class ProbeCode:
         return ast.copy_location(ast.Subscript(pair, zero, ast.Load()), expression)
 
 
-def _owner(place: Place) -> tuple[ast.expr, ast.expr]:
+def _owner(place: Slot) -> tuple[ast.expr, ast.expr]:
     return place.owner or ast.Constant(None), ast.Tuple(list(place.keys), ast.Load())
 
 

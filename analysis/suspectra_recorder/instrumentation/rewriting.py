@@ -37,7 +37,7 @@ from suspectra_recorder.instrumentation.block_control import (
     tests_in,
 )
 from suspectra_recorder.instrumentation.conditions import ConditionProbes, ProbedCondition
-from suspectra_recorder.instrumentation.kept_results.guards import Arm, Guard, Guards
+from suspectra_recorder.instrumentation.kept_results.guards import Arm, ResultCheck, ResultChecks
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probe_code import ProbeCode
@@ -86,7 +86,7 @@ def instrument(
         alone = left_alone(tree, compares=b"co_code" in source)
         tests = tests_in(tree) if mixed else set()
         firsts = outside_of(alone, tests, statement_lines(tree, untouched, lines), lines.first)
-        guards = Guards.of(tree) if kept else Guards()
+        guards = ResultChecks.from_tree(tree) if kept else ResultChecks()
         inserter = _Inserter(lines, firsts, name, counting, alone | tests, guards)
         outline = Outline.from_tree(tree)
         if counting:
@@ -112,7 +112,7 @@ class _Inserter:
         name: str,
         counting: bool,
         alone: Collection[ast.AST],
-        guards: Guards,
+        guards: ResultChecks,
     ):
         self.guards = guards
         self.lines = lines
@@ -257,7 +257,7 @@ class _Inserter:
             statement.value = made
         return []
 
-    def making(self, statement: Any, guard: Guard, rest: list[ast.stmt]) -> list[ast.stmt]:
+    def making(self, statement: Any, guard: ResultCheck, rest: list[ast.stmt]) -> list[ast.stmt]:
         """Put the making arm of a guard into the context that captures it; return what follows the guard."""
         line, place, code = self.line(statement), guard.place, self.code
         found, outside = [*statement.orelse], list[int]()  # where the result is there, and what leads to its making

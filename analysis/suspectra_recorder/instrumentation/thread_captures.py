@@ -101,7 +101,7 @@ class Captures:
     @property
     def innermost(self) -> Capture | None:
         """The innermost capture of this thread."""
-        return self._of_thread(_thread.get_ident()) if self.running else None
+        return self._for_thread(_thread.get_ident()) if self.running else None
 
     def _settle(self) -> None:
         """Add what made the results that the test used."""
@@ -178,9 +178,9 @@ class Captures:
         self._parted = running is not None
         self.hook.store_into(None if running is None else self._cells_by_thread)
 
-    def cells_of_thread(self, file: LoadedFile) -> MutableSequence[int]:
+    def cells_for_thread(self, file: LoadedFile) -> MutableSequence[int]:
         """Return the cells into which the probes of a source store in this thread."""
-        capture = self._of_thread(_thread.get_ident())
+        capture = self._for_thread(_thread.get_ident())
         cells = file.cells if capture is None else self.cells_of(capture, file)
         if file.target is not cells:
             with self._lock:
@@ -189,7 +189,7 @@ class Captures:
                     self._direct.append(file)
         return cells
 
-    def _of_thread(self, thread: int) -> Capture | None:
+    def _for_thread(self, thread: int) -> Capture | None:
         capture = self.running.get(thread)
         if capture is None and thread not in self._older_threads:
             # Most likely the captured code started the thread.
@@ -235,7 +235,7 @@ class _CellsByThread:
         self._file = file
 
     def __getitem__(self, cell: int) -> int:
-        return self._captures.cells_of_thread(self._file)[cell]
+        return self._captures.cells_for_thread(self._file)[cell]
 
     def __setitem__(self, cell: int, value: int) -> None:
-        self._captures.cells_of_thread(self._file)[cell] = value
+        self._captures.cells_for_thread(self._file)[cell] = value

@@ -42,7 +42,7 @@ class Arm(Enum):
 
 
 @dataclass(frozen=True)
-class Place:
+class Slot:
     """Where a result is kept: in a variable, or in attributes and items of an object."""
 
     text: str  # what the source calls it
@@ -59,23 +59,23 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Guard:
+class ResultCheck:
     """A statement that decides whether a result has to be made."""
 
-    place: Place
+    place: Slot
     arm: Arm  # where it is made
     plain: bool  # whether nothing but to return or read it is done outside of the making arm
 
 
 @dataclass
-class Guards:
+class ResultChecks:
     """What a source does to keep results."""
 
-    guards: dict[ast.stmt, Guard] = field(default_factory=dict)
-    stores: dict[ast.stmt, list[Place]] = field(default_factory=dict)  # by the statements that store them
+    guards: dict[ast.stmt, ResultCheck] = field(default_factory=dict)
+    stores: dict[ast.stmt, list[Slot]] = field(default_factory=dict)  # by the statements that store them
 
     @classmethod
-    def of(cls, tree: ast.Module) -> Guards:
+    def from_tree(cls, tree: ast.Module) -> ResultChecks:
         """Find them."""
         scopes = list(_scopes(tree.body, None))
         stored: dict[str, set[str]] = {}  # by the names of functions
@@ -106,7 +106,7 @@ class _Scope:
         self.function, self.outer = function, outer
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
-        self.stores: dict[ast.stmt, list[Place]] = {}
+        self.stores: dict[ast.stmt, list[Slot]] = {}
         self.shared: set[str] = set()  # globals that functions of the module assign
         arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
@@ -137,13 +137,13 @@ class _Scope:
             scope = scope.outer
         return name in self.shared
 
-    def place(self, expression: ast.expr, *, sure: bool = True) -> Place | None:
+    def place(self, expression: ast.expr, *, sure: bool = True) -> Slot | None:
         """What an expression names; `sure` if it has been evaluated where its names are used."""
         if isinstance(expression, ast.Name):
             name = expression.id
             if name in self.nonlocals:
-                return Place(_NONLOCAL + name, keys=(ast.Constant(name),))
-            return Place(name) if self.is_global(name) else None
+                return Slot(_NONLOCAL + name, keys=(ast.Constant(name),))
+            return Slot(name) if self.is_global(name) else None
         keys: list[ast.expr] = []
         base = expression
         while True:
@@ -154,17 +154,22 @@ class _Scope:
             else:
                 break
             base = base.value
-        owner = _class_of(base) or base
-        name = getattr(owner, "id", getattr(getattr(owner, "value", None), "id", ""))
-        if not keys or not name or name in self.fresh:
+        match base:
+            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name)):
+                pass
+            case ast.Call(func=ast.Name(id="type"), args=[ast.Name(id=name)], keywords=[]):
+                pass
+            case _:
+                return None
+        if not keys or name in self.fresh:
             return None
         used = {name, *(node.id for key in keys for node in ast.walk(key) if isinstance(node, ast.Name))}
         if not sure and not used <= self.parameters:
             return None
-        return Place(ast.unparse(expression), owner, tuple(reversed(keys)), not self.is_local(name))
+        return Slot(ast.unparse(expression), base, tuple(reversed(keys)), not self.is_local(name))
 
 
-def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Iterator[tuple[ast.stmt, Guard]]:
+def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Iterator[tuple[ast.stmt, ResultCheck]]:
     aliases: dict[str, ast.expr] = {}
     for number, statement in enumerate(block):
         rest = block[number + 1 :]
@@ -194,7 +199,7 @@ def _guards(block: _Block, scope: _Scope, stored: Mapping[str, set[str]]) -> Ite
             continue
         made = next(
             (
-                Guard(place, arm, all(map(_is_plain, other)))
+                ResultCheck(place, arm, all(map(_is_plain, other)))
                 for place, arms in places
                 for arm, making, other in arms
                 if place.text in _stored_by(making, scope, stored) and not _suspends(making)
@@ -343,15 +348,6 @@ def _is_fresh(value: ast.expr | None) -> bool:
 
 def _is_none(value: ast.expr | None) -> bool:
     return value is None or (isinstance(value, ast.Constant) and value.value is None)
-
-
-def _class_of(expression: ast.expr) -> ast.expr | None:
-    match expression:
-        case ast.Call(func=ast.Name(id="type"), args=[ast.Name() as one], keywords=[]):
-            return ast.Attribute(one, "__class__", ast.Load())
-        case ast.Attribute(value=ast.Name(), attr="__class__"):
-            return expression
-    return None
 
 
 def _is_simple(key: ast.expr) -> bool:

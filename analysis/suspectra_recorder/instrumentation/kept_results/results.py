@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard, cast
 from weakref import ref
 
 from suspectra_recorder.instrumentation import library_references
@@ -23,7 +23,7 @@ __tracebackhide__ = True  # pytest omits these frames from tracebacks
 _OWNERS = 50
 """A place in more objects than these is in objects that live for one test, and is watched no more."""
 
-Place = tuple[str, tuple[int, ...], tuple[int, ...], object, tuple[object, ...], bool]
+SlotValues = tuple[str, tuple[int, ...], tuple[int, ...], object, tuple[object, ...], bool]
 """What code says of a place where it makes a result: its text, the cells that lead to that, those that lead to a result
 that is there, the owner, the keys in it, and whether the owner lasts.
 
@@ -73,7 +73,7 @@ class KeptResults:
         """Whether this is the process that runs the tests, and not a fork of it."""
         return os.getpid() == self._process
 
-    def make(self, file: LoadedFile, place: Place) -> AbstractContextManager[object]:
+    def make(self, file: LoadedFile, place: SlotValues) -> AbstractContextManager[object]:
         """Return the context in which a result is about to be made."""
         watched = self._places.setdefault((file, place[0]), _Watched())
         if watched.in_many or not self.active:
@@ -93,7 +93,7 @@ class KeptResults:
                 return  # it was replaced
         elif result is None:
             # a class finds what its bases keep, and an object what its class keeps
-            for base in _bases(owner if isinstance(owner, type) else type(owner)):
+            for base in _bases(owner if _is_class(owner) else type(owner)):
                 if (result := results.get(_key(base, keys, value))) is not None:
                     break
             else:
@@ -123,7 +123,7 @@ class KeptResults:
         watched = self._places[file, text]
         key = _key(owner, keys, value)
         reference: ref[object] | None = None
-        if owner is not None and not isinstance(owner, type):
+        if owner is not None and not _is_class(owner):
             watched.owners.add(id(owner))
             with suppress(TypeError):  # a dictionary, say
                 reference = ref(owner, lambda gone: self._forget(file, text, key, gone))
@@ -164,10 +164,12 @@ class MakingCapture(Capture):
 
     def end(self, failed: bool) -> None:
         """End the capture, and give what was executed to the test or capture around it."""
-        self.captures.settle(self)
-        if self.kept:
-            self.making = self.results.making(self.executed())
-        self.captures.remove(self, give_back=True)
+        try:
+            if self.kept:
+                self.captures.settle(self)
+                self.making = self.results.making(self.executed())
+        finally:
+            self.captures.remove(self, give_back=True)
         if self.making is not None:
             self.captures.uses.made.add(self.making)
 
@@ -184,7 +186,7 @@ class MakingCapture(Capture):
 class _Storing(MakingCapture):
     """Captures what makes a result, until it has been stored at a place."""
 
-    def __init__(self, captures: Captures, results: KeptResults, file: LoadedFile, place: Place):
+    def __init__(self, captures: Captures, results: KeptResults, file: LoadedFile, place: SlotValues):
         super().__init__(captures, results, place[0])
         self.text, self._outside, self._found, self._owner, self._keys, self._lasts = place
         self._file = file
@@ -216,7 +218,7 @@ class _Storing(MakingCapture):
 def _lasts(owner: object) -> bool:
     """Whether an object is a class, or in a variable of a class or module, so that other tests find it."""
     kind = type(owner)
-    if isinstance(owner, type):
+    if _is_class(owner):
         return True
     module = sys.modules.get(str(type.__getattribute__(kind, "__module__")))
     namespaces = [vars(base) for base in _bases(kind) if base is not object]
@@ -225,12 +227,17 @@ def _lasts(owner: object) -> bool:
     return any(value is owner for names in namespaces for value in list(names.values()))
 
 
+def _is_class(owner: object) -> TypeGuard[type]:
+    """Whether an object is a class; a proxy is not asked for what it stands."""
+    return issubclass(type(owner), type)
+
+
 def _holder(owner: object, keys: tuple[object, ...]) -> object:
     """The object that has the first of the keys: it may be an attribute of a class that all its objects share."""
     if owner is None or not keys or not isinstance(keys[0], str) or not keys[0].startswith("."):
         return owner
     name, kind = keys[0][1:], type(owner)
-    if isinstance(owner, type) or name in _namespace(owner):
+    if _is_class(owner) or name in _namespace(owner):
         return owner
     for base in _bases(kind):
         if name in vars(base):
