@@ -25,7 +25,7 @@ from suspectra.program.languages import is_python
 from suspectra_recorder.experiments.mixed_runs import KIND, MixedAnswer, MixedGreeting, MixedOutcome, MixedRequest
 from suspectra_recorder.experiments.start_request import StartRequest
 
-_START_S = 60.0
+_MIXED_START_S = 60.0
 """For pytest and its plugins."""
 _FIRST_S = 120.0
 """For importing the program and running the tests, as long as nobody knows how long that takes."""
@@ -166,7 +166,7 @@ class MixedProgram:
 
         self._process = WaitingProcess(program_for)
         try:
-            greeting: MixedGreeting = json.loads(next(self._process.lines(seconds_until(self._end, _START_S))))
+            greeting: MixedGreeting = json.loads(next(self._process.lines(seconds_until(self._end, _MIXED_START_S))))
         except EOFError:
             self._process.ended()
             if self._process.error is not None:

@@ -308,7 +308,7 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
     from suspectra.c.recording.ctest_command import ctest_command
     from suspectra.processes.watchdog import Watchdog
 
-    usable = {"only", "progress", "children"}
+    usable = {"only", "progress", "children", "keep_texts"}
     if unusable := next((name for name, value in chosen.items() if value and name not in usable), None):
         option = "--source" if unusable == "sources" else f"--{unusable.replace('_', '-')}"
         cause = "it is for tests of Python; what a change in C or C++ can reach is not known"

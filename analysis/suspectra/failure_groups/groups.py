@@ -103,7 +103,7 @@ class FailureGroups:
                 tests,
                 tuple(coverage.tests[test] for test in part.tests if not covered[test]),
                 part.halves,
-                Since.of_group(tests, since),
+                Since.for_group(tests, since),
             )
             for number, tests, part in zip(numbers, names, parts, strict=True)
         ]

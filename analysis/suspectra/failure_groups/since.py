@@ -23,7 +23,7 @@ class Since(Enum):
         return _ORDER.index(self)
 
     @classmethod
-    def of_group(cls, tests: Iterable[str], since: Mapping[str, Since]) -> Since:
+    def for_group(cls, tests: Iterable[str], since: Mapping[str, Since]) -> Since:
         """That of tests in one group: what is known of any of them."""
         return next(
             (known for test in tests if (known := since.get(test, cls.UNKNOWN)) is not cls.UNKNOWN), cls.UNKNOWN

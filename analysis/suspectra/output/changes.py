@@ -25,7 +25,7 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
     style = Style(out)
     for cause in found.causes:
         total, since = len(cause.since.units), safe(cause.since.name)
-        out.write(style(f"✗ {safe(_headline(cause))}", "bold") + f": broken by {_of(cause, total)} since {since}\n")
+        out.write(style(f"✗ {safe(_headline(cause))}", "bold") + f": broken by {_share(cause, total)} since {since}\n")
         for unit in cause.units:
             _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
@@ -46,7 +46,7 @@ def _listed(tests: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_TESTS]) + more
 
 
-def _of(cause: BreakingChange, total: int) -> str:
+def _share(cause: BreakingChange, total: int) -> str:
     count = len(cause.units)
     what = "one" if count == 1 else str(count)
     together = "" if count == 1 else " together"

@@ -70,4 +70,4 @@ def _expected(shown: Ranking, spectrum: Spectrum, since: Mapping[str, Since]) ->
         return None
     uncovered = tuple(test for test in group.uncovered if test in failing)
     tests_now = tuple(sorted([*stay, *joined]))
-    return FailureGroup(group.number, tests_now, uncovered, since=Since.of_group(tests_now, since))
+    return FailureGroup(group.number, tests_now, uncovered, since=Since.for_group(tests_now, since))
