@@ -22,6 +22,7 @@ class FailureGroup:
     # where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
     # the two; else empty
     halves: tuple[int, ...] = ()
+    alike: bool = True  # whether what all share explains each test about as well as anything that it executes
 
     @property
     def covered(self) -> tuple[str, ...]:
@@ -95,7 +96,11 @@ class FailureGroups:
         numbers, next_number = _numbers(names, known, previous.next_number if previous else first_number)
         groups = [
             FailureGroup(
-                number, tests, tuple(coverage.tests[test] for test in part.tests if not covered[test]), part.halves
+                number,
+                tests,
+                tuple(coverage.tests[test] for test in part.tests if not covered[test]),
+                part.halves,
+                part.alike,
             )
             for number, tests, part in zip(numbers, names, parts, strict=True)
         ]
