@@ -9,7 +9,7 @@ EXTRAS ?= dev
 # one more than processors: tests also wait, for what they start and for files
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test test-all test-python test-slow test-extension test-314 e2e lint lint-python lint-extension format docs package check-packages changelog bench bench-peers fuzz clean
+.PHONY: help setup demo test test-all test-python test-slow test-extension test-314 e2e lint lint-python lint-extension format docs package check-packages changelog bench bench-peers studies fuzz clean
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
@@ -18,6 +18,7 @@ help:
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
+	@echo "make studies  how well faults are found: the tables of benchmarks/evaluation.md;  CORPUS=FOLDER  for other spectra"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
 	@echo "make package  the wheels and the VS Code extension;  make check-packages   what goes to PyPI, built and tried"
 	@echo "make lint · make format · make docs · make clean"
@@ -27,6 +28,7 @@ $(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
 	$(PYTHON) -m venv $(VENV)
 	tests/pythons/install $(BIN)/python --editable ./analysis --editable '.[$(EXTRAS)]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/plugins --requirement tests/plugins.txt
+	@$(BIN)/python -m compileall -q analysis server || true # where Python may not write them, each run would compile all
 	@touch $@
 
 node_modules/.ready: package.json package-lock.json
@@ -64,6 +66,24 @@ e2e: setup
 
 bench-peers: $(VENV)/.ready
 	$(BIN)/python benchmarks/peers.py $(PEERS)
+
+# folders of spectra with known faults
+CORPUS ?= benchmarks/bugsinpy/subjects
+studies: study := $(BIN)/suspectra study $(CORPUS:%=--corpus %) --format markdown
+studies: $(VENV)/.ready
+	@echo "── beside published ranks"
+	$(BIN)/python benchmarks/bugsinpy/table.py
+	@echo "── techniques, with and without cloning, and by expected steps"
+	$(study) --technique op2 --technique ochiai --technique kulczynski2 --technique evidence --technique op2+cp
+	$(study) --both --technique ochiai --technique jaccard --technique wong2 --technique dstar --technique cbi --technique cp
+	$(study) --ht-rank --technique ochiai --technique evidence
+	@echo "── several faults at once"
+	$(BIN)/python benchmarks/group_accuracy.py $(CORPUS) --technique evidence
+	$(BIN)/python benchmarks/tie_steps.py $(CORPUS) --technique evidence
+	@echo "── programs whose tests run again"
+	$(BIN)/python benchmarks/state_based.py
+	$(BIN)/python benchmarks/slice_ranks.py
+	$(BIN)/python benchmarks/slice_truth.py
 
 SECONDS ?= 60
 SEED ?= $(shell $(PYTHON) -c 'import random; print(random.randrange(1, 2**32))')

@@ -29,10 +29,11 @@ import numpy as np
 from grouping_methods import COVERAGE, TRACEBACKS, FailingTests, Raised, tracebacks
 
 from suspectra.base.errors import SuspectraError
+from suspectra.evaluation.composing import compose as composed_versions
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
 from suspectra.report import RankedReport
-from suspectra.spectrum import Edges, Spectrum, some_failing
+from suspectra.spectrum import Spectrum, some_failing
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
 
@@ -74,47 +75,17 @@ Tracebacks = Mapping[str, dict[str, Raised]]  # of the failing tests, by the nam
 
 def compose(subjects: Sequence[Subject], raised: Tracebacks) -> Composed:
     """Put versions with equal statements together."""
-    base, spectra = subjects[0].spectrum, [subject.spectrum for subject in subjects]
-    table: dict[tuple[str, int, int, int], int] = {}
-    columns = []  # of each version's edges in the common table
-    for spectrum in spectra:
-        edges = spectrum.edges
-        assert edges is not None
-        parts = (edges.file.tolist(), edges.source.tolist(), edges.target.tolist(), edges.function.tolist())
-        keys = [(spectrum.elements.files[file], *ends) for file, *ends in zip(*parts, strict=True)]
-        columns.append(np.array([table.setdefault(key, len(table)) for key in keys], np.int32))
-    number = {path: i for i, path in enumerate(base.elements.files)}
-    file, source, target, function = (np.array(part) for part in zip(*table, strict=True))
-    kept = np.array([path in number for path in file.tolist()])
-    place = np.cumsum(kept) - 1
-    assert base.edges is not None
-    ends = [part.astype(np.int32)[kept] for part in (source, target, function)]
-    files = np.array([number.get(path, -1) for path in file.tolist()], np.int32)[kept]
-    edges = Edges(files, ends[0], ends[1], ends[2], base.edges.kind)
-    failing = [{spectrum.tests[i] for i in np.flatnonzero(spectrum.failed).tolist()} for spectrum in spectra]
-    names = list(dict.fromkeys([*base.tests, *sorted(set().union(*failing[1:]))]))
-    seen, rows, edge_rows, places = {}, [], [], []
-    for name in names:
-        versions = tuple(i for i, some in enumerate(failing) if name in some)
-        if versions:
-            seen[name] = versions
-        version = versions[0] if versions else 0
-        row = spectra[version].test_index[name]
-        given = spectra[version].edge_rows
-        assert given is not None
-        taken = columns[version][given[row]]
-        rows.append(spectra[version].rows[row])
-        where = spectra[version].raised
-        places.append(-1 if where is None else int(where[row]))
-        edge_rows.append(np.sort(place[taken[kept[taken]]]).astype(np.int32))
-    failed = np.array([name in seen for name in names])
-    spectrum = Spectrum(tuple(names), failed, base.elements, tuple(rows), base.candidates, edges, tuple(edge_rows))
-    if base.raised is not None:
-        spectrum = replace(spectrum, raised=np.array(places, np.int32))
-    faults = [subject.faulty.tolist() for subject in subjects]
+    together = composed_versions(subjects)
+    failing = [{one.spectrum.tests[i] for i in np.flatnonzero(one.spectrum.failed).tolist()} for one in subjects]
+    seen = {
+        name: versions
+        for name in together.spectrum.tests
+        if (versions := tuple(i for i, some in enumerate(failing) if name in some))
+    }
     known = [raised[subject.name] for subject in subjects]
     how = {name: known[versions[0]][name] for name, versions in seen.items() if name in known[versions[0]]}
-    return Composed("+".join(subject.name for subject in subjects), subjects[0], spectrum, faults, seen, how)
+    faults = [subject.faulty.tolist() for subject in subjects]
+    return Composed(together.name, subjects[0], together.spectrum, faults, seen, how)
 
 
 def compositions(subjects: Iterable[Subject], raised: Tracebacks, count: int, seed: int) -> Iterator[Composed]:

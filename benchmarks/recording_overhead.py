@@ -5,6 +5,11 @@ the whole process tree is compared. Then the executed statements are compared wi
 
     python benchmarks/recording_overhead.py --rounds 5
 
+Short suites, where starting and ending is most of the cost, with the cache of instrumented code (warm) and without
+(first), and the whole job, recording and then ranking, on forty small tests:
+
+    python benchmarks/recording_overhead.py --short --rounds 11
+
 With another Python, which must have pip, and with each way of recording that it has:
 
     python benchmarks/recording_overhead.py --python python3.13 --recorder probes --recorder monitoring --no-coverage
@@ -23,6 +28,7 @@ import statistics
 import subprocess
 import sys
 import tarfile
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +36,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import peer_subjects
+
 from suspectra.evidence.recording import RecordingSource
 from suspectra.program.python.source import last_line
 from suspectra_recorder.options import RECORDERS
 from suspectra_recorder.probe_choice import MICROSECONDS_PER_PROBE, microseconds_per_probe
 
 TARGET = 1.35
+SHORT_TARGETS = {"warm": 1.25, "first": 1.5}
 COLLECTED = "the garbage collector calls it, during whichever test it comes"
 TOOLS = ("pytest>=8", "pytest-cov>=6", "coverage>=7.10")
 
@@ -54,6 +63,12 @@ PROJECTS = (
     Project("itsdangerous", "2.2.0", "src/itsdangerous", "tests", ("freezegun",)),
     Project("click", "8.5.1", "src/click", "tests"),
     Project("mpmath", "1.3.0", "mpmath", "mpmath/tests", (), ("-m", "not slow")),
+)
+SHORT = (
+    PROJECTS[0],
+    Project("voluptuous", "0.15.2", "voluptuous", "voluptuous/tests"),
+    Project("tinydb", "4.8.2", "tinydb", "tests", ("pyyaml",)),
+    Project("freezegun", "1.5.5", "freezegun", "tests", ("python-dateutil", "six")),
 )
 
 
@@ -92,14 +107,13 @@ def _sdist(project: Project, home: Path) -> Path:
 def commands(project: Project, python: Path, recorders: Sequence[str]) -> dict[str, list[str]]:
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *project.options, *project.tests.split()]
     cov = ["-p", "pytest_cov", f"--cov={project.source}", "--cov-branch", "--cov-context=test", "--cov-report="]
-    plain = [str(python), *pytest]
-    launcher = "import sys; from suspectra.recording.launch import run; "
+    plain = [str(python), *pytest, "-p", "no:pytest_cov"]  # which would import coverage.py
     # what tests start is left alone, as coverage.py leaves it
-    launcher += "sys.exit(run(sys.argv[2:], '.', children=False, recorder=sys.argv[1]))"
+    record = [sys.executable, "-m", "suspectra", "record", "--no-children", "--no-suspects", "--recorder"]
     return {
         "plain": plain,
-        **{recorder: [sys.executable, "-c", launcher, recorder, *plain] for recorder in recorders},
-        "coverage.py": [*plain, *cov, f"--cov-config={python.parents[2] / 'coverage.ini'}"],
+        **{recorder: [*record, recorder, "--", *plain] for recorder in recorders},
+        "coverage.py": [str(python), *pytest, *cov, f"--cov-config={python.parents[2] / 'coverage.ini'}"],
     }
 
 
@@ -120,9 +134,14 @@ Executed = tuple[str, set[tuple[str, int]], set[tuple[str, int, int]]]
 """The verdict of a test, the statements and the edges that it executed."""
 
 
+def unchanged_environment() -> dict[str, str]:
+    """Without what changes pytest, coverage.py or Python, such as that compiled files are not written."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COVERAGE", "PYTHON"))}
+
+
 def measure(project: Project, options: argparse.Namespace) -> dict[str, Any]:
     folder, python = prepare(project, options.cache, options.python)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COVERAGE"))}
+    environment = unchanged_environment()
     # .pyc files are written in the first round of plain pytest, the instrumented code in that of suspectra
     shutil.rmtree(folder / ".suspectra", ignore_errors=True)
     times: dict[str, list[float]] = defaultdict(list)
@@ -152,6 +171,64 @@ def measure(project: Project, options: argparse.Namespace) -> dict[str, Any]:
         },
         **({} if options.no_coverage else compared(folder)),
     }
+
+
+def ratios(jobs: dict[str, list[list[str]]], folder: Path, rounds: int) -> dict[str, Any]:
+    """Run jobs in turn; the median of plain pytest, and those of the others as a ratio to it.
+
+    A job whose name begins with "first" has an empty cache of instrumented code.
+    """
+    shutil.rmtree(folder / ".suspectra", ignore_errors=True)
+    times: dict[str, list[float]] = defaultdict(list)
+    for number in range(rounds + 1):  # the first round fills the caches
+        for name, commands in jobs.items():
+            with tempfile.TemporaryDirectory() as scratch:
+                cache = {"XDG_CACHE_HOME": scratch} if name.startswith("first") else {}
+                environment, log = unchanged_environment() | cache, folder.parent / "job.log"
+                used = sum(cpu_seconds(command, folder, environment, log) for command in commands)
+            if number:
+                times[name].append(used)
+    medians = {name: statistics.median(taken) for name, taken in times.items()}
+    plain = medians.pop("plain")
+    return {"plain_seconds": round(plain, 3), **{name: round(taken / plain, 3) for name, taken in medians.items()}}
+
+
+def short(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure short suites, and the whole job."""
+    results = {}
+    for project in SHORT:
+        if options.project and project.name not in options.project:
+            continue
+        folder, python = prepare(project, options.cache, options.python)
+        run = commands(project, python, ["auto"])
+        jobs = {"plain": run["plain"], "warm": run["auto"], "first": run["auto"], "coverage.py": run["coverage.py"]}
+        results[project.name] = ratios({name: [job] for name, job in jobs.items()}, folder, options.rounds)
+        print(f"{project.name}: {results[project.name]}", flush=True)
+    subject = next(subject for subject in peer_subjects.SUBJECTS if subject.name == "small")
+    _, python = prepare(SHORT[0], options.cache, options.python)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch).resolve() / subject.name
+        folder.mkdir()
+        subject.make(folder, python, subject)
+        (folder.parent / "coverage.ini").write_text("[run]\nbranch = true\n")
+        run = commands(Project(subject.name, "", subject.source, "tests"), python, ["auto"])
+        rank = [sys.executable, "-m", "suspectra", "rank", "--format", "json", "-o", "ranking.json"]
+        cover = [*run["coverage.py"][:-1], "--cov-config=../coverage.ini", "--junit-xml=results.xml"]
+        whole = [run["auto"], rank]
+        jobs = {
+            "plain": [run["plain"]],
+            "record and rank": whole,
+            "first record and rank": whole,
+            "coverage.py": [cover],
+        }
+        results["whole job, 40 tests"] = ratios(
+            {"plain": jobs.pop("plain"), "record": [run["auto"]], **jobs}, folder, options.rounds
+        )
+    print(f"whole job, 40 tests: {results['whole job, 40 tests']}")
+    for name, wanted in SHORT_TARGETS.items():
+        worst = max(found[name] for found in results.values() if name in found)
+        print(f"worst ratio {name}: {worst:.2f}, at most {wanted} wanted")
+    return results
 
 
 def recorded(folder: Path) -> dict[str, Executed]:
@@ -261,7 +338,8 @@ def _code(path: Path, line: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--project", action="append", choices=[p.name for p in PROJECTS])
+    parser.add_argument("--project", action="append", choices=sorted({p.name for p in PROJECTS + SHORT}))
+    parser.add_argument("--short", action="store_true", help="short suites, and the whole job")
     parser.add_argument("--tests", help="instead of all tests of the projects")
     parser.add_argument("--python", default=sys.executable, help="what runs the tests")
     parser.add_argument("--recorder", action="append", choices=RECORDERS, help="repeatable; auto by default")
@@ -270,6 +348,11 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "benchmarks")
     options = parser.parse_args()
     options.recorder = options.recorder or ["auto"]
+    about = {"benchmark": "recording_overhead", "python": tag(options.python)}
+    if options.short:
+        print(f"Python {tag(options.python)}; CPU time as a ratio to plain pytest, medians of {options.rounds} runs")
+        print(json.dumps({**about, "targets": SHORT_TARGETS, "projects": short(options)}))
+        return
     print(f"Python {tag(options.python)}; CPU time as a ratio to plain pytest: minimum / median (the first run)")
     results = {}
     for project in PROJECTS:
@@ -290,8 +373,7 @@ def main() -> None:
         worst = max(r["ratio_min"]["auto"] for r in results.values())
         print(f"worst ratio {worst:.2f}, at most {TARGET} wanted")
     print(f"auto takes sys.monitoring from {MICROSECONDS_PER_PROBE} µs on")
-    about = {"benchmark": "recording_overhead", "target": TARGET, "python": tag(options.python)}
-    print(json.dumps({**about, "projects": results}))
+    print(json.dumps({**about, "target": TARGET, "projects": results}))
 
 
 def _print_differences(found: dict[str, Any]) -> None:

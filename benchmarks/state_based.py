@@ -61,7 +61,8 @@ BASELINE = "ochiai"
 OBSERVING = (BASELINE, "evidence")
 _RERUNNING = frozenset({Need.EXPERIMENTS, Need.VALUES})
 EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if entry.info.needs & _RERUNNING)
-MEASURED = (*EXPERIMENTING, *CAUSES, *PATHS)
+ORDERED = tuple(f"{name}:fewest" for name in ("apg", "apg-inputs"))  # searches for paths in another order
+MEASURED = (*EXPERIMENTING, *CAUSES, *PATHS, *ORDERED)
 TOP = (1, 3, 5)
 _LEFT = re.compile(r"(\d+) of (\d+) nodes left")
 PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import but `fixes`
@@ -209,7 +210,7 @@ class Measured:
         return {
             **self.by_causes(found),
             "runs": found["alterations"],
-            "states": sum(map(len, found["cuts"])),
+            "states": found["states"],
             "repairs": [f"{one['file']}:{one['line']} {one['instance']}" for one in found["roots"]],
             "shares": [round(1 - int(left) / int(nodes), 3) for left, nodes in _LEFT.findall(made.stderr)],
             "seconds": took,
@@ -219,7 +220,9 @@ class Measured:
 
     def with_paths(self, technique: str, seconds: float) -> Result:
         """A search for paths about the first failing test."""
+        technique, _, order = technique.partition(":")
         options = ["--technique", technique, "--seconds", str(seconds), "--format", "json"]
+        options += ["--order", order] if order else []
         began = time.perf_counter()
         try:
             command = ("paths", sorted(self.failing)[0], *options, "--", *self.pytest)
@@ -240,6 +243,7 @@ class Measured:
             "runs": found["candidates"],
             "score": round(self.score([(place["file"], place["line"]) for place in found["report"]]), 3),
             "found": bool(found["report"]),
+            "statements": len({(place["file"], place["line"]) for place in found["report"]}),
             "search": found["seconds"],
             "seconds": round(time.perf_counter() - began, 2),
             "start": self.collecting(technique),
@@ -314,7 +318,7 @@ def measure(subject: Subject, techniques: Sequence[str], seconds: float, python:
                 found = measured.ranks(name)
             elif name in CAUSES:
                 found = measured.with_search(name, seconds)
-            elif name in PATHS:
+            elif is_of_paths(name):
                 found = measured.with_paths(name, seconds)
             else:
                 found = measured.with_new_experiments(name, seconds)
@@ -324,7 +328,41 @@ def measure(subject: Subject, techniques: Sequence[str], seconds: float, python:
             print(f"{subject.name:32} {name:18} rank {found['rank']:7.1f}{cost}{problem}", flush=True)
 
 
+def is_of_paths(technique: str) -> bool:
+    """Whether it searches for paths, in whichever order."""
+    return technique.partition(":")[0] in PATHS
+
+
 # figures
+
+
+def scores(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
+    """How scores, sizes of reports and times are distributed (paper 001, Table 4 and Figures 5 and 6)."""
+    found = {name: list(one.values()) for name, one in by_technique.items() if is_of_paths(name)}
+    if not found:
+        return
+    yield "| | " + " | ".join(found) + " |"
+    yield "|---" + "|---:" * len(found) + "|"
+    ranges = [
+        ("100%", 1.0, 2.0),
+        *((f"{n}-{n + 9}%", n / 100, n / 100 + 0.1) for n in range(90, 0, -10)),
+        ("0-9%", 0, 0.1),
+    ]
+    for title, least, below in ranges:
+        counts = [
+            sum(least <= one["score"] < min(below, 1.0 if least < 1 else below) for one in some)
+            for some in found.values()
+        ]
+        yield f"| score {title} | " + " | ".join(map(str, counts)) + " |"
+    for title, most in (("1", 1), ("2-3", 3), ("4-7", 7), ("more", 10**9)):
+        least = {1: 1, 3: 2, 7: 4}.get(most, 8)
+        counts = [sum(least <= one.get("statements", 0) <= most for one in some) for some in found.values()]
+        yield f"| statements in the report: {title} | " + " | ".join(map(str, counts)) + " |"
+    for most in (1, 5, 20):
+        counts = [sum(one.get("found", False) and one["search"] <= most for one in some) for some in found.values()]
+        good = [sum(one["score"] >= 0.8 and one.get("search", 99) <= most for one in some) for some in found.values()]
+        cells = [f"{count}, {of} of them good" for count, of in zip(counts, good, strict=True)]
+        yield f"| found within {most} s, and with a score of 80% | " + " | ".join(cells) + " |"
 
 
 def figures(found: Sequence[Result]) -> dict[str, float]:
@@ -375,7 +413,7 @@ def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
             cells += [row["states"], f"{row['share']:.0%}"] if row["share"] else ["", ""]
             times = [f"{row[key]:.2f}" for key in ("median_seconds", "median_start", "median_own")]
             of_paths = [row["found"], f"{row['score']:.2f}", *times]
-            cells += of_paths if name in PATHS else [""] * len(of_paths)
+            cells += of_paths if is_of_paths(name) else [""] * len(of_paths)
         else:
             cells += [""] * 11
         yield "| " + " | ".join(map(str, cells)) + " |"
@@ -385,6 +423,7 @@ def shown(family: str, by_technique: dict[str, dict[str, Result]]) -> dict[str, 
     """Print the figures of a family; the same for JSON."""
     print(f"\n{family}: {len(by_technique[BASELINE])} subjects")
     print("\n".join(table(by_technique)))
+    print("\n".join(["", *scores(by_technique)]))
     said: dict[str, Any] = {}
     for name, found in by_technique.items():
         worse = harmed(found, by_technique[BASELINE])

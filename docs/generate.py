@@ -281,7 +281,7 @@ def technique_page(info: TechniqueInfo) -> str:
     )
     if info.name == "evidence":
         order = (
-            "The score that is shown is S + w C, from 0 to 1.3. Statements with the same score are ordered by the other keys, and each\n"
+            "The score that is shown is D + S + w C, from 0 to 2.3. Statements with the same score are ordered by the other keys, and each\n"
             "says which key puts it before the next ones. Statements that are equal in all keys are tied, and the tie's ranks are shown\n"
             "as a range."
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from suspectra.base.english import many
 from suspectra.base.errors import NothingToRank, Problem
 from suspectra.base.technique_info import Need
-from suspectra.evidence.changes import besides
+from suspectra.evidence.changes import besides, failing_since
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import exception_names, first_failure
 from suspectra.failure_groups.decisions import GroupDecisions
@@ -205,6 +205,7 @@ class Localizer:
             exceptions=exception_names(self.evidence),
             decisions=decisions,
             previous=self._groups,
+            since=failing_since(self.evidence),
         )
         return self._groups
 

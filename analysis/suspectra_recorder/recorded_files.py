@@ -48,13 +48,14 @@ class RecordedFiles:
         for source in self.given:
             self._add_source(source)
         self._folders: dict[str, bool] = {}
+        self._real: dict[str, str] = {}  # folders without links, by the paths that lead to them
         self._holds_tests: dict[str, bool] = {}
 
     def __call__(self, path: str) -> str | None:
         """Return the recorded name of a file, None if it is not recorded."""
         if not path.endswith(".py"):
             return None
-        real = os.path.realpath(path)
+        real = self.real(path)
         name = self._name(real)
         if name is None or not self.contains(os.path.dirname(real)):
             return None
@@ -64,7 +65,17 @@ class RecordedFiles:
 
     def name(self, path: str) -> str | None:
         """Return a path relative to the workspace, None if it is outside."""
-        return self._name(os.path.realpath(path))
+        return self._name(self.real(path))
+
+    def real(self, path: str) -> str:
+        """Return the path of a file without links; what that is for its folder is found out once."""
+        folder, file = os.path.split(path)
+        if not os.path.isabs(folder) or file in ("", os.curdir, os.pardir):
+            return os.path.realpath(path)
+        if folder not in self._real:
+            self._real[folder] = os.path.realpath(folder)
+        path = os.path.join(self._real[folder], file)
+        return os.path.realpath(path) if os.path.islink(path) else path
 
     def _name(self, real: str) -> str | None:
         if not _below(real, self.root):

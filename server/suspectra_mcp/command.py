@@ -1,4 +1,4 @@
-"""The command `mcp`. Only click and what is as light is imported here, since every command line loads this."""
+"""The command `mcp`. Only click and what is as light is imported here, since help loads this."""
 
 from __future__ import annotations
 

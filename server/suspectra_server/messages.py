@@ -287,8 +287,8 @@ class Suspects(TypedDict):
     """Test runs that `suspectra.server.runTests` started and that failed to run the tests, unless a collection error
     says why. They are listed until the next run."""
     groups: list[GroupOverview]
-    """The failing tests of each folder by failure group, the largest group first. Where all of a folder probably share
-    a fault, that is one group, whose `id` is null."""
+    """The failing tests of each folder by failure group: first what a change broke, then the largest. Where all of a
+    folder probably share a fault, that is one group, whose `id` is null."""
     suspects: list[SuspectMessage]
     """Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder with several failure
     groups, those of the current one."""
@@ -352,6 +352,22 @@ class MoveMessage(CodeLocation):
     "called from here", "same function", "next in the ranking", "same place in the ranking", "higher in the ranking"."""
 
 
+class PlannedPlace(CodeLocation):
+    """A place in the order that leads to the fault in the fewest steps."""
+
+    reasons: list[str]
+    """What connects it with the place before, as in `MoveMessage`."""
+
+
+class ReadingOrder(TypedDict):
+    """The order of places that is expected to lead to the fault in the fewest steps."""
+
+    places: list[PlannedPlace]
+    """The first of them."""
+    saved: str
+    """How many steps it saves against going down the ranking, as a sentence."""
+
+
 class Jump(TypedDict):
     """Where to look next."""
 
@@ -359,6 +375,8 @@ class Jump(TypedDict):
     """Where the reader is."""
     moves: list[MoveMessage]
     """Where to look next, most likely first."""
+    plan: ReadingOrder | None
+    """Where to look next so that the fault is found soon; null if there is no debugging model."""
     chosen: lsp.Location | None
     """Where the reader went."""
 

@@ -396,6 +396,26 @@ COMMANDS = (
         enablement="isWorkspaceTrusted",
     ),
     CommandDeclaration(
+        "stateIsRight",
+        "This Value Is Right: Search On",
+        (_URI, _LINE),
+        "Causes | null",
+        "Tell the last search for a cause that what it has on this line was right, and search again: what only leads"
+        " there is left out. All that was told before still counts, until `suspectra.server.findCause` begins anew."
+        " Otherwise as that command; null also where the last search has nothing on the line.",
+        icon="pass",
+        enablement="isWorkspaceTrusted && suspectra.hasCauses",
+    ),
+    CommandDeclaration(
+        "stateIsWrong",
+        "This Value Is Wrong: Search Before It",
+        (_URI, _LINE),
+        "Causes | null",
+        "The same for a value, or a decision, that was wrong: the search goes on before it.",
+        icon="error",
+        enablement="isWorkspaceTrusted && suspectra.hasCauses",
+    ),
+    CommandDeclaration(
         "nextInChain",
         "Next Step to the Failure",
         (_CURSOR,),

@@ -31,6 +31,7 @@ from suspectra.base.options import (
     INCLUDE_TESTS,
     INVESTIGATION_SECONDS,
     JUNIT,
+    KEEP_TEXTS,
     LCOV,
     OUTCOMES,
     P_JUMP,
@@ -77,6 +78,7 @@ class Settings:
     test_command: tuple[str, ...] = ("pytest",)
     test_interpreter: str = ""
     affected_only: bool = False
+    keep_texts: bool = KEEP_TEXTS.default
     run: str = "manual"
     c_tests: tuple[str, ...] = ()
     investigation_seconds: float = INVESTIGATION_SECONDS.default
@@ -328,6 +330,7 @@ SETTINGS = (
         ),
         scope="resource",
     ),
+    Setting(KEEP_TEXTS, scope="machine-overridable"),
     Setting(
         Option(
             "run",

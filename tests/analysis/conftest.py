@@ -190,6 +190,26 @@ def mini_corpus(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def versions_of_one_program(tmp_path: Path) -> Path:
+    """Three versions with equal statements, each of which fails a test that no other fails."""
+    folder = tmp_path / "versions"
+    folder.mkdir()
+    covered = [[0, 1, 2], [0, 2, 3], [0, 4], [0, 1, 2, 3, 4]]
+    for name, faulty, failing in (("v1", 1, (0,)), ("v2", 3, (1,)), ("v3", 4, (2, 3))):
+        np.savez_compressed(
+            folder / f"{name}.npz",
+            tests=np.array(list("abcd")),
+            outcomes=np.array([test in failing for test in range(4)], np.uint8),
+            elements=np.array([f"m.c:{line}" for line in range(1, 6)]),
+            faulty=np.array([faulty], np.int32),
+            **rows_of("cov", covered),
+        )
+    index = "".join(f"program,{name},{name}.npz\n" for name in ("v1", "v2", "v3"))
+    (folder / "index.csv").write_text("family,subject,path\n" + index)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def altered() -> Callable[[DependenceTrace, int], Alteration | None]:
     """Gives the other outcome of a decision, or another text or number; None where a node of a trace has neither."""

@@ -102,6 +102,18 @@ def test_who_reads_the_text_of_a_source_is_reached_by_its_changes(project, line)
     assert set(selection.left_out) == {"test_shop.py::test_other"}
 
 
+def test_who_reads_sources_is_not_reached_again_by_what_others_have_not_run_with(project):
+    (project / "test_shop.py").write_text(
+        TESTS.replace("def test_other", "def test_plain():\n    pass\n\ndef test_other")
+    )
+    assert record(project, "test_shop.py") == 0
+    (project / "shop.py").write_text(SHOP.replace("return 2", "return 1 + 1"))
+    assert record(project, "test_shop.py::test_source", "test_shop.py::test_through_lines") == 0
+    affected = select(str(project)).affected
+    assert not affected.keys() & {"test_shop.py::test_source", "test_shop.py::test_through_lines"}
+    assert "test_shop.py::test_through_program" in affected
+
+
 def test_a_helper_that_reads_sources_counts_for_all_tests_of_its_file(project):
     (project / "test_shop.py").write_text(TESTS)
     assert record(project, "test_shop.py") == 0

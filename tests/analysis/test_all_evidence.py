@@ -202,23 +202,23 @@ def test_the_more_changed_the_less_each_change_says(changes, most):
     lines = np.arange(changes, dtype=np.int32)
     spectrum = spectrum_of((True, {*range(1, 8)}), (False, {7}))
     report = EVIDENCE.localize(replace(spectrum, changed={"t0": lines}))
-    assert report.level_score[0] == pytest.approx(1 + most)
+    assert report.level_score[0] == pytest.approx(1 + 1 + most)
     assert sorted(report.order[:changes].tolist()) == lines.tolist()
 
 
 def test_what_changed_comes_first_and_says_so():
-    """S + w C, in all other cases too; that a test did not pass before says nothing of the change."""
+    """D + S + w C, in all other cases too; that a test did not pass before says nothing of the change."""
     spectrum = spectrum_of((True, {1, 2, 3}), (True, {1, 2}), (False, {3}))
     first = EVIDENCE.localize(spectrum)
     assert lines_in_order(first) == [[1, 2], [3]]
     changed = replace(spectrum, changed={"t1": np.array([1, 2], np.int32)})
     report = EVIDENCE.localize(changed, previous=first)
     assert lines_in_order(report) == [[2], [1], [3]]  # t1 does not execute line 3
-    assert report.level_score[0] == pytest.approx(1 + 0.3)
-    assert "S + w C = S + 0.3 * 1 = 1.3" in report.explain(0).substituted
+    assert report.level_score[0] == pytest.approx(1 + 1 + 0.3)
+    assert "D + S + w C = 1 + S + 0.3 * 1 = 2.3" in report.explain(0).substituted
     why = report.explain(0)
-    assert why.sentences[0] == "Without the change it would not rank before the next statements."
-    assert why.sentences[-1] == "Changed since 1 of 2 failing tests passed."
+    assert why.sentences[0] == "What changed comes first, as it is little."
+    assert why.sentences[-1] == "You changed this since 1 of 2 failing tests passed."
     assert "Without that it would not rank before shop.py:1." in EVIDENCE.difference(report, 1, 0)
     assert report.level.tolist() == EVIDENCE.localize(changed).level.tolist()
     broken = make_technique("ochiai+evidence").localize(changed)
@@ -243,7 +243,7 @@ def test_a_change_counts_among_tests_that_failed_after_one(by_git, other, share)
     weight = 0.3 / 2 if other == [2] else 0.3
     line, without = 3, EVIDENCE.localize(spectrum)
     added = report.level_score[report.level[line]] - without.level_score[without.level[line]]
-    assert added == pytest.approx(weight * share)
+    assert added == pytest.approx(1 + weight * share)
     last = replace(spectrum, changed={"t0": np.array([0], np.int32)})
     again = EVIDENCE.localize(replace(spectrum, changed=changed), previous=EVIDENCE.localize(last))
     assert again.level_score.tolist() == report.level_score.tolist()

@@ -161,3 +161,17 @@ def test_experiments_and_traces_leave_them_as_they_are(project):
     assert "could not" not in done.stdout + done.stderr
     done = run(project, "suspectra", "slice", "--test", "test_app.py::test_plain", "--failure")
     assert "app.py:25" in done.stdout, done.stdout + done.stderr
+
+
+def test_profilers_see_no_call_of_the_recorder(project):
+    (project / "test_app.py").write_text(
+        "import sys, app\n\n"
+        "def test_it():\n"
+        "    calls = []\n"
+        "    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == 'call' else None)\n"
+        "    app.plain(1)\n"
+        "    sys.setprofile(None)\n"
+        "    assert calls == ['plain']\n"
+    )
+    done = run(project, "pytest", "-q", "-p", "suspectra")
+    assert "1 passed" in done.stdout, done.stdout

@@ -12,6 +12,7 @@ import pytest
 
 from suspectra.base.errors import EvidenceError
 from suspectra.causes.alterations import KnownValues, StateAlterations, TimeIsUp
+from suspectra.causes.judgements import Judgement
 from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.solver import SmtSolver
@@ -221,7 +222,7 @@ def test_real_runs_give_the_cuts_and_causes_of_the_paper(subject, solver):
     alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD), solver)
     search, steps = searched(alterations)
     assert [[(one.line, one.polluted) for one in step.cut] for step in steps] == [
-        [(3, True), (9, True)],  # v2 and v9
+        [(5, True), (9, True)],  # v4 and v9: of both minimum cuts the one nearest to the failure
         [(6, False), (7, False)],  # v5 and v7
     ]
     report = search.report
@@ -238,9 +239,9 @@ def test_each_alteration_of_the_example_is_made_once(subject):
     searched(alterations)
     altered = [job for job in made if job["switched"] or job["replaced"]]
     values = [[(one["number"], one["text"], one["symbol"] != "") for one in job["replaced"]] for job in altered]
-    assert values == [[(1, "i1", True)], [(1, "i2", False)], [], [], [], []]
+    assert values == [[(3, "i1", True)], [(3, "i2", False)], [], [], [], []]
     assert [[number for _, number, _ in job["switched"]] for job in altered] == [[], [], [2], [0], [1], [0, 1]]
-    assert [job["watched"] for job in altered[3:]] == [[("mid.py", 2, 1)]] * 3  # the new property
+    assert not any(job["watched"] for job in altered)  # the property stays: a value is polluted, too
 
 
 def test_a_run_is_altered_in_several_places_and_decisions_are_watched(subject):
@@ -369,21 +370,57 @@ def test_the_report_has_the_chain_from_the_root_to_the_failure(subject, tmp_path
     search, steps = searched(alterations)
     report = search.report
     assert [state.line for state in report.chain] == [5, 16, 9]
-    assert str(steps[0]) == "the search goes on before mid.py:9"
-    assert str(steps[1]) == "the search goes on after mid.py:6, 7, and before mid.py:9"
-    assert steps[0].share == pytest.approx(1 - 3 / 12)
+    assert str(steps[0]) == "the search goes on before mid.py:5, 9"
+    assert str(steps[1]) == "the search goes on after mid.py:6, 7, and before mid.py:5, 9"
+    assert steps[0].share == pytest.approx(1 - steps[0].left / 12)
     assert [state.line for state in report.around] == [2, 3, 4, 6, 7, 16]
     out = StringIO()
     write_json(report.to_json(), out)
     found = json.loads(out.getvalue())
-    assert list(found) == ["roots", "transitive", "around", "cuts", "alterations", "complete", "seconds", "fails_later"]
+    listed = ["roots", "transitive", "around", "cuts", "states", "alterations", "complete", "seconds", "fails_later"]
+    assert list(found) == listed
     place = {"file": "mid.py", "line": 5, "end_line": 5, "instance": 1, "column": 0, "operand": ""}
     assert found["roots"][0] == {**place, "value": "1"}
     assert found["roots"][1]["value"] == "false"
-    assert found["cuts"][0][0] == {"file": "mid.py", "line": 3, "instance": 1, "polluted": True}
+    assert found["cuts"][0][0] == {"file": "mid.py", "line": 5, "instance": 1, "polluted": True}
+    assert found["states"] == 4
     text = StringIO()
     write_text(report, text, Sources(subject.folder))
     assert "mid.py:5  m = y  # statement 2: it should be z  → 1" in text.getvalue()
+
+
+def test_what_the_user_knows_narrows_the_search_without_a_run(subject):
+    """Section 6.2: the paper's algorithm takes a decision for wrong that the user knows to be right."""
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
+    search, steps = searched(alterations, judgements=[Judgement("mid.py", 9, 0, right=True)])
+    assert 9 not in {member.line for step in steps for member in step.cut}
+    assert [state.line for state in search.report.roots] == [5]
+    search, steps = searched(alterations, judgements=[Judgement("mid.py", 9, 1, right=False)])
+    assert [state.line for state in search.report.roots] == [9]
+    assert {member.line for step in steps for member in step.cut} <= {2, 3, 4, 6, 7}
+    with pytest.raises(EvidenceError, match=r"no state of mid.py:9 \(time 2\)"):
+        searched(alterations, judgements=[Judgement("mid.py", 9, 2, right=False)])
+
+
+def test_the_user_is_asked_about_what_would_make_the_test_pass(subject):
+    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
+    asked = []
+    search, _ = searched(alterations, ask=lambda state: asked.append(state.line) or (True if state.line == 9 else None))
+    assert asked == [5, 9]  # and nothing of states that are not polluted
+    assert [state.line for state in search.report.roots] == [5]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("a.py:3", ("a.py", 3, 0)), ("a.py:3:2", ("a.py", 3, 2)), ("C:\\a.py:3", ("C:\\a.py", 3, 0))]
+)
+def test_a_judgement_names_a_line_and_perhaps_a_time(text, place):
+    assert Judgement.from_text(text, right=True)[:3] == place
+
+
+@pytest.mark.parametrize("text", ["a.py", "a.py:0", ":3", "a.py:x", "a.py:3:0"])
+def test_a_judgement_of_nothing_is_refused(text):
+    with pytest.raises(ValueError, match=text):
+        Judgement.from_text(text, right=True)
 
 
 def test_a_report_without_causes_says_so():
@@ -453,7 +490,7 @@ def test_the_command_gives_the_cuts_and_causes_of_the_paper(recorded, capsys):
     assert causes(recorded, "*_middle", "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [[(one["line"], one["polluted"]) for one in cut] for cut in found["cuts"]] == [
-        [(3, True), (9, True)],  # v2 and v9
+        [(5, True), (9, True)],  # v4 and v9: of both minimum cuts the one nearest to the failure
         [(6, False), (7, False)],  # v5 and v7
     ]
     assert [state["line"] for state in found["roots"]] == [5, 9]  # statements 2 and 6

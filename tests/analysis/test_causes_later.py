@@ -178,14 +178,14 @@ def test_where_the_test_can_not_be_found_nothing_is_later(frames, source):
 
 
 class Alterations(StateAlterations):
-    """Three nodes in a chain: another value of the first or the second makes a test of line 2 fail in line 3."""
+    """Three nodes in a chain: another value of the second or the third makes a test of line 2 fail in line 3."""
 
     def __init__(self, *, passing=()):
         def failing(job, *, end):
             numbers = {value["number"] for value in job["replaced"]}
             if numbers & set(passing):
                 return AlteredRunAnswer(ExperimentOutcome.PASSED, 0.1, "")
-            line = 3 if numbers & {0, 1} else 2
+            line = 3 if numbers & {1, 2} else 2
             return AlteredRunAnswer(ExperimentOutcome.FAILED, 0.1, "AssertionError", "", {"frames": [("t.py", line)]})
 
         places = [ValuePlace("a.py", n, "assignment", "x", n, 4, n) for n in range(3)]
@@ -211,11 +211,11 @@ def test_a_second_search_needs_no_run_that_was_made(technique):
     once = alterations.count
     assert search.report.fails_later
     assert search.report.complete
-    assert [root.line for root in search.report.roots] == [1]
+    assert [root.line for root in search.report.roots] == [2]
     assert [step.fails_later for step in steps] == sorted(step.fails_later for step in steps)
     assert any(step.fails_later for step in steps)
     known = [alterations.polluted((node,), GETS_FURTHER) for node in range(3)]
-    assert known == [True, True, False]
+    assert known == [False, True, True]
     assert alterations.count == once
 
 
@@ -229,8 +229,8 @@ def test_there_is_no_second_search_where_the_test_can_pass():
 def test_the_first_search_leaves_time_for_the_second():
     alterations = Alterations()
     alterations.end_if_later = 0.0
-    assert not alterations.polluted((2,), PASSES)  # nothing makes the test fail later yet
+    assert not alterations.polluted((0,), PASSES)  # nothing makes the test fail later yet
     assert not alterations.polluted((1,), PASSES)
     with pytest.raises(TimeIsUp):
-        alterations.polluted((0,), PASSES)
+        alterations.polluted((2,), PASSES)
     assert alterations.polluted((1,), GETS_FURTHER)

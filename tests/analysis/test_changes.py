@@ -196,20 +196,24 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert changed == {7: (2, False), 18: (1, False), 1: (1, True)}  # a failing test reads what line 1 defines
     first = report.suspect(0)
     assert first.changed
-    assert first.badge in ("changed since 2 of 6 failing tests passed", "changed since 1 of 6 failing tests passed")
+    assert first.badge in (
+        "you changed this since 2 of 6 failing tests passed",
+        "you changed this since 1 of 6 failing tests passed",
+    )
     assert any(first.badge in sentence.lower() for sentence in report.explain(0).sentences)
     assert "w C" in report.explain(0).substituted
     assert run(["rank", "--technique", "evidence"]) == 0
     table = capsys.readouterr().out
     assert "Changed besides" not in table
-    assert "changed since 2 of 3 failing tests passed" in table
+    assert "you changed this" in table
+    assert "failed before your changes" in table
     assert run(["rank", "--technique", "ochiai", "--format", "json"]) == 0
     ranking = json.loads(capsys.readouterr().out)
     assert {s["line"]: s["changed"] for s in ranking["suspects"] if s["changed"]} == {7: 2, 18: 1}
     assert ranking["changed_besides"] == {"at_import": [{"file": "shop.py", "lines": [1]}], "replaced": []}
     assert run(["rank", "--format", "sarif"]) == 0
     log = json.loads(capsys.readouterr().out)["runs"][0]
-    assert any("changed since" in result["message"]["text"] for result in log["results"])
+    assert any("you changed this" in result["message"]["text"] for result in log["results"])
     assert run(["rank", "--format", "sarif", "--technique", "ochiai"]) == 0
     log = json.loads(capsys.readouterr().out)["runs"][0]
     notes = log["invocations"][0]["toolExecutionNotifications"]
@@ -218,10 +222,10 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert '"Changed besides, in code that runs at import: shop.py:1."' in capsys.readouterr().out
     assert run(["rank", "--format", "agent"]) == 0
     text = capsys.readouterr().out
-    assert '"Changed since 2 of 3 failing tests passed.' in text
+    assert '"You changed this.' in text
     assert run(["report", "--html", "page.html"]) == 0
     page = (broken.folder / "page.html").read_text()
-    assert '<span class="badge">changed since 2 of 6 failing tests passed</span>' in page
+    assert '<span class="badge">you changed this since 2 of 6 failing tests passed</span>' in page
     assert run(["report", "--html", "page.html", "--technique", "ochiai"]) == 0
     page = (broken.folder / "page.html").read_text()
     assert '<p class="besides">Changed besides, in code that runs at import: shop.py:1.</p>' in page
@@ -265,7 +269,8 @@ def test_a_pass_is_dropped_when_no_test_needs_it(project):
     assert changed["test_total[prices0-3]"] == ["result = 1"]  # a file of another name is no change
     assert changed["test_label"] == ["label = lambda n: named(n)", "return name.lower()"]
     project.edit(("result = 1", "result = 0"), ("name.lower()", "name.upper()"))
-    project.run("-k", "not never")
+    project.edit(("shop.total([]) == 7", "shop.total([]) == 0"), name="tests/test_shop.py")  # its first failure, too
+    project.run()
     assert project.changed() == {}
     recording = project.folder / ".suspectra" / "recording"
     compact(str(recording), max_logs=0)

@@ -14,6 +14,8 @@ import pytest
 
 from suspectra.base.errors import EvidenceError
 from suspectra.evaluation.corpus import SubjectFile, read_index, read_subject
+from suspectra.program.python.definitions import definitions
+from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind
 from suspectra.techniques import make_technique
 
@@ -92,6 +94,56 @@ def test_python_may_have_more_lines_functions_and_tracebacks(mini_corpus):
 @pytest.mark.parametrize(("name", "value"), [("function", [7] * 7), ("end_line", [0] * 7), ("function", [0, 1])])
 def test_arrays_of_elements_must_fit(mini_corpus, name, value):
     rewrite(mini_corpus / "small" / "price.npz", **{name: np.array(value), "function_names": np.array(["a|b|1|2"])})
+    with pytest.raises(EvidenceError, match="price"):
+        subject(mini_corpus, "price")
+
+
+FACTS = {
+    "kind": np.array([2, 0, 0, 1, 0, 0, 0]),
+    "definition": np.array([1, 6]),
+    "definition_reader": np.array([2, 4]),
+    "definition_start": np.array([0, 1, 2]),
+    "definition_read": np.array([1, 0]),
+    "conditions": np.array([[0, 4, 8, 4, 12]]),
+}
+
+
+def test_what_sources_would_say_may_be_in_the_archive(mini_corpus):
+    rewrite(mini_corpus / "small" / "price.npz", **FACTS)
+    found = subject(mini_corpus, "price")
+    facts = found.program.facts
+    assert facts.kinds.tolist() == [0, 0, 1, 0, 0, 2, 0]  # in the order of lines
+    assert (facts.element.tolist(), facts.reader.tolist()) == ([0, 6], [1, 3])
+    assert definitions(found.spectrum.elements, SourcesAsRun.for_program(found.program), ()).read_by([3]).tolist() == [
+        0
+    ]
+    assert [one.tolist() for one in found.spectrum.edges.conditions] == [[[4, 8, 4, 12]], []]
+    report = make_technique("evidence").localize(found.spectrum, found.program)
+    assert "kinds of statements" not in report.without
+    assert report.spectrum.counts.ef[6] == 1  # the failing test executes what reads it
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kind", [0]),
+        ("kind", [3] * 7),
+        ("kind", [0.5] * 7),
+        ("definition", [7, 8]),
+        ("definition", [6, 1]),
+        ("definition_reader", None),
+        ("definition_reader", [2, 2]),
+        ("definition_start", [0, 1]),
+        ("definition_start", [0, 2, 1]),
+        ("definition_start", []),
+        ("definition_read", [1, 2]),
+        ("conditions", [[9, 1, 1, 1, 1]]),
+        ("conditions", [1, 2, 3]),
+    ],
+)
+def test_damaged_facts(mini_corpus, name, value):
+    changed = {name: None if value is None else np.array(value)}
+    rewrite(mini_corpus / "small" / "price.npz", **(FACTS | changed))
     with pytest.raises(EvidenceError, match="price"):
         subject(mini_corpus, "price")
 

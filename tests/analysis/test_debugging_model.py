@@ -1,9 +1,12 @@
 """The debugging model over reports: order, next moves with their reasons, and the picture around a place."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from suspectra.base.errors import NothingToRank, UsageError
+from suspectra.evaluation.appraisal import Appraisal
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import sample_hitting_times
@@ -77,21 +80,43 @@ def test_reasons_and_probabilities_of_the_next_moves():
     assert back[0].reasons == ("higher in the ranking",)
 
 
-def test_next_moves_are_those_of_the_chain():
-    subject = model(SCORES, FUNCTION, EDGES, CALLS)
-    matrix, groups = dense(subject.chain), subject.chain.groups
-    element = 1
-    own = matrix[groups + element, groups:]
-    # the location first met after going back: absorb the walk in the locations
-    inside = matrix[:groups, :groups]
-    met = matrix[groups + element, :groups] @ np.linalg.inv(np.eye(groups) - inside) @ matrix[:groups, groups:]
-    met[element] = 0
-    expected = own + (1 - own.sum()) * met / met.sum()
-    found = np.zeros(6)
+def first_other(subject, element):
+    """The first other location by the transition matrix: a walk that all other locations absorb."""
+    matrix, first = dense(subject.chain), subject.chain.first_location
+    own = first + subject.chain.location.tolist().index(subject.elements.tolist().index(element))
+    passing = [*range(first), own]
+    absorbing = [state for state in range(first, len(matrix)) if state != own]
+    visits = np.linalg.inv(np.eye(len(passing)) - matrix[np.ix_(passing, passing)])
+    met = np.zeros(len(subject.report.spectrum.elements))
+    places = subject.elements[subject.chain.location[np.array(absorbing) - first]]
+    met[places] = visits[-1] @ matrix[np.ix_(passing, absorbing)]
+    return met
+
+
+def moves_of(subject, element):
+    found = np.zeros(len(subject.report.spectrum.elements))
     for move in subject.next_moves(element, limit=None):
         found[move.element] = move.probability
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert [m.element for m in subject.next_moves(element, limit=2)] == np.argsort(-expected)[:2].tolist()
+    return found
+
+
+@pytest.mark.parametrize("scores", [SCORES, [5, 5, 4, 4, 4, 1]])
+@pytest.mark.parametrize("p_jump", [0, 0.3, 1])
+def test_next_moves_are_those_of_the_chain(scores, p_jump):
+    subject = model(scores, FUNCTION, EDGES, CALLS, jumps=JumpModel(p_jump))
+    for element in range(6 if p_jump < 1 else 5):
+        expected = first_other(subject, element)
+        np.testing.assert_allclose(moves_of(subject, element), expected, atol=1e-12)
+        order = [m.element for m in subject.next_moves(element, limit=2)]
+        np.testing.assert_allclose(expected[order], np.sort(expected)[::-1][: len(order)], atol=1e-12)
+
+
+def test_who_comes_back_alone_in_a_group_jumps_in_the_end():
+    """The pull of the ranking leads back to its only first location, so that hardly anybody gets to the next."""
+    subject = model([9, *range(8, 0, -1)], [0, 0, 0, *range(1, 7)])
+    chance = moves_of(subject, 0)
+    assert chance[1] > chance[2] > 0.47
+    assert chance[3] < 0.01
 
 
 def test_without_jumps_the_ranking_leads():
@@ -204,10 +229,18 @@ def test_a_report_of_subgraphs(subgraphs):
     assert subject.ht_rank.argmin() in (2, 3)
     assert np.isinf(subject.expected_steps[4])
     assert {node.kind for node in subject.neighbourhood(2).nodes} == {"location", "subgraph", "rank"}
-    assert sum(m.probability for m in subject.next_moves(1, limit=None)) == pytest.approx(1)
+    for element in range(4):
+        np.testing.assert_allclose(moves_of(subject, element), first_other(subject, element), atol=1e-12)
     assert np.isfinite(subject.expected_steps_from(4)[:4]).all()
     with pytest.raises(KeyError):
         subject.neighbourhood(4)
+
+
+def test_the_standard_rank_of_a_report_of_subgraphs_counts_subgraphs(subgraphs):
+    # one subgraph, then two with the same score; the last two statements are in none
+    assert subgraphs.fragment_rank.tolist() == [2, 2, 0.5, 0.5, 4, 4]
+    found = Appraisal.from_report(subgraphs, [np.array([0, 5])]).faults[0]
+    assert (found.standard_rank, found.rank_best) == (2, 3)
 
 
 def test_subgraphs_whose_locations_are_all_excluded_go(subgraphs):
@@ -234,6 +267,29 @@ def test_the_model_of_all_that_is_known():
     assert "called from here" in {reason for move in whole.next_moves(0) for reason in move.reasons}
     np.testing.assert_array_equal(
         DebuggingModel.from_report(report).expected_steps, model(SCORES, FUNCTION, EDGES).expected_steps
+    )
+
+
+def test_techniques_are_compared_by_the_jumps_of_the_paper():
+    """Definition 26: the other lines of the function, and control flow of failing runs; no calls."""
+    spectrum = program([0, 0, 1, 1, 2, 2], [(1, 3), (3, 5)])
+    spectrum = dataclasses.replace(
+        spectrum,
+        tests=("bad", "good"),
+        failed=np.array([True, False]),
+        rows=(spectrum.rows[0], spectrum.rows[0]),
+        edge_rows=(np.array([0], np.int32), np.array([1], np.int32)),
+    )
+    report = RankedReport.from_scores(OCHIAI, spectrum, np.array(SCORES, float))
+    source = Program((), source_of=lambda path: b"f2()\n0\ndef f1():\n    0\ndef f2():\n    0")
+    matrix = dense(DebuggingModel.for_studies(report, source, 0.4).chain)
+    groups = 5
+    jumps = matrix[groups:, groups:] > 0
+    neighbours = {(0, 1), (2, 3), (4, 5), (0, 2)}
+    assert {(x, y) for x, y in np.argwhere(jumps).tolist() if x < y} == neighbours
+    np.testing.assert_allclose(matrix[groups:, groups:].sum(axis=1), 0.4)
+    assert len(DebuggingModel.from_report(report, source).chain.row(groups + 2)[0]) == 4, (
+        "and the flow of passing tests"
     )
 
 

@@ -298,8 +298,8 @@ def test_of_equally_many_decisions_the_most_suspicious_ones_are_turned_first(tes
     suspicious = search(tests, "test_either", suspiciousness=suspiciousness)[-1]
     assert in_words(suspicious.report) == [(first, "if", 1, False, True)]
     assert latest.candidates == suspicious.candidates == 1  # no other run is needed for the choice
-    of_paper = PathOptions(Nearness.LATEST)
-    assert search(tests, "test_either", suspiciousness=suspiciousness, options=of_paper)[-1].report == latest.report
+    for_studies = PathOptions(Nearness.LATEST)
+    assert search(tests, "test_either", suspiciousness=suspiciousness, options=for_studies)[-1].report == latest.report
 
 
 def test_the_second_decision_is_the_one_that_corresponds_in_the_run_in_which_the_first_is_turned(tests):

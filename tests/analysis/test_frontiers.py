@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.dependences.cuts import Nearest
+from suspectra.dependences.carried import carried_contents
 from suspectra.dependences.frontiers import FrontierSearch
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import PASSES, FailingRun
@@ -97,12 +97,13 @@ def test_the_program_of_the_paper_fails_as_it_says():
 
 
 def test_the_search_makes_the_cuts_of_the_paper():
+    """Of the two first cuts, that of Figure 4 has the read of y; the text asks for the one nearest to the failure."""
     made = Middle()
     search_of_both = search(made)
     steps = list(search_of_both.steps())
-    assert [step.cut for step in steps] == [(Y, THIRD), (FIRST, SECOND)]
-    assert [step.polluted for step in steps] == [((Y,), (THIRD,)), ()]
-    assert made.made == [(Y,), (THIRD,), (FIRST,), (SECOND,), (FIRST, SECOND)]
+    assert [step.cut for step in steps] == [(ASSIGNED, THIRD), (FIRST, SECOND)]
+    assert [step.polluted for step in steps] == [((ASSIGNED,), (THIRD,)), ()]
+    assert made.made == [(ASSIGNED,), (THIRD,), (FIRST,), (SECOND,), (FIRST, SECOND)]
 
 
 def test_both_faults_of_the_program_are_root_causes():
@@ -156,9 +157,47 @@ def test_a_node_of_which_only_a_part_can_be_altered_does_not_count_as_right():
     no = np.zeros(4, bool)
     run = FailingRun(graph, 3, no, no, np.arange(4) == 0, no, no)
     for is_partial, cuts, roots in ((None, [(2,)], ()), (np.arange(4) == 2, [(2,), (1,)], (1,))):
-        search = FrontierSearch(replace(run, is_partial=is_partial), OnlyTheFirst(), Nearest.END)
+        search = FrontierSearch(replace(run, is_partial=is_partial), OnlyTheFirst())
         assert [step.cut for step in search.steps()] == cuts
         assert search.causes.roots == roots
     for technique in (SingleStepSearch, BisectionSearch):
         search = technique(replace(run, is_partial=np.arange(4) == 2), OnlyTheFirst())
         assert len(list(search.steps())) <= 4
+
+
+def test_contents_belong_to_what_carries_an_object():
+    """2 makes a list, 3 appends 1 to it, 4 returns it, and 5 reads it: whoever alters 4 alters all that 5 reads."""
+    graph = DependenceGraph.from_edges(
+        6, [(0, 1, FLOW), (1, 3, FLOW), (2, 3, FLOW), (2, 4, FLOW), (2, 5, FLOW), (3, 5, FLOW), (4, 5, FLOW)]
+    )
+    value = ["7", "7", "[]", "None", "[7]", ""]
+    is_new, can_alter = np.arange(6) == 3, np.isin(np.arange(6), (1, 4))
+    carried = carried_contents(graph, value, is_new, can_alter, graph.backward([5]))
+    assert {node: carried.sources_of(node).tolist() for node in (3, 4, 5)} == {3: [1, 2], 4: [2, 3], 5: [4]}
+    run = FailingRun(carried, 5, *[np.zeros(6, bool)] * 2, np.arange(6) == 0, np.zeros(6, bool), ~can_alter)
+    (first, second) = FrontierSearch(run, OneCause(carried, 1)).steps()
+    assert (first.cut, second.cut) == ((4,), (1,))
+
+
+def test_objects_of_two_parameters_keep_their_own_contents():
+    """2 and 3 make objects of one class, which 4 and 5 pass on; 6 reads both."""
+    graph = DependenceGraph.from_edges(
+        7, [(0, 2, FLOW), (1, 3, FLOW), (2, 4, FLOW), (3, 5, FLOW), *((node, 6, FLOW) for node in (2, 3, 4, 5))]
+    )
+    value = ["1", "2", "Money", "Money", "Money", "Money", ""]
+    is_new, can_alter = np.isin(np.arange(7), (2, 3)), np.isin(np.arange(7), (4, 5))
+    carried = carried_contents(graph, value, is_new, can_alter, graph.backward([6]))
+    assert {node: carried.sources_of(node).tolist() for node in (4, 5, 6)} == {4: [2], 5: [3], 6: [4, 5]}
+
+
+def test_a_step_without_polluted_states_does_not_end_single_steps():
+    graph = DependenceGraph.from_edges(5, [(0, 1, FLOW), (1, 2, FLOW), (2, 3, FLOW), (3, 4, FLOW)])
+
+    class NotTheSecond:
+        def polluted(self, nodes, wanted):
+            return nodes[0] in (1, 3)
+
+    no = np.zeros(5, bool)
+    single = SingleStepSearch(FailingRun(graph, 4, no, no, np.arange(5) == 0, no, no), NotTheSecond())
+    assert [step.cut for step in single.steps()] == [(3,), (2,), (1,)]
+    assert single.causes.roots == (1,)

@@ -1,16 +1,20 @@
 """Forced decisions and other inputs together: real runs of pytest and Z3, one machine for all cases."""
 
+import json
+import subprocess
 import sys
 import time
 
 import pytest
+from tests.analysis.test_paths import TABLE_2
 
 from suspectra.base.errors import EvidenceError
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.paths.distance import Distance
 from suspectra.paths.inputs import search as search_module
 from suspectra.paths.inputs.generated_paths import GeneratedPaths
 from suspectra.paths.searches.recorded_paths import Paths
-from suspectra.paths.searches.search import PathOptions, PathSearchLimits, PathSetting
+from suspectra.paths.searches.search import Nearness, PathOptions, PathSearchLimits, PathSetting
 from suspectra.paths.searches.techniques import TECHNIQUES
 
 SHOP = """\
@@ -98,8 +102,8 @@ def failing(name):
     return FailingTest(f"test_shop.py::{name}", "test_shop.py")
 
 
-def search(tests, name, ask=None, seconds=300.0):
-    setting = PathSetting(failing(name), *tests, (), PathOptions(ask=ask))
+def search(tests, name, ask=None, seconds=300.0, order=None):
+    setting = PathSetting(failing(name), *tests, (), PathOptions(order, ask=ask))
     return list(GeneratedPaths(setting).search(PathSearchLimits(time.monotonic() + seconds)))
 
 
@@ -112,19 +116,25 @@ def line(text):
 
 
 def test_a_wrong_condition_is_found_by_forcing_it(tests):
-    *_, found = search(tests, "test_discount[100]")
+    *_, found = search(tests, "test_discount[100]", order=Nearness.FEWEST)
     assert in_words(found) == [(line("    if amount >= 100:"), "if", True, False)]
     assert (found.technique, found.other, found.candidates, found.complete) == ("apg", None, 1, True)
     assert found.summary.startswith("test_shop.py::test_discount[100] passes if shop.py:2 comes out false")
 
 
 def test_a_wrong_value_is_found_by_another_input(tests):
-    *others, found = search(tests, "test_scaled[15]")
+    *others, found = search(tests, "test_scaled[15]", order=Nearness.FEWEST)
     assert found.summary == "test_shop.py::test_scaled[15] fails with n = 15, and passes from n = 10."
     assert in_words(found) == [(line("    if n > 10:"), "if", True, False)]
     assert (found.technique, found.other, found.complete) == ("apg", "n=10", True)
     assert found.candidates == 2  # the forced decision, and the input
     assert not any(report.complete or report.found for report in others)
+
+
+def test_inputs_come_first_in_the_order_of_the_paper(tests):
+    *_, found = search(tests, "test_discount[100]")
+    assert (found.technique, found.other, found.candidates, found.complete) == ("apg", "amount=99", 1, True)
+    assert [one.successful for one in found.tried] == [True]
 
 
 def test_several_decisions_are_forced_where_no_input_can_be_judged(tests):
@@ -169,3 +179,51 @@ def test_a_test_of_which_nothing_can_be_changed_is_refused(tests):
 def test_limits_leave_the_search_incomplete(tests):
     *_, ended = search(tests, "test_scaled[15]", seconds=0.0)
     assert not ended.complete
+
+
+FIGURE_2 = """\
+def program(a, b, c, d):
+    i = j = k = 0
+    if a:
+        i += 1
+    if b:
+        j += 1
+    if c:
+        if d:
+            k += 1
+        else:
+            k += 2
+    return k
+"""
+OF_FIGURE_2 = """\
+import pytest
+from program import program
+
+
+@pytest.mark.parametrize("a, b, c, d", [(False, False, True, True)])
+def test_program(a, b, c, d):
+    assert program(a, b, c, d) + len(str(a)) > 99 - len(str(b))
+"""
+
+
+@pytest.mark.slow
+def test_the_command_tries_the_paths_of_table_2_the_nearest_first(tmp_path):
+    """Figure 2, where no run is right; the lines of its branches are here 3, 5, 7 and 8."""
+    (tmp_path / "program.py").write_text(FIGURE_2)
+    (tmp_path / "test_program.py").write_text(OF_FIGURE_2)
+
+    def suspectra(*arguments):
+        command = [sys.executable, "-m", "suspectra", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert suspectra("record", "--", sys.executable, "-m", "pytest", "-q").returncode == 1
+    run = suspectra("paths", "*test_program*", "--technique", "apg", "--format", "json", "--seconds", "120")
+    tried = json.loads(run.stdout)["tried"]
+    assert not any(one["successful"] for one in tried)
+    assert all(one["feasible"] for one in tried)
+    distances = [tuple(one["turned"]) for one in tried]
+    places = sorted({place for one in distances for place in one})
+    line = dict(zip(places, (1, 3, 5, 6), strict=True))  # as the figure numbers them
+    assert [tuple(line[place] for place in one) for one in distances] == TABLE_2
+    nearness = [Distance(one).nearness for one in distances]
+    assert nearness == sorted(nearness)  # Theorem 1

@@ -89,3 +89,27 @@ def test_agents_are_told_last_of_a_test_that_executes_no_suspect(tmp_path):
     evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
     (group,) = ranking_answer(Listing(report, evidence, (), groups=groups), Sources(tmp_path), 2_000)["groups"]
     assert group["tests"] == ["t2", "t1"]
+
+
+def test_expected_steps_and_plans_are_those_of_each_group(faulty_ledger, capsys):
+    from suspectra.cli.main import run
+
+    command = ["markov", "--workspace", str(faulty_ledger), "--technique", "ochiai", "--format", "json"]
+    assert run(command) == 0
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    first = [group["suspects"][0] for group in groups]
+    assert [one["file"] for one in first] == [f"src/ledger/{name}.py" for name in ("discounts", "tax", "statements")]
+    assert all(one["rank_best"] == 1 for one in first)
+
+    assert run([*command, "--plan"]) == 0
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [group["plan"][0]["rank_best"] for group in groups] == [1, 1, 1]
+
+    assert run([*command[:-2], "--plan"]) == 0
+    table = capsys.readouterr().out
+    assert table.count("✗ ") == 3
+    assert table.count("until the fault is seen") == 3
+
+    # from a line: the ranking of its group, as `explain` has it
+    assert run([*command, "src/ledger/statements.py:26"]) == 0
+    assert json.loads(capsys.readouterr().out)["around"]["rank_best"] == 1

@@ -183,6 +183,14 @@ def test_reports_of_different_kinds_share_one_scale():
     assert np.isinf(left_out.steps[0])
 
 
+def test_a_jump_leads_to_locations_that_no_subgraph_contains():
+    one_function = Structure(np.array([0, 0, 0]))
+    steps = hitting_times(suspicious_behaviour([0], [[0]], 3, one_function)).steps
+    np.testing.assert_allclose(steps, [6, 44 / 3, 44 / 3])
+    quiet = hitting_times(suspicious_behaviour([0], [[0]], 3, one_function, JumpModel(0))).steps
+    assert np.isinf(quiet).tolist() == [False, True, True]
+
+
 def test_p_jump_one_is_refused_with_the_reason():
     with pytest.raises(UsageError, match="never comes back") as error:
         hitting_times(ranked_list([0, 1], Structure(np.array([0, 0])), JumpModel(1)))

@@ -161,6 +161,16 @@ def test_a_run_that_ends_at_its_first_failure_is_not_cut_off(work):
         assert "cut off" not in said(work, "status")[1]
 
 
+def test_new_tests_that_did_not_run_are_not_counted(work):
+    assert said(work, "record", "--", "pytest", "-q", "test_x.py::test_f[0]")[0] == 0
+    (work / "test_x.py").write_text(
+        "import pytest\ndef test_a(): pass\ndef test_b(): pytest.exit('')\ndef test_c(): pass\n"
+    )
+    words = said(work, "record", "--failed-and-affected", "--", "pytest", "-q")[1]
+    assert "recorded 1 test in" in words
+    assert "the run was cut off (it was interrupted): 2 tests were not run" in words
+
+
 def test_a_run_that_is_interrupted_before_it_begins_says_so(work):
     (work / "conftest.py").write_text(
         "import os, signal\n\nos.kill(os.getppid(), signal.SIGTERM)\nimport time\ntime.sleep(9)\n"

@@ -87,6 +87,29 @@ def test_without_a_place_the_statements_met_soonest_are_listed(suspectra):
         assert entry["ht_rank"] == (entry["rank_best"] - 1 + entry["rank_worst"]) / 2
 
 
+def test_the_plan_says_what_it_saves(suspectra):
+    status, out, err = suspectra("markov", "--plan", "--top", 3)
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["Steps", "Next", "Because", "Source"]
+    assert [line.split()[0] for line in lines[1:4]] == ["1", "1", "1"]
+    _, out, _ = suspectra("markov", "--plan", "--format", "json", "--top", 1000)
+    found = json.loads(out)
+    assert len(found["plan"]) == len({(one["file"], one["line"]) for one in found["plan"]}) > 10
+    assert found["plan_steps"] < found["ranking_steps"]
+    assert f"about {found['plan_steps']:.0f} steps until the fault is seen" in lines[-1]
+    # from a line: that line is no more in it, and the next place is a neighbour
+    _, out, _ = suspectra("markov", FAULT, "--plan", "--format", "json")
+    first = json.loads(out)["plan"][0]
+    assert (first["steps"], first["reasons"][-1]) == (1, "same function")
+    # nobody can jump: the plan is the ranking
+    _, out, _ = suspectra("markov", "--plan", "--p-jump", 0, "--format", "json", "--top", 1000)
+    ranks = [one["rank_best"] for one in json.loads(out)["plan"]]
+    assert ranks == sorted(ranks)
+    _, out, _ = suspectra("markov", "--plan", "--p-jump", 0)
+    assert "As good as going down the ranking" in out
+
+
 def test_an_estimate_has_its_interval_around_the_exact_steps(suspectra):
     _, exact, _ = suspectra("markov", "--format", "json", "--top", 1)
     _, walked, _ = suspectra("markov", "--format", "json", "--top", 1, "--estimate", "--max-steps", 4000)
@@ -227,9 +250,6 @@ def test_evaluate_by_expected_steps(suspectra, tmp_path):
     assert found["faults"][0]["expected_steps"] > 1
     assert found["scores"]["HT_Rank"]["first"] == 0.5
     assert {"HT_Rank (Steimann)", "HT_Rank / statements"} <= found["scores"].keys()
-    # what one reads off the model itself
-    _, listed, _ = suspectra("markov", "shop/vouchers.py:7", "--format", "json")
-    assert found["faults"][1]["ht_rank"] == json.loads(listed)["around"]["ht_rank"]
     # nobody jumps: the Standard Rank
     _, out, _ = suspectra("evaluate", "--faults", faults, "--ht-rank", "--p-jump", 0, "--format", "json")
     scores = json.loads(out)["scores"]
@@ -267,7 +287,7 @@ def test_without_jumps_ranks_by_steps_are_ranks():
     spectrum = Spectrum.from_matrix([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]], failed=[True, False, False])
 
     class Subject:
-        family, name, program, faulty = "a", "b", None, np.array([1, 2])
+        family, name, program, faulty, faults = "a", "b", None, np.array([1, 2]), ()
 
     Subject.spectrum = spectrum
     plain, _ = rank_subject(Subject, StudyPlan((StudiedTechnique("ochiai"),)))

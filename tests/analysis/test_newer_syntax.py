@@ -7,6 +7,7 @@ import pytest
 
 from suspectra.base.newer_syntax import OWN, is_newer
 from suspectra.cli.main import run
+from suspectra.experiments.dependences import undecided
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
 
 STATS = """\
@@ -80,3 +81,9 @@ def test_which_tests_are_affected_is_said_to_be_coarse(recorded, monkeypatch, ca
     finally:
         (recorded / "stats.py").write_text(NEWER)
     assert f"stats.py: {SAID}, so every test runs that uses any of it. Fix: {CURE}" in capsys.readouterr().out
+
+
+def test_slices_say_whose_decisions_are_missing():
+    sources = {"a.py": STATS.encode(), "stats.py": NEWER.encode()}
+    said = [f"stats.py: {SAID}, so its decisions are left out. Fix: {CURE}."]
+    assert list(undecided(["stats.py", "a.py", "gone.py"], sources.get)) == said

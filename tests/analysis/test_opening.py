@@ -1,13 +1,21 @@
 """What no reader of evidence opens: pipes, devices, links out of the workspace, and endless files."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from suspectra.base.errors import EvidenceError
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import foreign_c_source
-from suspectra.evidence.formats.junit import read_junit
+from suspectra.evidence.formats.coverage_source import CoverageSource
+from suspectra.evidence.formats.junit_reports import Reports
 from suspectra.evidence.opening import MAX_EVIDENCE
+from suspectra.recording.crash import not_run
+from suspectra.recording.merging import merge
+from suspectra.selection.changes import WorkspaceFiles
+from suspectra.selection.recorded_tests import recorded_tests
+from suspectra_recorder.log.frames import SUFFIX
 
 NAMES = {"lcov": "t.info", "cobertura": "t.xml", "gcovr": "t.json", "gcov": "t.gcov.json"}
 
@@ -98,12 +106,40 @@ def test_raw_profiles(kind, places):
         source.read()
 
 
-@pytest.mark.parametrize("kind", [pipe, endless])
+@pytest.mark.parametrize("kind", KINDS)
 def test_junit(kind, places):
     workspace, outside = places
     kind(workspace / "reports" / "r.xml", outside)
     with pytest.raises(EvidenceError, match=KINDS[kind]):
-        read_junit(workspace / "reports" / "r.xml", "r.xml")
+        Reports(Boundary(workspace)).read([workspace / "reports" / "r.xml"], [])
+
+
+@pytest.mark.parametrize("name", ["data", "data.json"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not endless])
+def test_data_of_coverage(kind, name, places):
+    workspace, outside = places
+    kind(workspace / "reports" / name, outside)
+    with pytest.raises(EvidenceError, match=KINDS[kind]):
+        CoverageSource(workspace, Path("reports", name)).read()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in (folder_elsewhere, endless)])
+def test_sources_of_the_workspace(kind, places):
+    workspace, outside = places
+    kind(workspace / "reports" / "a.py", outside)
+    assert WorkspaceFiles(str(workspace)).content("reports/a.py") is None
+
+
+@pytest.mark.parametrize("kind", [pipe, device, foreign])
+def test_logs_of_a_recording(kind, places):
+    workspace, outside = places
+    recording = workspace / ".suspectra" / "recording"
+    recording.mkdir(parents=True)
+    kind(recording / f"0{SUFFIX}", outside)
+    assert recorded_tests(recording).tests == {}
+    assert not_run([str(recording / f"0{SUFFIX}")]) == 0
+    with pytest.raises(EvidenceError):
+        merge(workspace / "merged", [workspace])
 
 
 def test_a_place_outside_that_the_user_named_is_read(places):

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import click
 import pytest
 
 from suspectra.base.options import EXPERIMENTS
@@ -22,14 +23,14 @@ def test_each_is_a_value_of_the_recording():
 
 
 def test_the_command_line_has_them_with_their_texts():
-    has = {parameter.name: parameter for parameter in cli.commands["record"].params}
+    has = {parameter.name: parameter for parameter in cli.get_command(click.Context(cli), "record").params}
     for option in OPTIONS:
         assert f"--{option.word}" in has[option.name].opts
         assert has[option.name].help.startswith(option.help)
 
 
 def test_editors_have_settings_for_the_options_of_experiments():
-    has = {parameter.name: parameter for parameter in cli.commands["investigate"].params}
+    has = {parameter.name: parameter for parameter in cli.get_command(click.Context(cli), "investigate").params}
     settings = {setting.attribute: setting for setting in SETTINGS}
     for option in EXPERIMENTS:
         assert f"--{option.word}" in has[option.name].opts

@@ -368,6 +368,33 @@ def test_after_kill_9_the_finished_tests_are_there(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_test_whose_own_process_crashes_fails(tmp_path):
+    plugin = """\
+import os
+from _pytest.runner import CallInfo, pytest_runtest_makereport, runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    pid = os.fork()
+    if not pid:
+        runtestprotocol(item, nextitem=nextitem, log=False)
+        os._exit(0)
+    if os.waitpid(pid, 0)[1]:
+        call = CallInfo.from_call(lambda: 1 / 0, "???")
+        hook.pytest_runtest_logreport(report=pytest_runtest_makereport(item, call))
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+"""
+    test = "import os, app\ndef test_crash():\n    app.f()\n    os.abort()\n"
+    work = project(tmp_path, conftest=plugin, app="def f():\n    return 1\n", test_z=test)
+    assert pytest_in(work, "--suspectra").returncode == 1
+    evidence = RecordingSource(work).read()
+    ((crash, row),) = by_name(evidence).values()
+    assert crash.verdict.value == "failed"
+    assert functions_run(evidence, row) == {"f"}
+
+
 def test_a_worker_that_crashes_fails_the_test_it_ran(tmp_path):
     project(
         tmp_path,

@@ -15,14 +15,16 @@ import pytest
 from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
 from suspectra.cli import main
 from suspectra.evaluation.appraisal import Appraisal
+from suspectra.evaluation.composing import compositions
 from suspectra.evaluation.config import StudyConfig, read_any
-from suspectra.evaluation.corpus import read_index, read_subject
+from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.evaluation.curves import exam_curves
 from suspectra.evaluation.faults import FaultList
-from suspectra.evaluation.study import Result, StudiedTechnique, Study, StudyPlan, StudyResult
+from suspectra.evaluation.study import Result, StudiedTechnique, Study, StudyPlan, StudyResult, rank_subject
 from suspectra.evaluation.summary import compare, found_within, summarize
 from suspectra.evaluation.tables import to_markdown
-from suspectra.spectrum import Spectrum
+from suspectra.program import Program
+from suspectra.spectrum import Elements, Spectrum
 from suspectra.techniques import make_technique
 
 HEADER = "family,subject,technique,clone,n,rank_best,rank_avg,rank_worst,exam"
@@ -236,6 +238,94 @@ def test_comparisons_tell_how_sure_they_are():
     assert one.top_five.low == 0
     assert one.top_five.high == pytest.approx(3, abs=1)
     assert compare(results) == [one]  # the same samples are drawn
+
+
+def test_differences_are_counted_as_paper_000_does():
+    """Table 3: lower by more than 1, 5 and 10 % of the code, about equal, and higher by more."""
+    ranks = {"base": (20, 20, 20, 20), "other": (19, 14, 26, 9)}
+    results = [
+        Result("a", f"s{i}", name, 0, 100, rank, float(rank), rank)
+        for name, own in ranks.items()
+        for i, rank in enumerate(own)
+    ]
+    (one,) = compare(results)
+    assert one.differences == ((2, 1, 1), (2, 1, 1), (1, 3, 0))
+
+
+def test_cloning_is_summed_up_as_paper_004_does(mini_corpus):
+    """Definition 2.3 and Table 5, from a study itself."""
+    out = ranked(mini_corpus, "--technique", "wong2", "--technique", "ochiai", "--both")
+    for technique in ("wong2", "ochiai"):
+        rows = [(out[name, technique, "0"], out[name, technique, "1"]) for name in ("schedule", "price", "lines")]
+        middle = [[(int(r[1]) + int(r[3])) // 2 / int(r[0]) for r in pair] for pair in rows]
+        expected = np.mean([(before - after) / before for before, after in middle])
+        text, _ = suspectra("study", "--corpus", mini_corpus, "--technique", technique, "--both", "--jobs", 1)
+        (row,) = [line for line in text.partition("What cloning")[2].splitlines() if line.startswith(f"| {technique} ")]
+        cells = [cell.strip() for cell in row.split("|")[1:-1]]
+        assert cells[:3] == [technique, "3", f"{expected:+.4f}"]
+        percent = [sum(float(pair[side][2]) <= 0.05 * int(pair[side][0]) for pair in rows) for side in (0, 1)]
+        assert cells[6] == f"{percent[0]} → {percent[1]}"
+
+
+def test_faults_are_composed_and_ranked_one_by_one(versions_of_one_program):
+    out = ranked(versions_of_one_program, "--technique", "ochiai", "--faults", 2)
+    assert sorted(name for name, _, _ in out if "+" in name) == [
+        "v1+v2: v1", "v1+v2: v2", "v1+v3: v1", "v1+v3: v3", "v2+v3: v2", "v2+v3: v3"
+    ]  # fmt: skip
+    # in v1+v2 tests a and b fail: line 1 in all, line 2 in a, line 3 in both, line 4 in b; d passes and executes all
+    composed = compositions(read_index(versions_of_one_program)[0], 2)
+    other = next(one for one in composed if one.name == "v1+v2").read().spectrum
+    assert dict(zip(other.tests, other.failed.tolist(), strict=True)) == {"a": True, "b": True, "c": False, "d": False}
+    assert other.counts.ef.tolist() == [2, 1, 2, 1, 0]
+    triple = ranked(versions_of_one_program, "--technique", "ochiai", "--faults", 3)
+    assert len(triple) == 3 + 1, "and the head of the table"
+    _, err = suspectra(
+        *("study", "--corpus", versions_of_one_program, "--technique", "ochiai", "--faults", 4), status=2
+    )
+    assert "no 4 versions" in err
+
+
+def test_faults_recorded_together_are_ranked_one_by_one(faulty_ledger, tmp_path):
+    (tmp_path / "faults.txt").write_text("src/ledger/statements.py:26\nsrc/ledger/tax.py:59\n")
+    study = tmp_path / "study.toml"
+    text = (
+        f'[study]\ntechniques = ["ochiai"]\n[[subject]]\nname = "ledger"\nworkspace = "{faulty_ledger}"\n'
+        f'recording = "{faulty_ledger}/.suspectra/recording"\nfaults = "faults.txt"\n'
+    )
+    found = []
+    for each in ("false", "true"):
+        study.write_text(f"{text}each_fault = {each}\n")
+        out, _ = suspectra("study", study, "--format", "csv", "--jobs", 1)
+        found.append({row["subject"]: float(row["rank_avg"]) for row in csv.DictReader(io.StringIO(out))})
+    best, each_one = found
+    assert each_one.keys() == {"ledger: src/ledger/statements.py:26", "ledger: src/ledger/tax.py:59"}
+    assert best == {"ledger": min(each_one.values())}
+    assert len(set(each_one.values())) == 2
+
+
+def test_the_t_score_searches_from_the_first_five_statements():
+    """A chain of ten assignments, of which the last fails: the fault is nine dependences from where tests differ."""
+    lines = ["a0 = 1", *(f"a{k} = a{k - 1}" for k in range(1, 10))]
+    source = "\n".join(lines).encode()
+    numbers = np.arange(10, dtype=np.int32)
+    elements = Elements(("m.py",), np.zeros(10, np.int32), numbers + 1, numbers + 1, np.full(10, -1, np.int32), ())
+    failing, passing = [1] * 10, [1] * 5 + [0] * 5
+    spectrum = Spectrum.from_matrix([failing, passing], [True, False], elements=elements)
+    program = Program((), source_of=lambda path: source)
+    found = {}
+    for faulty in (7, 3, 0):
+        subject = Subject("a", "b", spectrum, program, np.array([faulty]))
+        ((result,), problems) = rank_subject(subject, StudyPlan((StudiedTechnique("ochiai"),), t_score=True))
+        assert not problems
+        found[faulty] = result.t_score
+    assert found == {7: 0.5, 3: 0.7, 0: 1.0}
+    bare = Subject("a", "b", spectrum, Program(()), np.array([3]))
+    ((result,), (problem,)) = rank_subject(bare, StudyPlan((StudiedTechnique("ochiai"),), t_score=True))
+    assert result.t_score is None
+    assert "sources" in problem.cause
+    text = to_markdown(StudyResult((replace(result, t_score=0.25), replace(result, technique="cp"))))
+    assert "mean T-score" in text
+    assert "| 0.2500 |" in text
 
 
 def test_curve_is_a_distribution_function():

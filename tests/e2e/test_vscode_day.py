@@ -99,7 +99,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     bench.see(".editor-instance .squiggly-error")
     bench.press("Control+;", "n")
     wait(lambda: bench.cursor() == ("grouping.py", line), "the first suspect")
-    bench.see(".codelens-decoration a", "changed since both failing tests passed")
+    bench.see(".codelens-decoration a", "you changed this")
     reason = "2 of 2 failing, 2 of 460 passing · test_grouping_assignment and 1 more"
     wait(lambda: reason in "".join(bench.at_ends_of_lines()), "the reason at the end of the line")
     document(bench, "day-suspects.png")

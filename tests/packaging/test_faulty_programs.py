@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +41,22 @@ def test_every_program_names_statements_of_functions_and_a_kind(benchmark):
                 assert place.first in statements(subject.folder / place.file), subject.name
         assert subject.kind
         assert list(subject.folder.glob("test_*.py")), subject.name
+
+
+@pytest.mark.slow
+def test_the_fix_of_each_small_program_makes_its_tests_pass(benchmark, tmp_path):
+    folders = []
+    for subject in benchmark.subjects(["small"], [], Path(), None):
+        folders.append(str(shutil.copytree(subject.folder, tmp_path / subject.folder.name)))
+        subprocess.run(["patch", "-s", "-p1", "-i", "fix.diff"], cwd=folders[-1], check=True)
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *folders],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout[-2000:]
 
 
 def test_each_fault_of_a_classic_program_changes_one_place(benchmark):

@@ -8,6 +8,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from suspectra.output.agents.bounded import MAX_TEXT, NOTICE, as_json
+from suspectra.output.pictures.chain import chance
 from suspectra_server.agent.answers import Spent, causes_answer, investigation_answer
 from suspectra_server.agent.tools import TOOLS
 
@@ -87,6 +88,17 @@ def test_both_ways_have_the_same_tools_and_answers(client, project):
             assert described == schema, (tool.name, name)
         assert tool.input_schema.get("required", []) == declared.schema.get("required", [])
         assert tool.annotations.read_only_hint is not bool(declared.asks)
+
+
+def test_where_to_look_next_is_what_the_editor_shows(client, project):
+    client.start(project)
+    told = ask(client, "explain", place="code_of_shop.py:2")["look_next"]
+    cursor = {"uri": (project / "code_of_shop.py").as_uri(), "position": {"line": 1, "character": 0}}
+    moves = client.command("jump", cursor, {"ask": False, "limit": len(told)})["moves"]
+    assert told
+    assert [(one["place"], one["chance"], one["reason"]) for one in told] == [
+        (f"{move['file']}:{move['line']}", chance(move["probability"]), ", ".join(move["reasons"])) for move in moves
+    ]
 
 
 @pytest.mark.slow

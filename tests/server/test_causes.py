@@ -79,6 +79,26 @@ def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project
     assert client.command("nextInChain") is None
 
 
+@pytest.mark.slow
+def test_what_the_user_knows_of_a_state_narrows_the_next_search(client, project):
+    client.start(project)
+    uri = client.open(project / "code_of_shop.py")
+    assert client.command("stateIsRight", uri, 1) is None  # no search has found anything there
+    client.agree()
+    found = client.command("findCause", None, FAILING)
+    assert "found = 20" in [step["source"] for step in found["roots"]]
+    at = {"line": 1, "character": 4}
+    asked = {"textDocument": {"uri": uri}, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
+    titles = [action["title"] for action in client.request("textDocument/codeAction", asked)]
+    assert {"This value is right: search on", "This value is wrong: search before it"} <= {*titles}
+    found = client.command("stateIsRight", uri, 1)
+    assert found["roots"]
+    assert "found = 20" not in [step["source"] for step in found["roots"]]
+    wrong = client.command("stateIsWrong", uri, TOTAL - 2)
+    assert "tax = amount * share // 100" in [step["source"] for step in (*wrong["roots"], *wrong["transitive"])]
+    assert wrong["alterations"] <= found["alterations"]
+
+
 def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
     client.start(project)
     uri = client.open(project / "code_of_shop.py")

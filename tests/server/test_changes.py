@@ -438,13 +438,13 @@ def test_problems_of_evidence_that_a_setting_names_are_reported(client, covered_
 
 def test_of_many_problems_only_the_first_are_reported_one_by_one(client, shop):
     (log,) = (shop / ".suspectra" / "recording").glob("*.log")
-    problems = [{"file": f"shop/{n}.py", "place": "", "cause": "it is odd", "cure": "fix it"} for n in range(40)]
+    problems = [{"file": f"shop/{n}.py", "place": "", "cause": f"it is odd: {n}", "cure": "fix it"} for n in range(40)]
     with log.open("ab") as recorded:
         recorded.writelines(frame(FrameKind.PROBLEM, json.dumps(problem).encode()) for problem in problems)
     client.start(shop, options={"showNotifications": "onWarning"})
     client.wait(lambda: len(client.messages) == 6 and len(client.logged) >= 35)
     assert "35 more problems" in client.messages[-1]["message"]
-    assert "shop/39.py: it is odd" in client.logged[-1]["message"]
+    assert "shop/39.py: it is odd: 39" in client.logged[-1]["message"]
 
 
 def test_a_recording_of_other_sources_marks_no_wrong_line(client, shop):

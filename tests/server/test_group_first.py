@@ -9,8 +9,10 @@ import threading
 import numpy as np
 import pytest
 
+from suspectra.evidence.changes import failing_since
 from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.ranking import rank_groups
+from suspectra.failure_groups.since import Since
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking import grouping
 from suspectra_server.session.ranking.ranker import Ranker, RankingInput
@@ -24,11 +26,14 @@ TEST = """\
 import os
 from decimal import Decimal
 
+import pytest
 from ledger.discounts import BulkDiscount
 from ledger.money import Money
 
 
 def test_more():
+    if "SKIP" in os.environ:
+        pytest.skip()
     assert BulkDiscount(10, Decimal("0.1")).off(Money.of("10"), 10) == Money.of(os.environ.get("OFF", "0"))
 """
 OTHER = """\
@@ -72,6 +77,7 @@ class Workspace:
             whole.technique,
             exceptions=exception_names(whole.evidence),
             previous=self.groups,
+            since=failing_since(whole.evidence),
             made=made,
         )
         groups = self.groups.groups
@@ -107,8 +113,10 @@ def test_the_group_comes_first_and_its_ranking_is_the_final_one(ledger, record):
 @pytest.mark.slow
 def test_a_test_that_fails_for_the_same_reason_is_counted_at_once(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
+    monkeypatch.setenv("SKIP", "1")
     add_test(ledger, record)
     workspace.rank()
+    monkeypatch.delenv("SKIP")
     monkeypatch.setenv("OFF", "10")
     add_test(ledger, record)
     (first,), last = workspace.rank()
@@ -134,18 +142,21 @@ def test_a_test_that_passes_again_leaves_the_group_at_once(ledger, record, monke
 
 
 @pytest.mark.slow
-def test_a_test_that_fails_for_another_reason_is_not_counted(ledger, record, monkeypatch):
+def test_another_group_that_a_run_broke_is_waited_for(ledger, record, monkeypatch):
     workspace = Workspace(ledger)
     (ledger / "src/ledger/years.py").write_text("def is_leap(year):\n    return year % 4 == 0\n", "utf-8")
     (ledger / "tests" / "test_year.py").write_text(OTHER, "utf-8")
     record(ledger, "tests/test_year.py")
-    _, before = workspace.rank()
+    workspace.rank()
     monkeypatch.setenv("OFF", "10")
     record(ledger, "tests/test_year.py")
-    (first,), last = workspace.rank()
-    assert first.failed == last.failed == 9
-    assert first.suspects == last.suspects
-    assert [suspect.ef for suspect in first.suspects] == [suspect.ef for suspect in before.suspects]
+    published, last = workspace.rank()
+    assert published == []
+    assert last.failed == 9
+    new, *others = workspace.groups.groups
+    assert new.group.tests == ("tests/test_year.py::test_year",)
+    assert new.group.since is Since.CHANGE
+    assert {one.group.since for one in others} == {Since.BEFORE}
 
 
 @pytest.mark.slow

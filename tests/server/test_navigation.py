@@ -54,6 +54,10 @@ def test_a_jump_names_places_with_probabilities_and_reasons(client, shop, vouche
     assert any("same function" in why for why in reasons.values())
     assert not [request for request in client.asked if request["method"] == "window/showDocument"]
     assert len(client.command("jump", cursor(vouchers, line), {"limit": 2})["moves"]) == 2
+    plan = found["plan"]
+    assert "until the fault is seen" in plan["saved"]
+    assert "same function" in plan["places"][0]["reasons"]
+    assert line + 1 not in [place["line"] for place in plan["places"] if place["file"] == "shop/vouchers.py"]
 
 
 def test_a_chosen_place_is_shown_and_back_retraces(client, shop, vouchers, find_line):
@@ -82,7 +86,9 @@ def test_a_client_without_a_list_is_asked_where_to_go(client, shop, vouchers, fi
     client.answers["window/showMessageRequest"] = lambda params: params["actions"][1]
     found = client.command("jump", cursor(vouchers, line))
     question = next(r["params"] for r in client.asked if r["method"] == "window/showMessageRequest")
-    assert question["message"] == f"Where to look next from shop/vouchers.py:{line + 1}?"
+    asked, _, rest = question["message"].partition("? ")
+    assert asked == f"Where to look next from shop/vouchers.py:{line + 1}"
+    assert rest.startswith("To find the fault soon: shop/vouchers.py:")
     move = found["moves"][1]
     assert question["actions"][1]["title"].startswith(f"{move['file']}:{move['line']} · ")
     assert move["reasons"][0] in question["actions"][1]["title"]

@@ -8,6 +8,7 @@ import type {
   Jump,
   Learned,
   MoveMessage,
+  PlannedPlace,
   CodeLocation,
   Progress,
   Status,
@@ -192,9 +193,9 @@ function changedText({ changed, changedByGit, ef, nf }: Suspect): string {
   if (changed === changedByGit) {
     return t('Changed, according to git.');
   }
-  return ef + nf === 1
-    ? t('Changed since this test passed.')
-    : t('Changed since {0} of {1} failing tests passed.', changed - changedByGit, ef + nf);
+  return changed - changedByGit === ef + nf
+    ? t('You changed this.')
+    : t('You changed this since {0} of {1} failing tests passed.', changed - changedByGit, ef + nf);
 }
 
 /** All about a suspect, as Markdown. */
@@ -238,14 +239,29 @@ export function locationText(location: Pick<CodeLocation, 'file' | 'line'>): str
 
 /** A next location as an item of a list. */
 export function moveText(move: MoveMessage): { label: string; description: string; detail: string } {
+  return placeText(move, percentText(move.probability));
+}
+
+/** A place of the reading plan as an item of a list. */
+export function plannedText(
+  place: PlannedPlace,
+  index: number,
+): { label: string; description: string; detail: string } {
+  return placeText(place, `${index + 1}.`);
+}
+
+function placeText(
+  place: MoveMessage | PlannedPlace,
+  before: string,
+): { label: string; description: string; detail: string } {
   const rank =
-    move.rankBest === null || move.rankWorst === null
+    place.rankBest === null || place.rankWorst === null
       ? ''
-      : ` · ${t('rank {0}', rankText({ rankBest: move.rankBest, rankWorst: move.rankWorst }))}`;
+      : ` · ${t('rank {0}', rankText({ rankBest: place.rankBest, rankWorst: place.rankWorst }))}`;
   return {
-    label: `${percentText(move.probability)}  ${shortName(move)}`,
-    description: `${locationText(move)}${rank}`,
-    detail: [move.reasons.join(', '), move.source].filter(Boolean).join(' · '),
+    label: `${before}  ${shortName(place)}`,
+    description: `${locationText(place)}${rank}`,
+    detail: [place.reasons.join(', '), place.source].filter(Boolean).join(' · '),
   };
 }
 

@@ -257,8 +257,8 @@ export interface Suspects {
    */
   failedRuns: FailedRun[];
   /**
-   * The failing tests of each folder by failure group, the largest group first. Where all of a folder probably share a
-   * fault, that is one group, whose `id` is null.
+   * The failing tests of each folder by failure group: first what a change broke, then the largest. Where all of a
+   * folder probably share a fault, that is one group, whose `id` is null.
    */
   groups: GroupOverview[];
   /**
@@ -326,12 +326,28 @@ export interface MoveMessage extends CodeLocation {
   reasons: string[];
 }
 
+/** A place in the order that leads to the fault in the fewest steps. */
+export interface PlannedPlace extends CodeLocation {
+  /** What connects it with the place before, as in `MoveMessage`. */
+  reasons: string[];
+}
+
+/** The order of places that is expected to lead to the fault in the fewest steps. */
+export interface ReadingOrder {
+  /** The first of them. */
+  places: PlannedPlace[];
+  /** How many steps it saves against going down the ranking, as a sentence. */
+  saved: string;
+}
+
 /** Where to look next. */
 export interface Jump {
   /** Where the reader is. */
   origin: CodeLocation | null;
   /** Where to look next, most likely first. */
   moves: MoveMessage[];
+  /** Where to look next so that the fault is found soon; null if there is no debugging model. */
+  plan: ReadingOrder | null;
   /** Where the reader went. */
   chosen: Location | null;
 }
@@ -692,6 +708,8 @@ export const serverCommands = {
   testSuspect: 'suspectra.server.testSuspect',
   compareValues: 'suspectra.server.compareValues',
   findCause: 'suspectra.server.findCause',
+  stateIsRight: 'suspectra.server.stateIsRight',
+  stateIsWrong: 'suspectra.server.stateIsWrong',
   nextInChain: 'suspectra.server.nextInChain',
   previousInChain: 'suspectra.server.previousInChain',
   clearCauses: 'suspectra.server.clearCauses',

@@ -272,11 +272,11 @@ describe('a jump', () => {
     ...{ uri: suspect.uri, range: suspect.range, file: 'shop/cart.py', line: 12, function: 'Cart.total', source: 'x' },
     ...{ rankBest: 2, rankWorst: 4, steps: 3, probability: 0.5, reasons: ['same function'] },
   };
-  const offer: Jump = { origin: { ...move, line: 5 }, moves: [move], chosen: null };
+  const offer: Jump = { origin: { ...move, line: 5 }, moves: [move], plan: null, chosen: null };
 
-  async function ask(): Promise<void> {
+  async function ask(answer = offer): Promise<void> {
     workbench.edit('/project/shop/cart.py', 4);
-    server.answers[serverCommands.jump] = offer;
+    server.answers[serverCommands.jump] = answer;
     void give('jump');
     await settled();
   }
@@ -284,11 +284,27 @@ describe('a jump', () => {
   it('goes to the place that is chosen, and the list leaves no listener', async () => {
     await ask();
     const list = defined(workbench.input);
-    expect(list.items.map(({ label }) => label)).toEqual(['50 %  total']);
+    expect(list.items.map(({ label }) => label)).toEqual(['Most likely first', '50 %  total']);
     list.enter('50 %  total');
     await settled();
     expect(server.calls.at(-1)).toMatchObject([serverCommands.jump, {}, { to: { uri: suspect.uri, line } }]);
     expect([list.disposed, list.listeners]).toEqual([true, 0]);
+  });
+
+  it('begins with the places that lead to the fault soon', async () => {
+    const saved = 'This order saves about 14 steps';
+    await ask({ ...offer, plan: { places: [{ ...move, function: 'Cart.add' }], saved } });
+    const list = defined(workbench.input);
+    expect(list.placeholder).toBe(saved);
+    expect(list.items.map(({ label }) => label)).toEqual([
+      'To find the fault soon',
+      '1.  add',
+      'Most likely first',
+      '50 %  total',
+    ]);
+    list.enter('1.  add');
+    await settled();
+    expect(server.calls.at(-1)).toMatchObject([serverCommands.jump, {}, { to: { uri: suspect.uri, line } }]);
   });
 
   it('goes nowhere after Escape', async () => {

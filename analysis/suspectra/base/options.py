@@ -60,6 +60,18 @@ CAUSES_SECONDS = Option(
     "How many seconds the search for the causes of one failure may take.",
     flag="seconds",
 )
+CHANGES_SECONDS = Option(
+    "changes_seconds",
+    20.0,
+    "How many seconds failing tests may be run again with some of the changes.",
+    flag="seconds",
+)
+KEEP_TEXTS = Option(
+    "keep_texts",
+    True,
+    "Keep the texts of sources with which tests passed, in the user's cache folder, to find out later what broke them.",
+    negative="Keep no text of a source.",
+)
 PATHS_SECONDS = Option(
     "paths_seconds",
     30.0,

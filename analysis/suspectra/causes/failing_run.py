@@ -10,6 +10,7 @@ import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
 from suspectra.causes.states import StatePoint
+from suspectra.dependences.carried import carried_contents
 from suspectra.dependences.graph import DependenceGraph, DependenceKind
 from suspectra.dependences.narrowing import FailingRun
 from suspectra.dependences.trace import DependenceTrace
@@ -51,24 +52,29 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     from_program = graph.forward(np.flatnonzero(~trace.is_test).tolist())
     is_right = trace.is_test & ~from_program
     is_input = _inputs(trace, is_right, read)
+    is_new = np.array([site.kind == "native" for site in trace.sites], bool)[graph.site]
+    led_to_it = graph.backward([trace.failure] if trace.failure >= 0 else [])
+    graph = carried_contents(graph, trace.value, is_new, can_alter, led_to_it)
     return FailingRun(
         graph, trace.failure, trace.outcome >= 0, trace.outcome == 1, is_right, is_input, ~can_alter & ~is_right
     )
 
 
 def _within_run(trace: DependenceTrace) -> DependenceGraph:
-    """The graph without dependences on what was imported, which no alteration reaches.
+    """The graph of the paper, without dependences on what was imported, which no alteration reaches.
 
-    Left out are also control dependences on calls that the test makes in any case: they are where the run enters.
+    Left out are also control dependences on calls that the test makes in any case: they are where the run enters. And
+    what another function may have changed with another decision (`DependenceKind.CHANGE`): almost every decision has
+    such a dependence on the failure itself, so each would be in each cut. The paper leaves those between functions out,
+    too (Section 3.1).
     """
     graph = trace.graph
     is_entry = np.array([site.kind == "entry" for site in trace.sites], bool)[graph.site]
     decided = np.zeros(len(graph), bool)
     decided[graph.target[(graph.kind == DependenceKind.CONTROL) & ~trace.is_test[graph.source]]] = True
     kept = ~((is_entry & ~decided)[graph.source] & (graph.kind == DependenceKind.CONTROL))
-    kept &= graph.instance[graph.source] > 0
-    start = np.concatenate([[0], np.cumsum(kept)])[graph.start]
-    return DependenceGraph(graph.site, graph.instance, start, graph.source[kept], graph.kind[kept])
+    kept &= (graph.instance[graph.source] > 0) & (graph.kind != DependenceKind.CHANGE)
+    return graph.without(~kept)
 
 
 def _inputs(trace: DependenceTrace, is_right: Bools, read: Read) -> Bools:

@@ -14,6 +14,7 @@ from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
 from suspectra.causes.failure_place import FailurePlace
+from suspectra.causes.judgements import Ask, Judgement
 from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import DEFAULT
@@ -42,6 +43,8 @@ class CauseInquiry(Inquiry[Narrowing]):
     technique: str = DEFAULT  # a name of `suspectra.causes.techniques.TECHNIQUES`
     known: Sequence[CauseState] = ()  # root causes of other failures
     seconds: float = field(default=60.0, kw_only=True)
+    judgements: Sequence[Judgement] = field(default=(), kw_only=True)  # what the user knows of states
+    ask: Ask | None = field(default=None, kw_only=True)  # asks the user about states that are found polluted
     # the cause of another failure that explains this one
     explained_by: CauseState | None = field(default=None, init=False)
     _search: CauseNarrowing | None = field(default=None, init=False)
@@ -103,7 +106,7 @@ class CauseInquiry(Inquiry[Narrowing]):
                 self.note(machine.notices)
         cure = "look there yourself if no cause is found elsewhere"
         self.note(Problem("", "", sentence.rstrip("."), cure) for sentence in trace.left_out)
-        return trace if self.setup.values_shown else trace.without_values()
+        return trace
 
     def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseNarrowing:
         """The search, with all that it needs."""
@@ -122,6 +125,10 @@ class CauseInquiry(Inquiry[Narrowing]):
         source = self.suspects.read(self.test.file) or b""
         path = str(folder / self.test.file)
         alterations.progress = FailurePlace.from_run(alterations.unaltered, path, self.test.file, source)
+        return self.narrowing(trace, alterations)
+
+    def narrowing(self, trace: DependenceTrace, alterations: StateAlterations) -> CauseNarrowing:
+        """Make the search over a trace."""
         spectrum, group = self.suspects.spectrum(self._group), self._group
 
         def passes(file: str, line: int) -> bool:
@@ -136,7 +143,21 @@ class CauseInquiry(Inquiry[Narrowing]):
             at=lambda file, line: self.suspects.at(group, file, line),
             passes=passes,
             harmful=self._harmful,
+            values_shown=self.setup.values_shown,
+            judgements=self.judgements,
+            ask=None if self.ask is None else partial(self._asked, self.ask, alterations),
         )
+
+    def _asked(self, ask: Ask, alterations: StateAlterations, state: CauseState) -> bool | None:
+        """Ask the user, who may take any time."""
+        began = time.monotonic()
+        try:
+            return ask(state)
+        finally:
+            waited = time.monotonic() - began
+            alterations.end += waited
+            alterations.end_if_later += waited
+            self._began += waited
 
     def _values(self, test: RepeatedTest, end: float) -> KnownValues:
         """The values of the failing run, and of passing ones as far as there is time."""

@@ -97,6 +97,7 @@ class CauseReport:
     complete: bool  # whether the search came to its end
     seconds: float  # how long it took
     fails_later: bool = False  # whether the test fails later if the causes are altered, since nothing makes it pass
+    states: int = 0  # how many states were examined: altered, or known to the user. Each counts once
 
     def after(self, seconds: float) -> CauseReport:
         """The same with another time."""
@@ -105,12 +106,13 @@ class CauseReport:
     def to_json(self) -> dict[str, object]:
         """The report for other tools.
 
-        With `roots`, `transitive`, `around`, `cuts`, `alterations`, `complete`, `seconds` and `fails_later`.
+        With `roots`, `transitive`, `around`, `cuts`, `states`, `alterations`, `complete`, `seconds` and `fails_later`.
         """
         listed = {"roots": self.roots, "transitive": self.transitive, "around": self.around}
         return {
             **{name: [state._asdict() for state in states] for name, states in listed.items()},
             "cuts": [[member._asdict() for member in step.cut] for step in self.steps],
+            "states": self.states,
             "alterations": self.alterations,
             "complete": self.complete,
             "seconds": round(self.seconds, 3),

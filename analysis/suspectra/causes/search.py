@@ -14,6 +14,7 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.alterations import StateAlterations
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
+from suspectra.causes.judgements import Ask, JudgedAlterations, Judgement, judged
 from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrowing
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
@@ -40,12 +41,16 @@ class CauseNarrowing:
         at: At = lambda file, line: 1.0,
         passes: Callable[[str, int], bool] = lambda file, line: False,
         harmful: Callable[[str], bool] = lambda file: False,
+        values_shown: bool = True,
+        judgements: Iterable[Judgement] = (),
+        ask: Ask | None = None,
     ):
         self._began = time.monotonic()
         self._half = self._began + (alterations.end - self._began) / 2
-        self._trace, self._alterations = trace, alterations
-        self._states = CauseStates(trace)
+        self._trace, self.alterations = trace, alterations
+        self._states = CauseStates(trace if values_shown else trace.without_values())
         self._steps: list[Narrowing] = []
+        self._examined: set[int] = set()
         self._complete = False
         chosen = TECHNIQUES[technique]
         harm = _harmful(trace, harmful)
@@ -62,8 +67,12 @@ class CauseNarrowing:
         if chosen.weighted:
             run = replace(run, capacity=capacities(trace, at))
         self._can_alter = ~run.is_fixed & ~run.is_right & ~trace.is_test
-        self._search: NarrowingSearch = chosen.load()(run, alterations)
-        self._search_later: NarrowingSearch = chosen.load()(run, alterations, wanted=GETS_FURTHER)
+        led_to_it = np.flatnonzero(run.graph.backward([run.failure]) & self._can_alter).tolist()
+        known = judged(judgements, {node: self._states.for_node(node) for node in led_to_it}, run.graph.site)
+        run, wrong = run.without_right(known), tuple(node for node, right in known.items() if not right)
+        self.judged = JudgedAlterations(alterations, known, self._states.for_node, ask)
+        self.search: NarrowingSearch = chosen.load()(run, self.judged, wrong=wrong)
+        self._search_later: NarrowingSearch = chosen.load()(run, self.judged, wanted=GETS_FURTHER, wrong=wrong)
         self.fails_later = False  # whether the test is not made to pass, but to fail later
 
     def explained_by(self, known: Iterable[CauseState]) -> CauseState | None:
@@ -78,7 +87,7 @@ class CauseNarrowing:
             nodes = self._instances(state)
             together = [tuple(nodes)] if 1 < len(nodes) <= MAX_COMBINATION else []
             try:
-                if any(self._alterations.polluted(one, PASSES) for one in [*((node,) for node in nodes), *together]):
+                if any(self.alterations.polluted(one, PASSES) for one in [*((node,) for node in nodes), *together]):
                     return state
             except TimeIsUp:
                 return None
@@ -89,7 +98,7 @@ class CauseNarrowing:
         trace = self._trace
         here = [site.place == state.place for site in trace.sites]
         matters = trace.graph.backward([trace.failure]) & self._can_alter & np.array(here, bool)[trace.graph.site]
-        nodes = [node for node in np.flatnonzero(matters).tolist() if node in self._alterations.points]
+        nodes = [node for node in np.flatnonzero(matters).tolist() if node in self.alterations.points]
         return nodes[: -MAX_INSTANCES - 1 : -1]
 
     def steps(self) -> Generator[Narrowing]:
@@ -99,21 +108,22 @@ class CauseNarrowing:
         that: a fault often breaks several assertions of a test, and one state repairs one of them. The first search
         gets half of the time then.
         """
-        alterations = self._alterations
+        alterations = self.alterations
         alterations.end_if_later = self._half
         self._complete = yield from self._narrowed()
-        if not self._search.causes.roots and alterations.further:
-            self._search, self.fails_later = self._search_later, True
+        if not self.search.causes.roots and alterations.further:
+            self.search, self.fails_later = self._search_later, True
             self._complete &= yield from self._narrowed()
 
     def _narrowed(self) -> Generator[Narrowing, None, bool]:
         """Narrow down as far as it goes; whether that was to the end."""
-        search, states = self._search, self._states
+        search, states = self.search, self._states
         try:
             for step in search.steps():
                 after, before = search.between
                 left = search.left() if before else 0
                 cut = states.members(step.cut, step.entities)
+                self._examined.update(node for node in step.cut if self._can_alter[node])
                 made = Narrowing(
                     cut, states.all(after), states.all(before), step.nodes, left, fails_later=self.fails_later
                 )
@@ -126,7 +136,7 @@ class CauseNarrowing:
     @property
     def report(self) -> CauseReport:
         """What is known so far."""
-        causes, states = self._search.causes, self._states
+        causes, states = self.search.causes, self._states
         return CauseReport(
             self._trace.test,
             states.all(causes.roots),
@@ -134,10 +144,11 @@ class CauseNarrowing:
             states.around(causes.roots),
             states.chain(causes),
             tuple(self._steps),
-            self._alterations.count,
+            self.alterations.count,
             self._complete,
             time.monotonic() - self._began,
             self.fails_later,
+            len(self._examined),
         )
 
 

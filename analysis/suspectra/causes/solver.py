@@ -62,6 +62,17 @@ class SmtSolver:
         except (z3.Z3Exception, KeyError, TypeError, OverflowError, ValueError):
             return None
 
+    def contradict(self, constraints: Sequence[Constraint]) -> bool:
+        """Whether no values fulfil all constraints; those with an operator that Z3 does not know are left out.
+
+        False also where that is not known in time.
+        """
+        solver = self._z3.Solver()
+        solver.set("timeout", TIMEOUT_MS)
+        for term, truth in constraints:
+            self._add(solver, term, truth)
+        return bool(solver.check() == self._z3.unsat)
+
     def alternatives(
         self, constraints: Sequence[Constraint], places: Sequence[int], near: Values, domain: Sequence[Constraint] = ()
     ) -> Iterator[tuple[int, Values | None]]:

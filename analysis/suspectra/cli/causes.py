@@ -1,12 +1,13 @@
-"""The command `causes`. Only click and what is as light is imported here, since every command line loads this."""
+"""The command `causes`. Only click and what is as light is imported here, since help loads this."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,7 @@ from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
+    answered,
     declared,
     options,
     python_option,
@@ -36,12 +38,30 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.causes.inquiry import CauseInquiry
+    from suspectra.causes.judgements import Judgement
     from suspectra.causes.report import CauseState
     from suspectra.causes.several_failures import Failures
     from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra.output.time_bar import TimeBar
 
 SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
 """The options about what altered runs may do, and what is shown of them."""
+
+
+def _judgements(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[Judgement, ...]:
+    """What is right or wrong, by the name of the option."""
+    from suspectra.causes.judgements import Judgement
+
+    try:
+        return tuple(Judgement.from_text(value, right=parameter.name == "right") for value in values)
+    except ValueError as error:
+        cause = (
+            f"{str(error)!r} is not a file with a line, such as shop/cart.py:12, or shop/cart.py:12:3 the third time"
+        )
+        raise click.BadParameter(cause) from None
+
+
+_PLACES: dict[str, Any] = {"metavar": "FILE:LINE[:TIME]", "multiple": True, "callback": _judgements}
 
 
 def register(cli: click.Group) -> None:
@@ -52,6 +72,9 @@ def register(cli: click.Group) -> None:
     @python_option
     @declared(CAUSES_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
+    @click.option("--right", **_PLACES, help="What this line did was right (repeatable).")
+    @click.option("--wrong", **_PLACES, help="What this line did was wrong (repeatable).")
+    @click.option("--ask", is_flag=True, help="Ask me whether states are right with which the test would pass.")
     @click.option("--format", "form", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @options(*map(declared, SAFETY))
@@ -64,7 +87,8 @@ def register(cli: click.Group) -> None:
         test is searched that no cause found before explains: where one is altered, the test still fails. So several
         faults are found one after the other. The command behind -- takes options of pytest, and no tests. Altered runs
         execute your test with wrong conditions and values: do this only with tests that can't do harm. When the search
-        is interrupted, what is known is written.
+        is interrupted, what is known is written. What you know of the run goes behind --right and --wrong, and helps
+        more than anything else: a value that is right, or wrong.
         """
         return _causes(context.meta[COMMAND], chosen)
 
@@ -72,6 +96,9 @@ def register(cli: click.Group) -> None:
 class _Options(RerunOptions):
     causes_seconds: float
     technique: str
+    right: tuple[Judgement, ...]
+    wrong: tuple[Judgement, ...]
+    ask: bool
     form: str
     output: Path | None
     all_modules: bool
@@ -86,18 +113,25 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.sources import Sources
     from suspectra.output.causes import write_explained, write_json, write_text
     from suspectra.output.pictures.causes import cause_svg
+    from suspectra.output.time_bar import TimeBar
 
     evidence = find_source(chosen["workspace"], edges=True).read()
     tests, suspicion = suspicious_tests(evidence, chosen["workspace"], [chosen["test"]])
     shown = not chosen["hide_values"]
     setup = rerun_setup(command, chosen, all_modules=chosen["all_modules"], values_shown=shown)
 
+    judgements = (*chosen["right"], *chosen["wrong"])
+    bar = TimeBar(sys.stderr, chosen["causes_seconds"])
+    asking = partial(_ask, bar) if chosen["ask"] else None
+
     def ask(test: FailingTest, seconds: float, known: Sequence[CauseState]) -> CauseInquiry:
-        return CauseInquiry(setup, test, suspicion, chosen["technique"], known, seconds=seconds)
+        return CauseInquiry(
+            setup, test, suspicion, chosen["technique"], known, seconds=seconds, judgements=judgements, ask=asking
+        )
 
     failures = Failures(tests, ask, seconds=chosen["causes_seconds"])
     try:
-        interrupted = _search(failures, chosen["causes_seconds"])
+        interrupted = _search(failures, bar)
     except EvidenceError:
         warn(failures.problems)  # what is left out may be the reason
         raise
@@ -116,13 +150,20 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if found else NOTHING_TO_RANK
 
 
-def _search(failures: Failures, seconds: float) -> bool:
+def _ask(bar: TimeBar, state: CauseState) -> bool | None:
+    """Ask on the terminal whether a state is right."""
+    from suspectra.output.terminal import safe
+
+    with bar.aside():
+        return answered(f"{safe(str(state))}: right?")
+
+
+def _search(failures: Failures, bar: TimeBar) -> bool:
     """Search as long as the user lets it go on; whether it was interrupted."""
     from suspectra.output.causes import write_narrowing
     from suspectra.output.terminal import safe
-    from suspectra.output.time_bar import TimeBar
 
-    with Interruption() as interruption, closing(failures.steps()) as steps, TimeBar(sys.stderr, seconds) as bar:
+    with Interruption() as interruption, closing(failures.steps()) as steps, bar:
         shown, last = "" if len(failures.tests) > 1 else failures.tests[0].name, ""
         for step in steps:
             with bar.aside():

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from suspectra.base.errors import Problem, UsageError
-from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
     from suspectra_recorder.options import Option
@@ -126,6 +125,18 @@ def unpacked(context: click.Context, parameter: click.Parameter, path: Path | No
         raise
 
 
+def answered(question: str) -> bool | None:
+    """Ask the user on the terminal; None where the answer is not known.
+
+    Raises KeyboardInterrupt when they stop: what is known by then is shown.
+    """
+    try:
+        answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return {"y": True, "n": False}.get(answer)
+
+
 def print_problem(kind: str, problem: Problem) -> None:
     """Print a problem to stderr."""
     from suspectra.output.terminal import Style, safe
@@ -155,6 +166,8 @@ def written(path: Path | None) -> Iterator[TextIO]:
         with open(path, "w", encoding="utf-8", newline="\n") as out:
             yield out
         return
+    from suspectra_recorder.complete_file import complete_file
+
     try:
         with complete_file(path) as stream, TextIOWrapper(stream, encoding="utf-8", newline="\n") as out:
             yield out

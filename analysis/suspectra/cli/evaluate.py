@@ -1,4 +1,4 @@
-"""The commands `evaluate` and `study`. Heavy modules are imported inside functions, since every command loads this."""
+"""The commands `evaluate` and `study`. Heavy modules are imported inside functions, since help loads them."""
 
 from __future__ import annotations
 
@@ -81,6 +81,14 @@ def register(cli: click.Group) -> None:
     @click.option("--break-ties", metavar="NAME", help="Let this technique order what the others tie.")
     @click.option("--ht-rank", is_flag=True, help="Rank by expected steps in the debugging model.")
     @_p_jump
+    @click.option(
+        "--faults",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Compose so many versions of a program, and rank each of their faults.",
+    )
+    @click.option("--t-score", is_flag=True, help="Also search from the first five statements along dependences.")
     @click.option("--unexecuted-last", is_flag=True, help="Formulas rank statements no test executes last.")
     @click.option("--reference", metavar="NAME", help="Compare the others with this one.  [default: the first]")
     @click.option("--results", type=_PATH, help="Keep results of single subjects here, and go on from what is there.")
@@ -114,7 +122,7 @@ def register(cli: click.Group) -> None:
             chosen["corpora"] = tuple(corpus.absolute() for corpus in chosen["corpora"])
             chosen["sources"] = chosen["sources"] and chosen["sources"].absolute()
         if config is not None:
-            if any(value for name, value in chosen.items() if name != "p_jump"):
+            if any(value for name, value in chosen.items() if name not in ("p_jump", "faults")) or chosen["faults"] > 1:
                 raise click.UsageError("A study file says what to do: give it alone, or --corpus and --technique.")
             described = StudyConfig.read(config)
             results = results or described.results
@@ -132,9 +140,8 @@ def register(cli: click.Group) -> None:
 
 def _model(localized: Localized, p_jump: float) -> DebuggingModel:
     from suspectra.markov.debugging_model import DebuggingModel
-    from suspectra.markov.jumps import JumpModel
 
-    return DebuggingModel.from_report(localized.report, localized.program, JumpModel(p_jump))
+    return DebuggingModel.for_studies(localized.report, localized.program, p_jump)
 
 
 class _Described(TypedDict):
@@ -149,6 +156,8 @@ class _Described(TypedDict):
     unexecuted_last: bool
     ht_rank: bool
     p_jump: float
+    faults: int
+    t_score: bool
 
 
 def _described(given: _Described) -> StudyConfig:
@@ -164,9 +173,9 @@ def _described(given: _Described) -> StudyConfig:
     choices = tuple(
         StudiedTechnique(f"{name}+{breaker}" if breaker else name) for name in dict.fromkeys(given["names"])
     )
-    plan = StudyPlan(choices, clone, given["unexecuted_last"], given["ht_rank"], given["p_jump"])
+    plan = StudyPlan(choices, clone, given["unexecuted_last"], given["ht_rank"], given["p_jump"], given["t_score"])
     plan.check()
-    subjects, problems = read_corpora(given["corpora"], given["sources"])
+    subjects, problems = read_corpora(given["corpora"], given["sources"], given["faults"])
     return StudyConfig(plan, tuple(subjects), tuple(problems))
 
 

@@ -13,48 +13,43 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from importlib import import_module
 
 import click
 
 from suspectra import __version__
-from suspectra.base.errors import NothingToRank, Problem, SuspectraError, UsageError
-from suspectra.cli.causes import register as register_causes
-from suspectra.cli.console import (
-    BAD_INPUT,
-    INTERNAL_ERROR,
-    INTERRUPTED,
-    NOTHING_TO_RANK,
-    parse_location,
-    print_problem,
-    warn,
-    written,
-)
-from suspectra.cli.evaluate import register as register_evaluation
-from suspectra.cli.investigate import register as register_investigate
-from suspectra.cli.localization import evidence_options, localize, technique_options
-from suspectra.cli.markov import register as register_markov
-from suspectra.cli.paths import register as register_paths
-from suspectra.cli.record import RECORD_COMMANDS
-from suspectra.cli.slice import register as register_slice
-from suspectra.cli.status import register as register_status
-from suspectra_mcp.command import register as register_mcp
+from suspectra.base.errors import NothingToRank, SuspectraError
+from suspectra.cli.console import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, NOTHING_TO_RANK, print_problem
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from suspectra.cli.localization import Localized, RankingOptions
-    from suspectra.evidence.sources import Sources
-    from suspectra.output.rankings.ranking import Listing
-    from suspectra.report import RankedReport
-
-TABLE_TOP = 20
-GROUP_TOP = 5  # the least number of suspects of each failure group
 _DEBUG = "SUSPECTRA_DEBUG"
-_FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown", "summary", "agent"])
-_EXPLANATION_FORMAT = click.Choice(["table", "json"])
-_PATH = click.Path(path_type=Path)
+_COMMANDS = {
+    "suspectra.cli.record": ("record", "record-c", "affected", "merge"),
+    "suspectra.cli.rank": ("rank", "report", "explain", "techniques"),
+    "suspectra.cli.status": ("status",),
+    "suspectra.cli.investigate": ("investigate",),
+    "suspectra.cli.causes": ("causes",),
+    "suspectra.cli.changes": ("changes",),
+    "suspectra.cli.slice": ("slice",),
+    "suspectra.cli.paths": ("paths",),
+    "suspectra.cli.markov": ("markov",),
+    "suspectra.cli.evaluate": ("evaluate", "study"),
+    "suspectra_mcp.command": ("mcp",),
+}
+_MODULES = {name: module for module, names in _COMMANDS.items() for name in names}
+
+
+class _Commands(click.Group):
+    """Loads the module of a command only when that is used: all together take longer than a small run of tests."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names of all, in the order of help."""
+        return sorted({*self.commands, *_MODULES})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name in _MODULES and cmd_name not in self.commands:
+            import_module(_MODULES[cmd_name]).register(self)
+        return super().get_command(ctx, cmd_name)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,7 +102,7 @@ def _debug_traceback() -> None:
         traceback.print_exc()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
 @click.version_option(__version__, prog_name="suspectra")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.pass_context
@@ -120,136 +115,10 @@ def cli(context: click.Context, debug: bool) -> int | None:
         os.environ[_DEBUG] = "1"
     if context.invoked_subcommand is not None:
         return None
-    status: int = context.invoke(cli.commands["status"])
+    command = cli.get_command(context, "status")
+    assert command is not None
+    status: int = context.invoke(command)
     return status
-
-
-@cli.command()
-@evidence_options
-@technique_options
-@click.option(
-    "--top", type=click.IntRange(min=1), help=f"How many suspects to list.  [default: {TABLE_TOP} in a table, else all]"
-)
-@click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
-@click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
-@click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster. For very large test suites.")
-def rank(
-    top: int | None,
-    form: str,
-    output: Path | None,
-    workspace: Path,
-    scheduler: str | None,
-    **chosen: Unpack[RankingOptions],
-) -> None:
-    """Rank statements by how suspicious the tests make them.
-
-    By default, the newest evidence of the workspace is used: a recording of Python or C/C++, or a .coverage file with
-    a JUnit report. Failing tests that probably have different faults get separate rankings.
-    """
-    localized = localize(workspace, groups=True, scheduler=scheduler, **chosen)
-    if form in ("table", "markdown"):
-        top = top or max(TABLE_TOP // len(localized.groups), GROUP_TOP)
-    ranking = _ranking(localized, top)
-    with written(output) as out:
-        _write(ranking, form, out, workspace)
-    warn(ranking.notices)
-
-
-@cli.command()
-@evidence_options
-@technique_options
-@click.option("--html", type=_PATH, required=True, help="The page to write.")
-@click.option("--top", type=click.IntRange(min=1), default=200, show_default=True, help="How many suspects to list.")
-def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOptions]) -> None:
-    """Write a self-contained HTML page: suspects, sources, and what each test executed."""
-    from suspectra.evidence.sources import Sources
-    from suspectra.markov.debugging_model import DebuggingModel
-    from suspectra.output.rankings.html import write_html
-
-    localized = localize(workspace, edges=True, groups=True, **chosen)
-    ranking = _ranking(localized, top)
-    model = DebuggingModel.from_report(localized.report, localized.program)
-    with written(html) as out:
-        write_html(ranking, out, Sources(workspace, localized.evidence.files), model)
-    warn(ranking.notices)
-    click.echo(f"wrote {html}")
-
-
-@cli.command()
-@evidence_options
-@technique_options
-@click.argument("where", metavar="[FILE:LINE]", required=False)
-@click.option("--why-not", is_flag=True, help="Compare the line with the first suspect, and name tests that differ.")
-@click.option(
-    "--tie", is_flag=True, help="Say what would tell lines of one score apart: the first tie, or that of the line."
-)
-@click.option("--format", "form", type=_EXPLANATION_FORMAT, help="Of --why-not and --tie.  [default: table]")
-def explain(
-    where: str | None, why_not: bool, tie: bool, form: str | None, workspace: Path, **chosen: Unpack[RankingOptions]
-) -> None:
-    """Explain the rank of a line."""
-    from suspectra.evidence.sources import Sources
-    from suspectra.output.explanation import element_at, write_explanation
-    from suspectra.output.terminal import safe
-
-    if where is None and not tie:
-        raise click.UsageError("Name a line as FILE:LINE, or give --tie for the first tie.")
-    if why_not and tie:
-        raise click.UsageError("Give --why-not or --tie.")
-    if form is not None and not (why_not or tie):
-        raise click.UsageError("--format goes with --why-not and --tie.")
-    localized = localize(workspace, groups=True, **chosen)
-    place = None if where is None else parse_location(workspace, where)
-    element = None if place is None else element_at(localized.report, *place)
-    group = localized.group_of(element)
-    report = group.report if group else localized.report
-    if group is not None and form != "json":
-        click.echo(safe(f"In the ranking of {group.heading}"))
-    sources = Sources(workspace, localized.evidence.files)
-    if why_not or tie:
-        _explain_difference(localized, report, element, tie, form == "json", sources)
-    else:
-        assert place is not None
-        write_explanation(report, localized.evidence, *place, sys.stdout, sources)
-    warn(localized.problems)
-
-
-def _explain_difference(
-    localized: Localized, report: RankedReport, element: int | None, tie: bool, as_json: bool, sources: Sources
-) -> None:
-    """Compare a line with the first suspect of a ranking, or those of a tie with each other."""
-    from suspectra.distinctions.comparison import SuspectComparison
-    from suspectra.distinctions.tie import advise
-    from suspectra.output import distinctions
-
-    if tie:
-        if element is not None and not report.spectrum.counts.ef[element]:
-            where = report.spectrum.elements.location(element)
-            cause, cure = "no failing test executes it, so it is in no tie", "ask --why-not about it"
-            raise UsageError(Problem(where.file, f"line {where.line}", cause, cure))
-        tied = advise(report, localized.program, element)
-        if as_json:
-            distinctions.write_tie_json(tied, sys.stdout)
-        else:
-            distinctions.write_tie(tied, sys.stdout, sources)
-        return
-    assert element is not None
-    comparison = SuspectComparison.from_report(report, element, localized.program, localized.evidence.at_import)
-    advice = advise(report, localized.program, element) if comparison.tie is not None else None
-    if as_json:
-        distinctions.write_comparison_json(comparison, advice, sys.stdout)
-    else:
-        distinctions.write_comparison(comparison, advice, sys.stdout, sources)
-
-
-@cli.command()
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def techniques(form: str) -> None:
-    """List the localization techniques, each with its paper."""
-    from suspectra.output import catalogue
-
-    write = catalogue.write_json if form == "json" else catalogue.write_table
-    write(sys.stdout)
 
 
 @cli.command()
@@ -272,57 +141,3 @@ def server(
     named = {"--tcp": tcp, "--ws": ws, "--unix": unix, "--token-file": token_file}
     arguments = [word for name, value in named.items() if value for word in (name, value)]
     return language_server.main([*arguments, *["--trusted"] * trusted])
-
-
-def _ranking(localized: Localized, top: int | None) -> Listing:
-    from suspectra.output.rankings.ranking import Listing
-
-    return Listing(localized.report, localized.evidence, localized.problems, top, localized.groups, localized.run_again)
-
-
-def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
-    from suspectra.evidence.sources import Sources
-
-    sources = Sources(workspace, ranking.evidence.files)
-    if form == "table":
-        from suspectra.output.rankings.table import write_table
-
-        write_table(ranking, out, sources)
-    elif form == "json":
-        from suspectra.output.rankings.json_object import write_json
-
-        write_json(ranking, out)
-    elif form == "sarif":
-        from suspectra.output.rankings.sarif import write_sarif
-
-        write_sarif(ranking, out, workspace)
-    elif form == "summary":
-        from suspectra.output.status import write_first_suspects
-
-        write_first_suspects(ranking, out)
-    elif form == "agent":
-        from suspectra.output.agents.agent import write_agent
-        from suspectra.recording.pytest_command import pytest_as_in
-
-        # no words of the recording, which others may have made
-        write_agent(ranking, out, sources, pytest_as_in(ranking.run_again))
-    elif form == "csv":
-        from suspectra.output.rankings.csv_table import write_csv
-
-        write_csv(ranking, out)
-    else:
-        from suspectra.output.rankings.markdown import write_markdown
-
-        write_markdown(ranking, out, sources)
-
-
-for command in RECORD_COMMANDS:
-    cli.add_command(command)
-register_investigate(cli)
-register_causes(cli)
-register_slice(cli)
-register_status(cli)
-register_mcp(cli)
-register_paths(cli)
-register_evaluation(cli)
-register_markov(cli)

@@ -1,4 +1,4 @@
-"""The command `markov`. Heavy modules are imported inside functions, since every command imports this module."""
+"""The command `markov`. Heavy modules are imported inside functions, since help loads them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ def register(cli: click.Group) -> None:
     @evidence_options
     @technique_options
     @click.argument("where", metavar="[FILE:LINE]", required=False)
+    @click.option(
+        "--plan", "planned", is_flag=True, help="List the order of places that leads to the fault in the fewest steps."
+    )
     @click.option("--svg", type=_PATH, help="Also draw the Markov chain around that line.")
     @options(*map(declared, (P_JUMP, SAME_FUNCTION, CONTROL_FLOW, CALLS)))
     @click.option(
@@ -53,6 +56,7 @@ def register(cli: click.Group) -> None:
     def markov(
         workspace: Path,
         where: str | None,
+        planned: bool,
         svg: Path | None,
         p_jump: float,
         same_function: float,
@@ -68,31 +72,40 @@ def register(cli: click.Group) -> None:
     ) -> None:
         """Show where to look next from a line, by the Markov debugging model.
 
-        Without a line, list the statements that a reader of the ranking reaches soonest.
+        Without a line, list the statements that a reader of the ranking reaches soonest, for each failure group.
         """
         if svg is not None and where is None:
             raise click.UsageError("--svg draws the chain around a line, so it needs FILE:LINE.")
         place = parse_location(workspace, where) if where else None
-        localized = localize(workspace, edges=True, **chosen)
+        localized = localize(workspace, groups=True, **chosen)
 
         from suspectra.evidence.sources import Sources
         from suspectra.markov.debugging_model import DebuggingModel
         from suspectra.markov.jumps import JumpModel
-        from suspectra.output.moves import write_json, write_moves, write_steps
+        from suspectra.output.moves import ModelOfGroup, write_json, write_moves, write_plan, write_steps
 
         jumps = JumpModel(p_jump, same_function, control_flow, calls)
-        model = DebuggingModel.from_report(localized.report, localized.program, jumps)
         element = _element(localized.report, *place) if place else None
+        own = localized.group_of(element) if element is not None else None
+        ranked = localized.groups if element is None and len(localized.groups) > 1 else (own,)
         walks = (seed, max_steps) if estimate else None
-        steps = _steps(model, walks, needed=element is None)
+        models = []
+        for group in ranked:
+            report = group.report if group is not None else localized.report
+            model = DebuggingModel.from_report(report, localized.program, jumps)
+            steps = _steps(model, walks, needed=element is None and not planned)
+            models.append(ModelOfGroup(group.heading if group is not None else "", model, steps))
         sources = Sources(workspace, localized.evidence.files)
         with written(output) as out:
             if form == "json":
-                write_json(model, element, steps, top, out)
+                write_json(models, element, top, out, planned=planned)
+            elif planned:
+                write_plan(models, element, top, out, sources)
             elif element is None:
-                write_steps(model, steps, top, out, sources)
+                write_steps(models, top, out, sources)
             else:
-                write_moves(model, element, steps, top, out, sources)
+                write_moves(models[0], element, top, out, sources)
+        model = models[0].model
         if svg is not None and element is not None:
             _draw(model, element, svg, sources)
         warn(localized.problems)

@@ -1,4 +1,4 @@
-"""The command `paths`. Only click and what is as light is imported here, since every command line loads this."""
+"""The command `paths`. Only click and what is as light is imported here, since help loads this."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ import click
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import ALL_MODULES, COPY, EXCLUDE_MARKERS, PATHS_SECONDS
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    answered,
+    declared,
+    options,
+    python_option,
+    warn,
+    workspace_option,
+)
 from suspectra.cli.rerun import (
     COMMAND,
     BeforeCommand,
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
     from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.time_bar import TimeBar
     from suspectra.paths.searches.inquiry import PathInquiry
+    from suspectra.paths.searches.search import Nearness
     from suspectra.report import RankedReport
     from suspectra.spectrum import Spectrum
 
@@ -50,9 +60,7 @@ def register(cli: click.Group) -> None:
     @click.option(
         "--order",
         type=click.Choice(["fewest", "latest"]),
-        default="fewest",
-        show_default=True,
-        help="What is near: few different events, suspicious ones first, or late ones.",
+        help="What is near: few different events, suspicious ones first, or late ones. apg and apg-inputs: late.",
     )
     @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -78,7 +86,7 @@ def register(cli: click.Group) -> None:
 class _Options(RerunOptions):
     paths_seconds: float
     technique: str
-    order: str
+    order: str | None
     ask: bool
     form: str
     all_modules: bool
@@ -128,7 +136,7 @@ def _for_python(
     command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport, bar: TimeBar
 ) -> PathInquiry:
     from suspectra.paths.searches.inquiry import PathInquiry
-    from suspectra.paths.searches.search import Nearness, PathOptions
+    from suspectra.paths.searches.search import PathOptions
 
     ask = partial(_ask, bar) if chosen["ask"] else None
     return PathInquiry(
@@ -138,13 +146,19 @@ def _for_python(
         spectrum=ranking.spectrum,
         seconds=chosen["paths_seconds"],
         technique=chosen["technique"],
-        options=PathOptions(Nearness(chosen["order"]), chosen["all_modules"], ask),
+        options=PathOptions(_order(chosen["order"]), chosen["all_modules"], ask),
     )
+
+
+def _order(name: str | None) -> Nearness | None:
+    from suspectra.paths.searches.search import Nearness
+
+    return Nearness(name) if name else None
 
 
 def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
     from suspectra.c.paths.inquiry import CPathInquiry
-    from suspectra.paths.searches.search import Nearness, PathOptions
+    from suspectra.paths.searches.search import PathOptions
 
     given = {
         "--": command,
@@ -164,18 +178,14 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
         spectrum=ranking.spectrum,
         seconds=chosen["paths_seconds"],
         technique=chosen["technique"],
-        options=PathOptions(Nearness(chosen["order"]), chosen["all_modules"]),
+        options=PathOptions(_order(chosen["order"]), chosen["all_modules"]),
     )
 
 
 def _ask(bar: TimeBar, question: str) -> bool | None:
     """Ask on the terminal."""
-    try:
-        with bar.aside():
-            answer = click.prompt(question, type=click.Choice(["y", "n", "?"]), default="?", err=True)
-    except click.Abort:
-        raise KeyboardInterrupt from None  # what is known is shown
-    return {"y": True, "n": False}.get(answer)
+    with bar.aside():
+        return answered(question)
 
 
 def _executed_files(spectrum: Spectrum, test: str) -> set[str]:

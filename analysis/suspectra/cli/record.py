@@ -1,6 +1,6 @@
 """The commands `record`, `record-c`, `affected` and `merge`.
 
-Heavy modules are imported inside functions, since every command imports this module.
+Heavy modules are imported inside functions, since help loads the modules of all commands.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from click.core import ParameterSource
 from suspectra.base.cancellation import Token
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError, UsageError
+from suspectra.base.options import KEEP_TEXTS
 from suspectra.cli.console import (
     INTERRUPTED,
     build_options,
@@ -64,6 +65,7 @@ _OF_ONE_RUN = ("workspace", "select", "only", "progress")  # options that a late
 )
 @only_option
 @progress_option
+@declared(KEEP_TEXTS)
 @click.option(
     "--suspects/--no-suspects",
     default=None,
@@ -215,7 +217,10 @@ def merge(out: Path, inputs: tuple[Path, ...]) -> None:
     click.echo(f"suspectra: merged {tests} of {many(merged.runs, 'run')}{older} in {merged.folder}")
 
 
-RECORD_COMMANDS = (record, record_c, affected, merge)
+def register(cli: click.Group) -> None:
+    """Add the commands to the command line."""
+    for command in (record, record_c, affected, merge):
+        cli.add_command(command)
 
 
 def _make(command: str, workspace: Path) -> None:
@@ -294,6 +299,7 @@ class _RecordOptions(TypedDict):
     live: bool
     only: Path | None
     progress: Path | None
+    keep_texts: bool
 
 
 def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOptions) -> int:

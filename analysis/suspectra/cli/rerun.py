@@ -164,7 +164,7 @@ def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
 def _fits(name: str, text: str) -> bool:
     """Whether a text means a test: a module, a class, a name without parameters, or a glob.
 
-    Folders at the front may be left out, as they are in what is printed.
+    Folders at the front may be left out, as they are in what is printed, and so may the module and the class.
     """
     return fnmatchcase(name, text) or any(
         shorter == text or shorter.startswith((f"{text}::", f"{text}[")) for shorter in _without_folders(name)
@@ -176,6 +176,9 @@ def _without_folders(name: str) -> Iterator[str]:
     module, separator, inside = name.partition("::")
     folders = module.split("/")
     yield from ("/".join(folders[i:]) + separator + inside for i in range(len(folders)))
+    while separator and inside:
+        yield inside
+        inside = inside.partition("[")[0].partition("::")[2] and inside.partition("::")[2]
 
 
 def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:

@@ -8,7 +8,6 @@ first one that can be altered.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Enum
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -23,15 +22,6 @@ MAX_CAPACITY = 1_000
 """The largest capacity of a node that may be cut: sums of them must fit into 32 bits."""
 
 
-class Nearest(Enum):
-    """Which one to take of several minimum cuts."""
-
-    BEGIN = "begin"
-    """The one next to where paths start."""
-    END = "end"
-    """The one next to where they end."""
-
-
 def minimum_cut(
     source: Ints,
     target: Ints,
@@ -39,9 +29,8 @@ def minimum_cut(
     # where paths start and end. These nodes themselves are never part of a cut
     begins: Iterable[int],
     ends: Iterable[int],
-    nearest: Nearest = Nearest.BEGIN,
 ) -> Ints | None:
-    """Find the cheapest nodes without which no path is left (paper 002, Definition 3.2).
+    """Find the cheapest nodes without which no path is left (paper 002, Definition 3.2); of several sets the last.
 
     Each node becomes an edge with its capacity, and each edge one without limit; a maximum flow (Dinic's algorithm)
     then says which nodes are full.
@@ -65,8 +54,7 @@ def minimum_cut(
     limits[: len(can_cut)] = free[can_cut]
     network = _network(rows, columns, limits, 2 * nodes + 2)
     left = _left(network, maximum_flow(network, start, end, method="dinic").flow)
-    found = _full(left, start, nodes, can_cut) if nearest is Nearest.BEGIN else _full_before(left, end, nodes, can_cut)
-    return can_cut[found]
+    return can_cut[_full_before(left, end, nodes, can_cut)]
 
 
 def _network(rows: Ints, columns: Ints, limits: Row, size: int) -> _Matrix:
@@ -81,13 +69,6 @@ def _left(network: _Matrix, flow: FloatMatrix) -> _Matrix:
     left.data = (left.data > 0).astype(np.int32)
     left.eliminate_zeros()
     return left
-
-
-def _full(left: _Matrix, start: int, nodes: int, can_cut: Ints) -> Bools:
-    """Nodes that are entered from the start, but not left, over edges that are not full."""
-    reached = np.zeros(left.shape[0], bool)
-    reached[breadth_first_order(left, start, return_predecessors=False)] = True
-    return np.asarray(reached[can_cut] & ~reached[can_cut + nodes])
 
 
 def _full_before(left: _Matrix, end: int, nodes: int, can_cut: Ints) -> Bools:

@@ -4,8 +4,8 @@ Two things differ from the paper. There each statement that depends on inputs al
 statements do; in Python a function computes with what the test gave it in its first statement, and the fault may be
 there. So only nodes count that contain an input unchanged. And the paper's solver alters any state, but nobody can
 alter an object whose content can't be written down: such a node is in no cut, since it would be altered in vain, and
-all that it was made from would then count as right. Of several minimum cuts the one next to the inputs is taken, as in
-the paper's example.
+all that it was made from would then count as right. Of several minimum cuts the one nearest to the failure is taken, as
+the text says; in the paper's Figure 4 it is another one.
 """
 
 from __future__ import annotations
@@ -15,25 +15,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
-from suspectra.dependences.cuts import Nearest, minimum_cut
-from suspectra.dependences.narrowing import PASSES, Alterations, FailingRun, NarrowingSearch, Property
+from suspectra.dependences.cuts import minimum_cut
+from suspectra.dependences.narrowing import NarrowingSearch
 
 
 class FrontierSearch(NarrowingSearch):
     """Alters a minimum cut of the domain in each step."""
 
     combines = True
-
-    def __init__(
-        self,
-        run: FailingRun,
-        alterations: Alterations,
-        nearest: Nearest = Nearest.BEGIN,
-        *,
-        wanted: Property = PASSES,  # when the failure counts as gone at first
-    ):
-        super().__init__(run, alterations, wanted=wanted)
-        self._nearest = nearest
 
     def _choose(self, domain: Bools) -> Ints:
         """The minimum debugging frontier set of the present domain (Definition 3.2).
@@ -61,7 +50,7 @@ class FrontierSearch(NarrowingSearch):
         capacity = np.zeros(2 * nodes + 1, np.int64)
         capacity[:nodes] = 1 if run.capacity is None else run.capacity
         capacity[:nodes][run.is_fixed] = 0
-        cut = minimum_cut(sources, targets, capacity, begins, self._ends, self._nearest)
+        cut = minimum_cut(sources, targets, capacity, begins, self._ends)
         return np.zeros(0, np.int64) if cut is None else cut
 
 

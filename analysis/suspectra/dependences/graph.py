@@ -123,6 +123,12 @@ class DependenceGraph:
         steps = dijkstra(both, indices=np.array([len(self)]), unweighted=True)[0, :-1]
         return np.where(np.isfinite(steps), steps - 1, -1).astype(np.int64)
 
+    def without(self, dependences: Bools) -> DependenceGraph:
+        """Leave dependences out; of shape (dependences,)."""
+        kept = ~dependences
+        start = np.concatenate([[0], np.cumsum(kept)])[self.start]
+        return DependenceGraph(self.site, self.instance, start, self.source[kept], self.kind[kept])
+
     def restricted_to(self, nodes: Bools) -> DependenceGraph:
         """Leave nodes out."""
         number = np.cumsum(nodes, dtype=np.int32) - 1

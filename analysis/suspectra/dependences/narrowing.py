@@ -62,6 +62,13 @@ class FailingRun:
     capacity: Ints | None = None  # what it costs to have each node in a cut, from 1 to 999: less for suspicious ones
     is_partial: Bools | None = None  # nodes of which only a part can be altered
 
+    def without_right(self, known: Mapping[int, bool]) -> FailingRun:
+        """Leave out what only leads to nodes that somebody knows to be right."""
+        right = np.zeros(len(self.graph), bool)
+        right[[node for node, is_right in known.items() if is_right]] = True
+        graph = self.graph.without(right[self.graph.target])
+        return replace(self, graph=graph, is_right=self.is_right | right) if right.any() else self
+
     def begins_at_right(self, domain: Bools) -> Bools:
         """Find where dependences enter a domain.
 
@@ -105,13 +112,20 @@ class NarrowingSearch(ABC):
     combines = False
     """Whether combinations of nodes are altered, too."""
 
-    def __init__(self, run: FailingRun, alterations: Alterations, *, wanted: Property = PASSES):
+    def __init__(
+        self,
+        run: FailingRun,
+        alterations: Alterations,
+        *,
+        wanted: Property = PASSES,  # when the failure counts as gone at first
+        wrong: Combination = (),  # nodes of which somebody knows that they are wrong
+    ):
         self._run, self._alterations = run, alterations
         self._begins: tuple[int, ...] = ()
-        self._ends: tuple[int, ...] = (run.failure,)
-        self._outside = run.is_right.copy()
-        self._wanted = wanted
-        self._roots: tuple[int, ...] = ()
+        self._ends: tuple[int, ...] = wrong or (run.failure,)
+        self._outside = run.is_right | run.is_input if wrong else run.is_right.copy()  # as after a step that found them
+        self._roots = wrong
+        self._wanted = self._property([(node,) for node in wrong]) or wanted
         self._first_uses: list[int] = []
         self._transitive: list[int] = []
         self._steps: list[NarrowingStep] = []

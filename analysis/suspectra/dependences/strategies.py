@@ -9,7 +9,7 @@ from suspectra.dependences.narrowing import NarrowingSearch, NarrowingStep
 
 
 class SingleStepSearch(NarrowingSearch):
-    """Alters what is one dependence further from the failure in each step, until nothing is polluted any more."""
+    """Alters what is one dependence further from the failure in each step, to where paths begin."""
 
     def _choose(self, domain: Bools) -> Ints:
         """The nodes that the ends depend on."""
@@ -21,8 +21,8 @@ class SingleStepSearch(NarrowingSearch):
         return np.flatnonzero(chosen & domain)
 
     def _narrow(self, step: NarrowingStep) -> None:
-        """As by the claims, but before anything was found polluted, the search goes on one step further."""
-        if step.polluted or self._roots:
+        """As by the claims, but where nothing is polluted the search goes on one step further."""
+        if step.polluted:
             super()._narrow(step)
         else:
             self._ends = step.cut

@@ -11,7 +11,7 @@ from suspectra.base.arrays import Ints
 from suspectra.base.errors import NothingToRank, Problem
 from suspectra.evaluation import scores
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.report import RankedReport
+from suspectra.report import RankedReport, SubgraphReport
 
 TOP = (1, 3, 5, 10)
 
@@ -26,7 +26,7 @@ class FaultRank:
     rank_best: int
     rank_average: float
     rank_worst: int
-    standard_rank: float  # paper 003, Definition 17
+    standard_rank: float  # paper 003, Definition 17; of the best subgraph where the report consists of subgraphs
     steimann_rank: float  # paper 003, Definition 18
     # HT_Rank of the statement of the fault that a reader gets to soonest (paper 003, Definition 25); None where the
     # debugging model was not asked
@@ -84,7 +84,9 @@ class Appraisal:
                     suspect.rank_best,
                     suspect.rank_average,
                     suspect.rank_worst,
-                    suspect.standard_rank,
+                    float(report.fragment_rank[ranked[best]])
+                    if isinstance(report, SubgraphReport)
+                    else suspect.standard_rank,
                     float(steimann[best]),
                     float(ht_rank[elements].min()) if model else None,
                     float(expected[elements].min()) if model else None,

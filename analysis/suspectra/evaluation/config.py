@@ -6,6 +6,8 @@
     techniques = ["ochiai", "cp", "ochiai+cp", { name = "dstar", exponent = 3, label = "DStar3" }]
     clone = "both"               # true, false or "both"
     ht_rank = true               # rank by expected steps, with p_jump = 0.5 unless given
+    faults = 2                   # compose so many versions of a program of a corpus, and rank each fault
+    t_score = true               # also search along dependences from the first five statements
     corpus = ["corpora/siemens"] # folders in the corpus format
     sources = "sources"          # the sources that their subjects were recorded from, if they are available
 
@@ -15,6 +17,7 @@
     workspace = "shop"
     recording = "shop/.suspectra/recording"   # or: coverage = "…", junit = "…"
     faults = "shop/faults.txt"
+    each_fault = true            # rank each fault of the file, not the best-ranked one alone
 
 Relative paths are relative to the file's folder.
 """
@@ -30,6 +33,7 @@ from typing import TypeVar
 import numpy as np
 
 from suspectra.base.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.evaluation.composing import ComposedFiles, compositions
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_index, read_subject
 from suspectra.evaluation.faults import FaultList
 from suspectra.evaluation.study import StudiedTechnique, StudyPlan
@@ -42,8 +46,20 @@ else:
 _CLONE: dict[bool | str, tuple[bool, ...]] = {False: (False,), True: (True,), "both": (False, True)}
 Table = dict[str, object]
 ValueT = TypeVar("ValueT")
-_STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results", "ht_rank", "p_jump", "sources"}
-_SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", "include_tests"}
+_STUDY = {
+    "techniques",
+    "clone",
+    "corpus",
+    "unexecuted_last",
+    "results",
+    "ht_rank",
+    "p_jump",
+    "sources",
+    "faults",
+    "t_score",
+}
+_FLAGS = {"include_tests", "each_fault"}
+_SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", *_FLAGS}
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,7 @@ class EvidenceSubject:
     junit: Path | None
     faults: Path  # the list of faults
     include_tests: bool = False  # whether test code may be suspected
+    each_fault: bool = False  # whether each fault of the list is ranked, not the best-ranked one
 
     def files(self) -> list[Path]:
         """The files that its results depend on."""
@@ -83,15 +100,17 @@ class EvidenceSubject:
         if not len(faulty):
             cause = "none of its faults is in the ranking"
             raise NothingToRank(problems[0] if problems else Problem(str(self.faults), "", cause, "correct its lines"))
-        return Subject(self.family, self.name, spectrum, evidence.program, faulty)
+        faults = [left for one in faults if len(left := one[spectrum.candidates[one]])] if self.each_fault else []
+        named = tuple((str(spectrum.elements.location(int(one[0]))), one) for one in faults)
+        return Subject(self.family, self.name, spectrum, evidence.program, faulty, named)
 
 
-AnySubject = SubjectFile | EvidenceSubject
+AnySubject = SubjectFile | EvidenceSubject | ComposedFiles
 
 
 def read_any(subject: AnySubject) -> Subject:
     """Read a subject of either kind."""
-    return subject.read() if isinstance(subject, EvidenceSubject) else read_subject(subject)
+    return read_subject(subject) if isinstance(subject, SubjectFile) else subject.read()
 
 
 @dataclass(frozen=True)
@@ -120,8 +139,10 @@ class StudyConfig:
         return _Parser(path).config(data)
 
 
-def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
-    """Read the indices of several corpora.
+def read_corpora(
+    folders: Sequence[Path], sources: Path | None = None, faults: int = 1
+) -> tuple[list[AnySubject], list[Problem]]:
+    """Read the indices of several corpora, and compose versions with several faults if they are wanted.
 
     In the order of the indices.
 
@@ -135,7 +156,13 @@ def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[
     if folders and not subjects:
         empty = Problem(str(folders[0]), "", "its index names no subject", "name another corpus")
         raise EvidenceError(problems[0] if problems else empty)
-    return subjects, problems
+    if faults == 1:
+        return [*subjects], problems
+    composed = compositions(subjects, faults)
+    if folders and not composed:
+        cause = f"no {faults} versions have the same statements, and failing tests of their own"
+        raise EvidenceError(Problem(str(folders[0]), "", cause, "name a corpus with more versions of a program"))
+    return [*composed], problems
 
 
 class _Parser:
@@ -156,11 +183,15 @@ class _Parser:
             self.value(study, "unexecuted_last", bool, False),
             self.value(study, "ht_rank", bool, False),
             self.number(study, "p_jump", 0.5),
+            self.value(study, "t_score", bool, False),
         )
         plan.check()
         sources = self.value(study, "sources", str, "")
         corpora = [self.folder / folder for folder in self.strings(study, "corpus")]
-        subjects, problems = read_corpora(corpora, self.folder / sources if sources else None)
+        faults = self.value(study, "faults", int, 1)
+        if faults < 1:
+            raise _wrong(self.path, "faults", f"it is {faults}", "give the number of versions that are composed")
+        subjects, problems = read_corpora(corpora, self.folder / sources if sources else None, faults)
         own = [self.subject(entry, i) for i, entry in enumerate(self.value(data, "subject", list, []), 1)]
         if not subjects and not own:
             raise _wrong(self.path, "", "it names no subject", "add a corpus to [study], or a [[subject]]")
@@ -183,7 +214,7 @@ class _Parser:
         missing = {"name", "faults"} - entry.keys()
         if missing:
             raise _wrong(self.path, place, f"it has no {' and no '.join(sorted(missing))}", "add it")
-        text = {key: self.value(entry, key, str, "") for key in _SUBJECT - {"include_tests"}}
+        text = {key: self.value(entry, key, str, "") for key in _SUBJECT - _FLAGS}
         path = {key: self.folder / text[key] if text[key] else None for key in ("recording", "coverage", "junit")}
         return EvidenceSubject(
             text["family"] or text["name"],
@@ -194,6 +225,7 @@ class _Parser:
             path["junit"],
             faults=self.folder / text["faults"],
             include_tests=self.value(entry, "include_tests", bool, False),
+            each_fault=self.value(entry, "each_fault", bool, False),
         )
 
     def strings(self, table: Table, key: str) -> list[str]:

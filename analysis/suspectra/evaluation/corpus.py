@@ -9,7 +9,11 @@ optionally ``tests`` (names), and ``edges`` (int, n × 3) with ``edge_row``, ``e
 out alike. Edges of compiled code are (function, source block, target block), with ``functions``
 ("name|file|first|last") and ``block_lines`` (function, block, line); edges of Python are (file, from line, to line)
 in coverage.py's convention, with the files in ``functions``. For Python also optionally ``end_line`` (the last line of
-each element), ``function`` (its function, -1 for none) and ``function_names`` ("file|name|first|last").
+each element), ``function`` (its function, -1 for none) and ``function_names`` ("file|name|first|last"); ``conditions``
+(int, n × 5: the file's number in ``functions``, then first line, first column, last line, last column + 1), whose
+outcomes are edges too; and, in place of sources, ``kind`` (of each element) with ``definition`` (elements, ascending),
+``definition_reader`` (elements, ascending), ``definition_start`` and ``definition_read`` (for each reader numbers of
+definitions).
 
 Beside an archive ``NAME.npz`` there may be ``NAME.tb.json.gz``: the tracebacks of failing tests, a list of objects with
 ``test`` and ``frames`` ([file, line, function], outermost first). Where sources are given, each subject's lie in a
@@ -42,6 +46,8 @@ from suspectra.base.arrays import Ints, Row
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
+from suspectra.program.source_facts import SourceFacts
+from suspectra.program.statements import StatementKind
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 
 INDEX = "index.csv"
@@ -86,6 +92,8 @@ class Subject:
     spectrum: Spectrum  # the spectrum of its tests
     program: Program  # its flow graphs and sources, as far as they are known
     faulty: Ints  # elements that contain a fault; shape (k,)
+    # several faults that are ranked one by one: the name and the elements of each
+    faults: tuple[tuple[str, Ints], ...] = ()
 
 
 def read_index(folder: Path, sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
@@ -191,7 +199,7 @@ class _Reader:
         tests = tuple(map(str, names)) if names is not None else tuple(f"t{i + 1}" for i in range(len(failed)))
         candidates, raised = np.ones(len(elements), bool), self._raised(tests, elements)
         spectrum = Spectrum(tests, failed, elements, rows, candidates, edges, edge_rows, raised=raised)
-        program = Program((), graphs, self._source_of())
+        program = Program((), graphs, self._source_of(), facts=self._facts(len(elements), place))
         return Subject(self.file.family, self.file.name, spectrum, program, np.unique(place[faulty]))
 
     def _raised(self, tests: tuple[str, ...], elements: Elements) -> Ints | None:
@@ -221,6 +229,25 @@ class _Reader:
             raise ValueError(f"{self.file.sources} contains no folder {'-'.join(named.groups())}")
         changed = _json(self.file.changed_source) or {}
         return partial(_source, folder, {changed["file"]: changed["source"]} if changed.get("source") else {})
+
+    def _facts(self, count: int, place: Ints) -> SourceFacts | None:
+        """What is known of the sources, if the archive contains that."""
+        if "kind" not in self.arrays:
+            return None
+        kinds = np.zeros(count, np.int8)
+        kinds[place] = self._for_elements("kind", np.zeros(0, int), np.arange(count))
+        if len(kinds) and not (kinds.min() >= StatementKind.OTHER and kinds.max() <= StatementKind.RETURN):
+            raise ValueError("kinds that there are not")
+        element, reader = (place[self._within(name, count)] for name in ("definition", "definition_reader"))
+        start, read = self._integers("definition_start").astype(np.int64), self._within("definition_read", len(element))
+        if (
+            any((np.diff(columns) <= 0).any() for columns in (element, reader))
+            or len(start) != len(reader) + 1
+            or (start[0], start[-1]) != (0, len(read))
+            or (np.diff(start) < 0).any()
+        ):
+            raise ValueError("the definition arrays do not fit together")
+        return SourceFacts(kinds, element, reader, start, read)
 
     def _elements(self) -> tuple[Elements, Ints]:
         """The elements by file and line, and where each array index went."""
@@ -287,7 +314,23 @@ class _Reader:
         known = {file: i for i, file in enumerate(files)}
         number = np.array([known[str(file)] for file in named], np.int32)
         whole = Elements(files, elements.file, elements.line, elements.end_line, elements.function, elements.functions)
-        return whole, Edges(number[owner], *ends, np.full(len(table), -1, np.int32), EdgeKind.ARC), ()
+        edges = Edges(
+            number[owner],
+            *ends,
+            np.full(len(table), -1, np.int32),
+            EdgeKind.ARC,
+            conditions=self._conditions(number, len(files)),
+        )
+        return whole, edges, ()
+
+    def _conditions(self, number: Ints, files: int) -> tuple[Ints, ...]:
+        """The conditions inside expressions of each file; none if the archive has none."""
+        if "conditions" not in self.arrays:
+            return ()
+        table = self._integers("conditions").reshape(-1, 5).astype(np.int32)
+        if len(table) and not (table[:, 0].min() >= 0 and table[:, 0].max() < len(number)):
+            raise ValueError("conditions of files that are not there")
+        return tuple(table[number[table[:, 0]] == file, 1:] for file in range(files))
 
     def _graphs(self, table: Ints, elements: Elements) -> tuple[FlowGraph, ...]:
         lines = self._integers("block_lines").reshape(-1, 3).astype(np.int64)

@@ -54,3 +54,14 @@ def wilcoxon(
         return SignedRankTest(0.0, 1.0, 0)
     result = stats.wilcoxon(x[differ], y[differ], alternative=alternative)
     return SignedRankTest(float(result.statistic), float(result.pvalue), int(differ.sum()))
+
+
+def independent_t(one: Sequence[float] | Floats, other: Sequence[float] | Floats) -> float:
+    """Test whether two independent samples have the same mean (two-sample t-test; paper 003, Table III).
+
+    Its p-value; 1 where a sample has fewer than two values, or all values are equal.
+    """
+    x, y = (np.asarray(sample, float).reshape(-1) for sample in (one, other))
+    if min(len(x), len(y)) < 2 or np.ptp(np.concatenate([x, y])) == 0:
+        return 1.0
+    return float(stats.ttest_ind(x, y).pvalue)

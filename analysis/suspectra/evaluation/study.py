@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import numpy as np
 
 from suspectra import __version__
+from suspectra.base.arrays import Ints
 from suspectra.base.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject
+from suspectra.evaluation.source_scores import FileLine, SourceSearch
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.markov.jumps import JumpModel
 from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS, Formula
@@ -33,6 +34,9 @@ from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
     from suspectra.spectrum.cluster import Cluster
+
+T_SCORE_FROM = 5
+"""The statements from which the search for T-scores starts."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class StudyPlan:
     # granularity can be compared
     ht_rank: bool = False
     p_jump: float = 0.5  # of that model; below 1
+    t_score: bool = False  # also compute the T-score of the first five statements, where there are sources
 
     def check(self) -> None:
         """Check the plan by making every technique once.
@@ -112,6 +117,7 @@ class Result:
     rank_best: int  # the first place of its tie, counted from 1
     rank_average: float  # #{higher} + (#{equal} + 1)/2; `exam` is that over `n`
     rank_worst: int  # the last place of its tie
+    t_score: float | None = None  # the share examined breadth-first from the first five statements
 
     @property
     def exam(self) -> float:
@@ -158,9 +164,31 @@ def rank_subject(subject: Subject, plan: StudyPlan) -> tuple[list[Result], list[
             found = error.problem
             problems.append(Problem(subject.name, choice.title, found.cause, found.cure))
             continue
-        ranks = _by_steps(report, subject, plan.p_jump) if plan.ht_rank else _by_rank(report, subject)
-        results.append(Result(subject.family, subject.name, choice.title, int(clone), len(report), *ranks))
+        model = DebuggingModel.for_studies(report, subject.program, plan.p_jump) if plan.ht_rank else None
+        examined = _examined_from_first(report, subject) if plan.t_score else None
+        for name, faulty in subject.faults or (("", subject.faulty),):
+            ranks = _by_rank(report, faulty) if model is None else _by_steps(model, faulty)
+            own = f"{subject.name}: {name}" if name else subject.name
+            t_score = None if examined is None else examined(faulty)
+            results.append(Result(subject.family, own, choice.title, int(clone), len(report), *ranks, t_score))
+        if plan.t_score and examined is None:
+            cause = "its T-score needs the sources of a Python program"
+            problems.append(Problem(subject.name, "", cause, "name their folder with --sources"))
     return results, problems
+
+
+def _examined_from_first(report: RankedReport, subject: Subject) -> Callable[[Ints], float] | None:
+    """The T-score of a fault from the first five statements of a report (paper 000, §5.1.3); None without sources."""
+    elements, source_of = report.spectrum.elements, subject.program.source_of if subject.program else None
+    sources = {path: source for path in elements.files if (source := source_of and source_of(path))}
+    if not sources:
+        return None
+
+    def places(some: Ints) -> list[FileLine]:
+        return [(elements.files[elements.file[one]], int(elements.line[one])) for one in some.tolist()]
+
+    search = SourceSearch(sources, places(report.top(T_SCORE_FROM)))
+    return lambda faulty: search.t_score(places(faulty))
 
 
 def _report(technique: Technique, subject: Subject, unexecuted_last: bool) -> RankedReport:
@@ -173,18 +201,17 @@ def _report(technique: Technique, subject: Subject, unexecuted_last: bool) -> Ra
     return technique.localize(spectrum, subject.program)
 
 
-def _by_rank(report: RankedReport, subject: Subject) -> tuple[int, float, int]:
-    """Best, average and worst rank of the best-ranked fault."""
-    position = report.position[subject.faulty]
+def _by_rank(report: RankedReport, faulty: Ints) -> tuple[int, float, int]:
+    """Best, average and worst rank of the best-ranked statement of a fault."""
+    position = report.position[faulty]
     best = int(np.min(position[position >= 0]))  # a higher position never has a better rank
     return int(report.rank_best[best]), float(report.rank_average[best]), int(report.rank_worst[best])
 
 
-def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[int, float, int]:
-    """The same ranks by expected steps, of the fault that a reader reaches soonest. Equal numbers of steps are ties."""
-    model = DebuggingModel.from_report(report, subject.program, JumpModel(p_jump))
+def _by_steps(model: DebuggingModel, faulty: Ints) -> tuple[int, float, int]:
+    """The same ranks by expected steps, of the statement that a reader reaches soonest. Equal numbers are ties."""
     rank = model.ht_rank
-    own = float(rank[subject.faulty].min())
+    own = float(rank[faulty].min())
     tied = int(np.count_nonzero(rank[model.elements] == own))
     return round(own - tied / 2) + 1, own + 0.5, round(own + tied / 2)
 

@@ -9,10 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.base.arrays import Floats, Ints
-from suspectra.evaluation.significance import wilcoxon
+from suspectra.evaluation.significance import increase_ratio, wilcoxon
 from suspectra.evaluation.study import Result
 
 TOP = (1, 5, 10)
+TOP_PERCENT = 5
+DIFFERENCES = (1, 5, 10)
+"""Percent of the code, by which paper 000 (Table 3) counts differences."""
 SAMPLES = 2_000
 """The number of bootstrap samples for confidence intervals. Subjects are drawn within their families."""
 
@@ -39,6 +42,8 @@ class Summary:
     lowest: float
     highest: float
     top: tuple[tuple[int, int, int], ...]  # for each N, at best, on average and at worst
+    top_percent: tuple[int, int, int]  # the same for the first 5 % of the program
+    t_score: float | None = None  # the mean T-score of the subjects that have one
 
 
 class Interval(NamedTuple):
@@ -62,6 +67,8 @@ class TechniqueComparison:
     worse: int
     p_value: float  # wilcoxon's, two-sided
     ratio: Interval  # the mean EXAM, divided by that of the reference
+    # for each of DIFFERENCES the numbers of subjects whose EXAM is lower by more, about equal, and higher by more
+    differences: tuple[tuple[int, int, int], ...]
     # how many more faults than by the reference are among the first five, by the average rank of ties
     top_five: Interval
 
@@ -87,6 +94,9 @@ def summarize(results: Iterable[Result]) -> list[Summary]:
         for n in TOP:
             best, average, worst = (ranks <= n).sum(axis=0).tolist()
             top.append((best, average, worst))
+        size = np.array([[result.n] for result in own])
+        best, average, worst = (ranks <= size * TOP_PERCENT / 100).sum(axis=0).tolist()
+        searched = [result.t_score for result in own if result.t_score is not None]
         deviation = float(exam.std(ddof=1)) if len(exam) > 1 else 0.0
         found.append(
             Summary(
@@ -99,6 +109,8 @@ def summarize(results: Iterable[Result]) -> list[Summary]:
                 float(exam.min()),
                 float(exam.max()),
                 tuple(top),
+                (best, average, worst),
+                float(np.mean(searched)) if searched else None,
             )
         )
     return found
@@ -131,10 +143,65 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Tec
                 len(both) - better - equal,
                 wilcoxon(one, other).p_value,
                 _interval(ratio, ratios),
+                tuple(_difference(one - other, percent / 100) for percent in DIFFERENCES),
                 _interval(more.sum(), more[samples].sum(axis=1)),
             )
         )
     return found
+
+
+def _difference(change: Floats, bound: float) -> tuple[int, int, int]:
+    change = np.round(change, 12)  # a difference of exactly one percent is not more than that
+    lower, higher = int((change < -bound).sum()), int((change > bound).sum())
+    return lower, len(change) - lower - higher, higher
+
+
+@dataclass(frozen=True)
+class CloningEffect:
+    """What cloning failed tests changes for one formula (paper 004, Tables 3 to 5)."""
+
+    technique: str
+    subjects: int
+    # the mean increase ratio of the expense, with ties at their middle (Avg), their last (Max) and first (Min) place
+    average: float
+    worst: float
+    best: float
+    # the number of subjects with a fault among the first five, and in the first 5 %, by the average rank of ties:
+    # without cloning, and with it
+    top_five: tuple[int, int]
+    top_percent: tuple[int, int]
+    p_value: float  # wilcoxon's of the Avg expense, two-sided
+
+
+def cloning_effects(results: Iterable[Result]) -> list[CloningEffect]:
+    """Compare each formula with and without cloning, over the subjects that both ranked."""
+    groups = by_run(results)
+    found = []
+    for (technique, clone), own in groups.items():
+        cloned = {(r.family, r.subject): r for r in groups.get((technique, 1), [])}
+        pairs = [(r, cloned[r.family, r.subject]) for r in own if (r.family, r.subject) in cloned]
+        if clone or not pairs:
+            continue
+        expenses = np.array([[_expenses(one) for one in pair] for pair in pairs])  # (subjects, 2, 3)
+        ratios = increase_ratio(expenses[:, 0], expenses[:, 1])
+        average, worst, best = np.mean(ratios, axis=0).tolist()
+        five, percent = (
+            [sum(r.rank_average <= bound(r) for r in side) for side in zip(*pairs, strict=True)]
+            for bound in (lambda r: 5, lambda r: r.n * TOP_PERCENT / 100)
+        )
+        p_value = wilcoxon(expenses[:, 0, 0], expenses[:, 1, 0]).p_value
+        found.append(
+            CloningEffect(
+                technique, len(pairs), average, worst, best, (five[0], five[1]), (percent[0], percent[1]), p_value
+            )
+        )
+    return found
+
+
+def _expenses(result: Result) -> tuple[float, float, float]:
+    """Avg, Max and Min expense (paper 004, Definition 2.2 and §3.2.2)."""
+    middle = (result.rank_best + result.rank_worst) // 2
+    return middle / result.n, result.rank_worst / result.n, result.rank_best / result.n
 
 
 def _samples(families: Sequence[str]) -> Ints:

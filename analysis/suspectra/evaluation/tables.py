@@ -11,13 +11,29 @@ from html import escape
 from suspectra.base.errors import Problem
 from suspectra.evaluation.curves import exam_curves, title
 from suspectra.evaluation.study import Result, StudyResult
-from suspectra.evaluation.summary import TOP, Run, Summary, TechniqueComparison, by_run, compare, summarize
+from suspectra.evaluation.summary import (
+    DIFFERENCES,
+    TOP,
+    TOP_PERCENT,
+    CloningEffect,
+    Run,
+    Summary,
+    TechniqueComparison,
+    by_run,
+    cloning_effects,
+    compare,
+    summarize,
+)
 
 FIELDS = ("family", "subject", "technique", "clone", "n", "rank_best", "rank_avg", "rank_worst", "exam")
 
 _SUMMARY = (
     "technique", "subjects", "mean EXAM", "median", "std. dev.", "min", "max",
-    *(f"Top-{n} best/avg/worst" for n in TOP),
+    *(f"Top-{n} best/avg/worst" for n in TOP), f"Top-{TOP_PERCENT} % best/avg/worst",
+)  # fmt: skip
+_DIFFERENCES = ("technique", *(f"lower/within/higher than {n} %" for n in DIFFERENCES))
+_CLONING = (
+    "technique", "subjects", "increase ratio, Avg", "Max", "Min", "Top-5", f"Top-{TOP_PERCENT} %", "Wilcoxon p",
 )  # fmt: skip
 _COMPARISON = ("technique", "better", "equal", "worse", "Wilcoxon p", "mean EXAM ratio (95 %)", "Top-5 avg more (95 %)")
 
@@ -38,12 +54,13 @@ svg {{ max-width: 100%; height: auto }}
 
 
 def to_csv(results: Sequence[Result]) -> str:
-    """Write one row per result, with the columns of :data:`FIELDS`."""
+    """Write one row per result, with the columns of :data:`FIELDS`, and `t_score` if there are any."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(FIELDS)
+    searched = any(r.t_score is not None for r in results)
+    table.writerow((*FIELDS, *(["t_score"] if searched else [])))
     for r in results:
-        ranks = (r.rank_best, r.rank_average, r.rank_worst, r.exam)
+        ranks = (r.rank_best, r.rank_average, r.rank_worst, r.exam, *([r.t_score] if searched else []))
         table.writerow((r.family, r.subject, r.technique, r.clone, r.n, *ranks))
     return out.getvalue()
 
@@ -92,30 +109,51 @@ def _left_out(problems: Sequence[Problem]) -> list[str]:
 
 def _tables(result: StudyResult, reference: Run | None) -> list[tuple[str, Sequence[str], list[list[str]]]]:
     results = result.results
+    searched = any(r.t_score is not None for r in results)
+    columns = (*_SUMMARY, *(("mean T-score",) if searched else ()))
     families = list(dict.fromkeys(r.family for r in results))
     how = ", ranked by expected steps (HT_Rank)" if result.ht_rank else ""
     parts: list[tuple[str, Sequence[str], list[list[str]]]] = [
-        (f"All subjects{how}", _SUMMARY, [_summary_row(one) for one in summarize(results)])
+        (f"All subjects{how}", columns, [_summary_row(one, searched) for one in summarize(results)])
     ]
     if len(families) > 1:
         for family in families:
             own = [r for r in results if r.family == family]
-            parts.append((family, _SUMMARY, [_summary_row(one) for one in summarize(own)]))
+            parts.append((family, columns, [_summary_row(one, searched) for one in summarize(own)]))
     against = compare(results, reference)
     if against:
         base = reference if reference in by_run(results) else next(iter(by_run(results)))
         heading = f"Against {title(base)}, subject by subject"
         parts.append((heading, _COMPARISON, [_comparison_row(one) for one in against]))
+        heading = f"Differences in EXAM against {title(base)}"
+        rows = [
+            [title((one.technique, one.clone)), *("/".join(map(str, counts)) for counts in one.differences)]
+            for one in against
+        ]
+        parts.append((heading, _DIFFERENCES, rows))
+    if effects := cloning_effects(results):
+        parts.append(("What cloning failed tests changes", _CLONING, [_cloning_row(one) for one in effects]))
     return parts
 
 
-def _summary_row(one: Summary) -> list[str]:
+def _cloning_row(one: CloningEffect) -> list[str]:
+    return [
+        one.technique,
+        str(one.subjects),
+        *(f"{ratio:+.4f}" for ratio in (one.average, one.worst, one.best)),
+        *(f"{before} → {after}" for before, after in (one.top_five, one.top_percent)),
+        f"{one.p_value:.3g}",
+    ]
+
+
+def _summary_row(one: Summary, searched: bool) -> list[str]:
     figures = (one.mean, one.median, one.deviation, one.lowest, one.highest)
     return [
         title((one.technique, one.clone)),
         str(one.subjects),
         *(f"{figure:.4f}" for figure in figures),
-        *("/".join(map(str, counts)) for counts in one.top),
+        *("/".join(map(str, counts)) for counts in (*one.top, one.top_percent)),
+        *(["" if one.t_score is None else f"{one.t_score:.4f}"] if searched else []),
     ]
 
 

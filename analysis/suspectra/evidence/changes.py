@@ -9,8 +9,18 @@ import numpy as np
 
 from suspectra.base.arrays import Bools
 from suspectra.evidence.evidence import Evidence
+from suspectra.failure_groups.since import Since
+from suspectra.spectrum import changes_by_git
 
 _MAX_LISTED = 8  # lines or names in one sentence
+
+
+def failing_since(evidence: Evidence) -> dict[str, Since]:
+    """Since when tests fail, as far as that is known, by name."""
+    assumed = changes_by_git(evidence.changed)
+    return dict.fromkeys(evidence.old, Since.BEFORE) | {
+        test: Since.CHANGE for test in evidence.changed if test not in assumed
+    }
 
 
 class ChangedLines(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -12,6 +13,7 @@ from suspectra.base.errors import EvidenceError, NoEvidence, Problem, UsageError
 from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.opening import open_evidence
 from suspectra.evidence.places import parts_of
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX, Frame, LogDamage
@@ -304,11 +306,11 @@ def _names_tests(log: os.DirEntry[str]) -> bool:
     if not log.is_file(follow_symlinks=False):
         return False
     try:
-        with open(log.path, "rb") as file:
+        with open_evidence(log.path, limit=sys.maxsize, follow=False) as file:  # only its beginning is read
             data = file.read(_BEGINNING)
         reader = _Tests()
         reader.read(data, reader.until_found)
-    except (OSError, LogDamage):
+    except (OSError, ValueError, LogDamage):
         return True  # whoever reads it says what is wrong
     return reader.found or len(data) == _BEGINNING
 

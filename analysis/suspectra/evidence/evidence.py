@@ -251,6 +251,8 @@ class Evidence:
     changed : mapping of str to ndarray of int32
         By failing test, the sorted indices of statements that changed since it passed, executed or not; `ChangedRows`
         if not all are known to have passed. A reader that reads again returns the same objects for unchanged tests.
+    old : frozenset of str
+        The failing tests that failed before the oldest change, by name.
     replaced : tuple of Replaced
         What else changed since failing tests passed: files, packages, the interpreter.
     outcomes : Outcomes, optional
@@ -288,6 +290,7 @@ class Evidence:
     slices: tuple[FailureSlice, ...] = ()
     paths: tuple[ReportedPaths, ...] = ()
     changed: Mapping[str, Row] = field(default_factory=dict)
+    old: frozenset[str] = frozenset()
     replaced: tuple[Replaced, ...] = ()
     outcomes: Outcomes | None = None
 

@@ -13,12 +13,14 @@ MAX_EVIDENCE = 2**30
 """Bytes of one file of evidence that are read."""
 
 
-def read_evidence(path: str | os.PathLike[str], boundary: Boundary | None = None, limit: int = MAX_EVIDENCE) -> bytes:
+def read_evidence(
+    path: str | os.PathLike[str], boundary: Boundary | None = None, limit: int = MAX_EVIDENCE, *, follow: bool = True
+) -> bytes:
     """Read a file; see :func:`open_evidence`.
 
     Raises OSError when it can't be read. Raises ValueError when it must not be, or is larger than `limit`.
     """
-    with open_evidence(path, boundary, limit) as file:
+    with open_evidence(path, boundary, limit, follow=follow) as file:
         data = file.read(limit + 1)
     if len(data) > limit:  # it grew meanwhile
         raise _too_large(limit)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, overload
 
 from suspectra.base.cancellation import check
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.newer_syntax import newer_syntax
 from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.run_answers import answer_of
 from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
@@ -19,6 +20,7 @@ from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, SourceTable, TracedRunAnswer
 from suspectra_recorder.experiments.traces.trace_columns import MAX_NODES, NAMES
+from suspectra_recorder.instrumentation.source import parse
 
 if TYPE_CHECKING:
     from suspectra.base.arrays import Bools, Ints
@@ -213,7 +215,20 @@ def trace_of(
         return source_of(path) if path in used else None
 
     found = with_control(trace, used_source, caller, _calling(columns, len(caller)))
+    found = replace(found, left_out=(*found.left_out, *undecided(used, source_of)))
     return without_message(found, used_source)
+
+
+def undecided(files: Iterable[str], source_of: SourceOf) -> Iterator[str]:
+    """Say of which files the decisions are not known, since this Python can't parse what a newer one ran."""
+    for path in sorted(files):
+        try:
+            parse(source_of(path) or b"")
+        except SyntaxError:
+            problem = newer_syntax(path, "its decisions are left out")
+            yield f"{path}: {problem.cause}. Fix: {problem.cure}."
+        except (ValueError, RecursionError, MemoryError):
+            continue
 
 
 @dataclass(frozen=True, eq=False)

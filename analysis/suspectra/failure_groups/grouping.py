@@ -5,7 +5,8 @@ passing tests execute; let e be their number. The cost of the group is ln((a + e
 say which of the a + e tests failed. Two groups are merged if the cost of their union is little more than the sum of
 their costs. A test alone also joins a group if what it shares with the group explains it as well as anything that it
 executes: then it is no sign of another fault. Groups that share no statement or branch are never merged: they can't
-have executed the same fault.
+have executed the same fault. Nor are tests that a change broke and tests that failed before it, unless the user says
+so.
 
 Many tests of one fault are compared in many ways, so some pair of them seems apart by chance; a few are not, and each
 says less. So a group of a few tests is looked at again, with less patience for what the union costs, but only parted
@@ -18,7 +19,7 @@ merged is merged last, so that a decision about two groups does not change a thi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +28,8 @@ from suspectra.base.arrays import Bools, Floats, Ints, Row
 from suspectra.base.cancellation import check
 from suspectra.failure_groups.coverage import Bits, FailingCoverage
 from suspectra.failure_groups.decisions import GroupDecisions
+from suspectra.failure_groups.since import Since
+from suspectra.failure_groups.since import apart as fail_apart
 from suspectra.spectrum import Spectrum
 
 FEW_TESTS = 6
@@ -76,24 +79,34 @@ class Partition:
     coverage: FailingCoverage  # the coverage of the failing tests
     decisions: GroupDecisions | None  # the user's decisions about them
     words: int  # how many words of the coverage's bits were compared. Later classes had no influence
+    since: Mapping[str, Since]  # since when the tests fail, as far as it is known
 
-    def holds_for(self, coverage: FailingCoverage, decisions: GroupDecisions | None) -> bool:
+    def holds_for(
+        self, coverage: FailingCoverage, decisions: GroupDecisions | None, since: Mapping[str, Since]
+    ) -> bool:
         """Whether the groups are also those of another state, because all that they depend on is the same.
 
         Also False where only grouping again would tell.
         """
-        return self.decisions == decisions and self.coverage.same_until(coverage, 64 * self.words)
+        return (
+            self.decisions == decisions and self.since == since and self.coverage.same_until(coverage, 64 * self.words)
+        )
 
 
-def partition(coverage: FailingCoverage, decisions: GroupDecisions | None = None) -> Partition:
+def partition(
+    coverage: FailingCoverage, decisions: GroupDecisions | None = None, since: Mapping[str, Since] | None = None
+) -> Partition:
     """Group failing tests.
 
-    Every failing test is in one part. Tests without coverage are in the largest one unless the user decided otherwise.
+    Every failing test is in one part. Tests without coverage are in the largest one that they may be in unless the user
+    decided otherwise.
     """
+    since = since or {}
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:
-        return Partition((PartOfTests((0,)),), coverage, decisions, 0)
-    together, apart = (decisions or GroupDecisions()).between(coverage.tests)
+        return Partition((PartOfTests((0,)),), coverage, decisions, 0, since)
+    together, split = (decisions or GroupDecisions()).between(coverage.tests)
+    apart = split | _not_together(fail_apart(coverage.tests, since), together)
     decided = _decided(tests, together, apart)
     covered = coverage.covered
     open_ = [tests[[test]] for test in np.flatnonzero(covered)]
@@ -115,13 +128,23 @@ def partition(coverage: FailingCoverage, decisions: GroupDecisions | None = None
         if not len(idle):
             continue
         own = [i for i, part in enumerate(parts) if not set(cluster[covered[cluster]].tolist()).isdisjoint(part.tests)]
-        allowed = own or ([] if apart[cluster].any() else range(len(parts)))  # a test that was split off stays alone
+        # a test that was split off stays alone
+        others = [i for i, part in enumerate(parts) if not apart[cluster][:, list(part.tests)].any()]
+        allowed = own or ([] if split[cluster].any() else others)
         if allowed:
             largest = max(allowed, key=lambda i: (len(parts[i].tests), -i))
             parts[largest] = replace(parts[largest], tests=tuple(sorted({*parts[largest].tests, *idle.tolist()})))
         else:
             parts.append(PartOfTests(tuple(idle.tolist())))
-    return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, max(words, merging.words))
+    words = max(words, merging.words)
+    return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, words, since)
+
+
+def _not_together(apart: Bools, together: Sequence[tuple[int, int]]) -> Bools:
+    """Take from what is kept apart the pairs that the user put together."""
+    for one, other in together:
+        apart[one, other] = apart[other, one] = False
+    return apart
 
 
 def clearly_joins(row: Row, group: Spectrum, tests: int, spectrum: Spectrum) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suspectra.base.english import many
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.grouping import Partition, partition
+from suspectra.failure_groups.since import Since
 from suspectra.spectrum import Spectrum
 
 
@@ -23,6 +24,7 @@ class FailureGroup:
     # the two; else empty
     halves: tuple[int, ...] = ()
     alike: bool = True  # whether what all share explains each test about as well as anything that it executes
+    since: Since = Since.UNKNOWN  # since when its tests fail
 
     @property
     def covered(self) -> tuple[str, ...]:
@@ -37,7 +39,8 @@ class FailureGroup:
 
     def heading(self, title: str = "", *, sure: bool = True) -> str:
         """Write one line about the group."""
-        return f"✗ {'' if sure else 'perhaps '}{many(len(self.covered), 'test')}{title and f': {title}'}"
+        old = ", failed before your changes" if self.since is Since.BEFORE else ""
+        return f"✗ {'' if sure else 'perhaps '}{many(len(self.covered), 'test')}{title and f': {title}'}{old}"
 
     @property
     def left_out(self) -> str:
@@ -68,7 +71,7 @@ class EndedGroup:
 class FailureGroups:
     """All failing tests of a run, each in one group."""
 
-    groups: tuple[FailureGroup, ...]  # the largest first, then by number
+    groups: tuple[FailureGroup, ...]  # what a change broke first, then the largest, then by number
     ended: tuple[EndedGroup, ...]  # groups of the previous run that no longer exist
     partition: Partition  # the result of grouping, which the next state reuses
     next_number: int  # the number of the next new group
@@ -81,14 +84,15 @@ class FailureGroups:
         previous: FailureGroups | None = None,
         decisions: GroupDecisions | None = None,
         first_number: int = 1,  # the number of the first group where there are no previous ones
+        since: Mapping[str, Since] | None = None,  # since when tests fail, as far as it is known
     ) -> FailureGroups:
         """Group the failing tests of a spectrum."""
         coverage = FailingCoverage.from_spectrum(spectrum, previous.partition.coverage if previous else None)
-        covered = coverage.covered
-        if previous and previous.partition.holds_for(coverage, decisions):
+        covered, since = coverage.covered, since or {}
+        if previous and previous.partition.holds_for(coverage, decisions, since):
             found = replace(previous.partition, coverage=coverage)
         else:
-            found = partition(coverage, decisions)
+            found = partition(coverage, decisions, since)
         parts = found.parts
         names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
         known = _known(previous)
@@ -101,6 +105,7 @@ class FailureGroups:
                 tuple(coverage.tests[test] for test in part.tests if not covered[test]),
                 part.halves,
                 part.alike,
+                Since.of_group(tests, since),
             )
             for number, tests, part in zip(numbers, names, parts, strict=True)
         ]
@@ -110,7 +115,7 @@ class FailureGroups:
         ended = [
             EndedGroup(number, heir) for number, heir in sorted(heirs.items()) if heir is None or number not in before
         ]
-        groups.sort(key=lambda group: (-len(group.tests), group.number))
+        groups.sort(key=lambda group: (group.since.rank, -len(group.tests), group.number))
         return cls(tuple(groups), tuple(ended), found, next_number, former)
 
     def holder_of(self, number: int) -> int | None:

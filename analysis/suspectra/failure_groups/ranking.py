@@ -15,6 +15,7 @@ from suspectra.base.errors import NothingToRank
 from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.first_suspect import FirstSuspect
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
+from suspectra.failure_groups.since import Since
 from suspectra.program import Program
 from suspectra.program.languages import is_python_or_cython
 from suspectra.report import RankedReport
@@ -74,8 +75,9 @@ class RankedGroup:
 
     @cached_property
     def reason(self) -> str:
-        """What its tests have in common, in one or two sentences."""
-        return _reason(self.group, self.report)
+        """What its tests have in common, in one or two sentences, after that a change did not break them."""
+        old = "Failed before your changes. " if self.group.since is Since.BEFORE else ""
+        return old + _reason(self.group, self.report)
 
     @cached_property
     def _first(self) -> FirstSuspect:
@@ -137,7 +139,7 @@ class RankedGroup:
 class GroupedRanking:
     """The failure groups of a run, each with its ranking."""
 
-    # the largest first, then by number: this order needs no ranking, and is the same in later runs
+    # what a change broke first, then the largest, then by number: this order needs no ranking, and is the same later
     groups: tuple[RankedGroup, ...]
     state: FailureGroups  # what the groups were computed from, and the groups of the previous run that ended
     fixed: tuple[str, ...] = ()  # the titles of groups none of whose tests fails any more
@@ -162,10 +164,11 @@ def rank_groups(
     previous: GroupedRanking | None = None,  # that of the previous state
     made: Mapping[int, RankedReport] | None = None,
     first_number: int = 1,  # the number of the first group where there are no previous ones
+    since: Mapping[str, Since] | None = None,  # since when tests fail, as far as it is known
 ) -> GroupedRanking:
     """Group the failing tests of a ranking, each group with a ranking that is made when it is asked for."""
     spectrum = without_uses(report.spectrum)
-    state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions, first_number)
+    state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions, first_number, since)
     last = {one.group.number: one for one in previous.groups} if previous else {}
     reports = {number: one.last_report for number, one in last.items()} | dict(made or {})
     ranked = [

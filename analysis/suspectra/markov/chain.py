@@ -202,6 +202,8 @@ def suspicious_behaviour(
 ) -> Chain:
     """Build the chain of ranked subgraphs (paper 003, Definition 30), with jumps where there are neighbours.
 
+    A location in no subgraph has a state if jumps lead to it. Its reader has no subgraph to go back to, and jumps on.
+
     Raises UsageError when there is no subgraph, or one is empty or names an unknown location.
     """
     rank = whole_numbers(group, "the groups")
@@ -215,17 +217,17 @@ def suspicious_behaviour(
     inside = np.concatenate(sets)
     if not (0 <= inside.min() and inside.max() < locations):
         raise usage_error("a subgraph names an unknown location", f"name locations from 0 to {locations - 1}")
-    location, of_member = np.unique(inside, return_inverse=True)
-    of_member = of_member.reshape(-1)
+    jumps, structure = jumps or JumpModel(), structure or Structure()
+    location = structure.reachable(np.unique(inside), locations, jumps)
+    of_member = np.searchsorted(location, inside)
     groups, subgraphs = int(rank.max()) + 1, len(rank)
     first = groups + subgraphs
     graph_size = np.array([len(s) for s in sets])
     graph = np.repeat(np.arange(subgraphs), graph_size)
-    shared = np.bincount(of_member)
+    shared = np.bincount(of_member, minlength=len(location))
     size = np.bincount(rank, minlength=groups)
-    jumps, structure = jumps or JumpModel(), structure or Structure()
     narrowed = structure.among(location, locations)
-    jumping, leaves, hub_size = _jump_rates(len(location), narrowed, jumps, first)
+    jumping, leaves, hub_size = _jump_rates(len(location), narrowed, jumps, first, shared > 0)
     return_rate = np.where(leaves, 1 - jumps.p_jump, 1.0)[of_member] / shared[of_member]
     graph_state, member_state = groups + graph, first + of_member
     rates = [
@@ -266,9 +268,13 @@ def _spine(groups: int, weight: int) -> list[_Rates]:
     return [_Rates(worse, better, up), _Rates(better, worse, np.full(groups - 1, 1 / (2 * weight)))]
 
 
-def _jump_rates(count: int, structure: Structure, jumps: JumpModel, first: int) -> tuple[list[_Rates], Bools, Ints]:
+def _jump_rates(
+    count: int, structure: Structure, jumps: JumpModel, first: int, returns: Bools | None = None
+) -> tuple[list[_Rates], Bools, Ints]:
     """Return the rates between locations (states from `first` on) and hubs, who has neighbours, and the sizes of
     hubs.
+
+    Locations that have no way to return to the ranking, if there are such, always jump.
     """
     check()
     function = structure.functions(count)
@@ -278,7 +284,8 @@ def _jump_rates(count: int, structure: Structure, jumps: JumpModel, first: int) 
     check()
     total = peers + np.bincount(pairs[:, 0], weight, count) + np.bincount(pairs[:, 1], weight, count)
     leaves = total > 0
-    share = np.divide(jumps.p_jump, total, out=np.zeros(count), where=leaves)
+    jump = np.full(count, jumps.p_jump) if returns is None else np.where(returns, jumps.p_jump, 1.0)
+    share = np.divide(jump, total, out=np.zeros(count), where=leaves)
     if jumps.p_jump == 0:
         return [], np.zeros(count, bool), np.zeros(0, np.int64)
     x, y = pairs.T

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,7 @@ from suspectra.markov.move import HIGHER, NEXT, SAME_PLACE, Move
 from suspectra.markov.neighbourhood import ModelNode, Neighbourhood, edges_among, states_around
 from suspectra.markov.neighbours import Neighbours
 from suspectra.markov.ranking_walk import RankingWalk
+from suspectra.markov.reading_plan import ReadingPlan, fault_chances, plan_reading
 from suspectra.markov.structure import Structure
 from suspectra.program import Program
 from suspectra.program.calls import StatementCalls
@@ -79,6 +81,18 @@ class DebuggingModel:
         """
         flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
         return cls(report, flow, StatementCalls.from_program(report.spectrum, program), jumps, excluded, previous)
+
+    @classmethod
+    def for_studies(cls, report: RankedReport, program: Program | None = None, p_jump: float = 0.5) -> DebuggingModel:
+        """Build the model with the jump matrix of paper 003, Definition 26, by which techniques are compared.
+
+        Its control flow is that of failing runs, and nobody jumps along calls.
+
+        Raises NothingToRank when there is no candidate.
+        """
+        graphs = program.graphs if program is not None else ()
+        flow = DynamicFlow.from_spectrum(report.spectrum, graphs, failing=True)
+        return cls(report, flow, jumps=JumpModel(p_jump))
 
     def _same_chain_as(self, other: DebuggingModel) -> bool:
         """Whether the chain would be the same: it depends on the levels of the report, not on their scores."""
@@ -176,27 +190,35 @@ class DebuggingModel:
     def next_moves(self, element: int, limit: int | None = 10) -> list[Move]:
         """Return the elements to look at next from an element, likeliest first.
 
-        The reader jumps with the model's probability to a neighbour, or goes back to the ranking and takes the first
-        element there. The current element and excluded ones are left out.
-
-        Without a limit their probabilities add up to 1, unless no element is left.
+        Their probabilities are the distribution of the first other location in the chain, however often the reader
+        comes back to the element before. Excluded elements are not in the chain. Without a limit the probabilities add
+        up to 1, unless no element is left.
         """
-        neighbours, shares = self._jumps_from(element)
-        leave = self.jumps.p_jump if len(neighbours) else 0.0
+        step, first = self._step_from(element), self.chain.first_location
         chance = np.zeros(len(self.elements))
-        chance[neighbours] += leave * shares
-        if leave < 1:
-            ranking = self._ranking_walk.first_met(self._back_from(element))
-            current = self._locations.of_element[element]
-            if current >= 0:
-                ranking[current] = 0
-            total = ranking.sum()
-            if total > 0:
-                chance += (1 - leave) * ranking / total
+        chance[self.chain.location] = step[first:]
+        chance += self._ranking_walk.first_met(step[:first])
+        current = self._locations.of_element[element]
+        if current >= 0:
+            # whoever comes back chooses as before, so this only makes all other probabilities larger
+            chance[current] = 0
         chance /= chance.sum() or 1.0
         by_rank = np.lexsort((self.report.level[self.elements], -np.round(chance, 12)))
         best = [k for k in by_rank[:limit].tolist() if chance[k] > 0]
         return [Move(int(self.elements[k]), float(chance[k]), self._reasons(element, k)) for k in best]
+
+    def plan(self, element: int | None = None) -> ReadingPlan:
+        """Return the order of elements that is expected to lead to the fault in the fewest steps.
+
+        From the top of the report, or from an element that the reader sees, which is left out.
+        """
+        near: list[int] | None = None
+        seen: int | None = None
+        if element is not None:
+            near = self._jumps_from(element)[0].tolist() if self.jumps.p_jump else []
+            seen = int(self._locations.of_element[element])
+        plan = plan_reading(self.chain, fault_chances(self.report, self.elements), near, seen)
+        return replace(plan, order=self.elements[plan.order])
 
     def has_neighbours(self, element: int) -> bool:
         """Whether an element has a neighbour to which a reader can jump.
@@ -230,8 +252,7 @@ class DebuggingModel:
 
         Raises KeyError when the element is not a candidate, in no subgraph, or excluded.
         """
-        location = self._locations.of_element[element]
-        state = int(self.chain.state_of_location[location]) if location >= 0 else -1
+        state = self._state_of(element)
         if state < 0:
             raise KeyError(f"element {element} is not in the model")
         states = states_around(self.chain, state, limit)
@@ -246,24 +267,37 @@ class DebuggingModel:
         location = chain.location[state - chain.first_location]
         return ModelNode(state, "location", int(self.elements[location]))
 
-    def _times_from(self, element: int) -> HittingTimes:
+    def _state_of(self, element: int) -> int:
+        """The state of an element's location, -1 if it is not in the chain."""
         location = self._locations.of_element[element]
-        state = int(self.chain.state_of_location[location]) if location >= 0 else -1
-        solver = self.solve()
+        return int(self.chain.state_of_location[location]) if location >= 0 else -1
+
+    def _times_from(self, element: int) -> HittingTimes:
+        solver, state = self.solve(), self._state_of(element)
         if state >= 0:
             return solver.from_state(state)
-        # one step from outside the chain: to a neighbour inside, or to the ranking
-        neighbours, shares = self._jumps_from(element)
-        states = self.chain.state_of_location[neighbours]
-        shares = np.where(states >= 0, shares, 0.0)
-        leave = self.jumps.p_jump if shares.sum() > 0 else 0.0
-        start = np.zeros(self.chain.first_hub)
-        if leave:
-            start[states[states >= 0]] = leave * shares[states >= 0] / shares.sum()
-        start[: self.chain.first_location] += (1 - leave) * self._back_from(element)
-        times = solver.from_distribution(start)
+        times = solver.from_distribution(self._step_from(element))
         with np.errstate(divide="ignore"):
             return HittingTimes(times.steps + 1, np.logaddexp(times.log_steps, 0.0))
+
+    def _step_from(self, element: int) -> Floats:
+        """The distribution of the next state, for an element that may be outside the chain.
+
+        From outside, a reader jumps to a neighbour inside, or goes to the place of the element in the ranking. Of shape
+        (states of the paper,).
+        """
+        step, state = np.zeros(self.chain.first_hub), self._state_of(element)
+        if state >= 0:
+            targets, probability = self.chain.row(state)
+            step[targets] = probability
+            return step
+        neighbours, shares = self._jumps_from(element)
+        states = self.chain.state_of_location[neighbours]
+        inside = shares[states >= 0]
+        leave = self.jumps.p_jump if len(inside) else 0.0
+        step[states[states >= 0]] = leave * inside / (inside.sum() or 1.0)
+        step[self._group_near(element)] += 1 - leave
+        return step
 
     def _jumps_from(self, element: int) -> tuple[Ints, Floats]:
         """The locations to which a reader may jump from an element, and their shares of the jumps."""
@@ -274,21 +308,6 @@ class DebuggingModel:
     @cached_property
     def _neighbours(self) -> Neighbours:
         return Neighbours(self._function, self._flow, self._calls, self.jumps)
-
-    def _back_from(self, element: int) -> Floats:
-        """Where a reader goes when returning to the ranking: probabilities over groups and subgraphs."""
-        chain = self.chain
-        back = np.zeros(chain.first_location)
-        location = self._locations.of_element[element]
-        state = int(chain.state_of_location[location]) if location >= 0 else -1
-        if state >= 0:
-            targets, probability = chain.row(state)
-            inside = targets < chain.first_location
-            back[targets[inside]] = probability[inside]
-        if not back.any():
-            back[self._group_near(element)] = 1
-        shares: Floats = back / back.sum()
-        return shares
 
     def _group_near(self, element: int) -> int:
         """The group in the chain at an element's level or after it; the last group if there is none."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from suspectra.base.arrays import Floats, Ints
 from suspectra.base.cancellation import check
@@ -65,6 +67,23 @@ class Structure:
         largest -= np.where(same_function, jumps.same_function, 0.0)
         adds = largest > 0
         return np.stack([x[adds], y[adds]], axis=1), largest[adds]
+
+    def reachable(self, location: Ints, locations: int, jumps: JumpModel) -> Ints:
+        """Return some locations and all to which jumps lead from them, ascending.
+
+        Raises UsageError when the structure does not fit the number of locations.
+        """
+        if not jumps.p_jump:
+            return location
+        function = self.functions(locations)
+        pairs, _ = self.neighbours(jumps, function)
+        inside = np.flatnonzero(function >= 0) if jumps.same_function else np.zeros(0, np.int64)
+        # each function is one more node, and its lines are connected with that
+        source, target = np.append(pairs[:, 0], inside), np.append(pairs[:, 1], locations + function[inside])
+        nodes = locations + int(function.max(initial=-1)) + 1
+        links = sparse.coo_array((np.ones(len(source), bool), (source, target)), shape=(nodes, nodes))
+        _, part = csgraph.connected_components(links, directed=False)
+        return np.flatnonzero(np.isin(part[:locations], part[location]))
 
     def among(self, location: Ints, locations: int) -> Structure:
         """Restrict the structure to some locations, which get new numbers.

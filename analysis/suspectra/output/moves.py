@@ -13,6 +13,8 @@ import numpy as np
 from suspectra.base.arrays import Floats
 from suspectra.evidence.sources import Sources
 from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.markov.move import NEXT
+from suspectra.markov.reading_plan import ReadingPlan
 from suspectra.markov.sampling import SampledHittingTimes
 from suspectra.output.pictures.chain import Picture, chance
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
@@ -46,6 +48,15 @@ class ExpectedSteps:
             return spread
 
         return cls(*(by_element(values) for values in (sampled.steps, sampled.rank, sampled.low, sampled.high)))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelOfGroup:
+    """The debugging model of a failure group."""
+
+    heading: str  # empty if there is only one, or the group does not matter
+    model: DebuggingModel
+    steps: ExpectedSteps
 
 
 class _Interval(TypedDict, total=False):
@@ -93,55 +104,122 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def write_moves(
-    model: DebuggingModel, element: int, steps: ExpectedSteps, top: int, out: TextIO, sources: Sources
-) -> None:
+def write_moves(group: ModelOfGroup, element: int, top: int, out: TextIO, sources: Sources) -> None:
     """Write the next moves from a statement as a table."""
-    style = Style(out)
-    own = entry(model, element, steps)
-    where = f"{own['file']}:{own['line']}" + (f" in {own['function']}" if own["function"] else "")
-    out.write(f"{style(safe(where), 'bold')}\n    {safe(sources.line(own['file'], own['line']).strip())}\n\n")
-    if own["rank_best"] is None:
-        out.write("It is not ranked.\n\n")
+    model, steps = group.model, group.steps
+    _write_place(group, element, out, sources)
     rows = []
     for move in model.next_moves(element, top):
         target = entry(model, move.element, steps)
-        source = sources.line(target["file"], target["line"]).strip()
-        rows.append(
-            (chance(move.probability), f"{target['file']}:{target['line']}", ", ".join(move.reasons), safe(source))
-        )
+        rows.append((chance(move.probability), *_place(target), ", ".join(move.reasons), _source(target, sources)))
     if rows:
         _write_table(("Chance", "Next", "Because", "Source"), rows, out, right={0})
     else:
         out.write("There is nowhere to go from here.\n")
 
 
-def write_steps(model: DebuggingModel, steps: ExpectedSteps, top: int, out: TextIO, sources: Sources) -> None:
-    """Write the statements with the fewest expected steps as a table."""
-    rows = []
-    for element in _soonest(model, steps, top):
-        own = entry(model, element, steps)
-        rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
-        source = sources.line(own["file"], own["line"]).strip()
-        rows.append((f"{own['ht_rank']:g}", _number(own), rank, f"{own['file']}:{own['line']}", safe(source)))
-    _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
-    known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
-    summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
-    out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out)])
+def write_plan(groups: Sequence[ModelOfGroup], element: int | None, top: int, out: TextIO, sources: Sources) -> None:
+    """Write the order of places that leads to the fault in the fewest steps, for each failure group."""
+    for number, group in enumerate(groups):
+        model = group.model
+        if element is not None:
+            _write_place(group, element, out, sources)
+        else:
+            _write_heading(group, number, out)
+        plan = model.plan(element)
+        if not len(plan.order):
+            out.write("There is nowhere to go from here.\n")
+            continue
+        rows = [
+            (str(steps), *_place(target), ", ".join(reasons), _source(target, sources))
+            for target, steps, reasons in _planned(group, plan, element, top)
+        ]
+        _write_table(("Steps", "Next", "Because", "Source"), rows, out, right={0})
+        out.writelines(f"{line}\n" for line in ["", *wrapped(plan.words, out)])
 
 
-def write_json(model: DebuggingModel, element: int | None, steps: ExpectedSteps, top: int, out: TextIO) -> None:
-    """Write moves or steps as one JSON object; an infinite number of steps is null."""
-    jumps = model.jumps
+def write_steps(groups: Sequence[ModelOfGroup], top: int, out: TextIO, sources: Sources) -> None:
+    """Write the statements with the fewest expected steps as a table, for each failure group."""
+    for number, group in enumerate(groups):
+        model, steps = group.model, group.steps
+        _write_heading(group, number, out)
+        rows = []
+        for element in _soonest(model, steps, top):
+            own = entry(model, element, steps)
+            rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
+            rows.append((f"{own['ht_rank']:g}", _number(own), rank, *_place(own), _source(own, sources)))
+        _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
+        known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
+        summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
+        out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out)])
+
+
+def _write_heading(group: ModelOfGroup, number: int, out: TextIO) -> None:
+    if group.heading:
+        out.write(("\n" if number else "") + Style(out)(safe(group.heading), "bold") + "\n")
+
+
+def _write_place(group: ModelOfGroup, element: int, out: TextIO, sources: Sources) -> None:
+    own = entry(group.model, element, group.steps)
+    where = f"{own['file']}:{own['line']}" + (f" in {own['function']}" if own["function"] else "")
+    out.write(f"{Style(out)(safe(where), 'bold')}\n    {_source(own, sources)}\n\n")
+    if own["rank_best"] is None:
+        out.write("It is not ranked.\n\n")
+
+
+def _place(own: MoveEntry) -> tuple[str]:
+    return (f"{own['file']}:{own['line']}",)
+
+
+def _source(own: MoveEntry, sources: Sources) -> str:
+    return safe(sources.line(own["file"], own["line"]).strip())
+
+
+def _planned(
+    group: ModelOfGroup, plan: ReadingPlan, element: int | None, top: int
+) -> list[tuple[MoveEntry, int, tuple[str, ...]]]:
+    """The first places of a plan, with the steps to each, and why it comes after the one before."""
+    found = []
+    for to, steps in zip(plan.order[:top].tolist(), plan.steps.tolist(), strict=False):
+        reasons = (NEXT,) if element is None else group.model.reasons(element, to)
+        found.append((entry(group.model, to, group.steps), steps, reasons))
+        element = to
+    return found
+
+
+def write_json(
+    groups: Sequence[ModelOfGroup], element: int | None, top: int, out: TextIO, *, planned: bool = False
+) -> None:
+    """Write moves, steps or the plan as one JSON object; an infinite number of steps is null.
+
+    Of several failure groups the first, and all of them as `groups`.
+    """
+    first, jumps = groups[0].model, groups[0].model.jumps
     answer: dict[str, object] = {
-        "technique": model.report.technique.name,
+        "technique": first.report.technique.name,
         "p_jump": jumps.p_jump,
         "weights": {name: getattr(jumps, name) for name in ("same_function", "control_flow", "calls")},
+        **_found(groups[0], element, top, planned=planned),
     }
-    if element is None:
+    if len(groups) > 1:
+        answer["groups"] = [{"heading": one.heading, **_found(one, element, top, planned=planned)} for one in groups]
+    json.dump(answer, out, indent=1, allow_nan=False)
+    out.write("\n")
+
+
+def _found(group: ModelOfGroup, element: int | None, top: int, *, planned: bool) -> dict[str, object]:
+    model, steps = group.model, group.steps
+    answer: dict[str, object] = {} if element is None else {"around": entry(model, element, steps)}
+    if planned:
+        plan = model.plan(element)
+        answer["plan"] = [
+            {**target, "steps": move, "reasons": list(reasons)}
+            for target, move, reasons in _planned(group, plan, element, top)
+        ]
+        answer |= {"plan_steps": plan.expected, "ranking_steps": plan.by_ranking.expected}
+    elif element is None:
         answer["suspects"] = [entry(model, one, steps) for one in _soonest(model, steps, top)]
     else:
-        answer["around"] = entry(model, element, steps)
         answer["moves"] = [
             {
                 **entry(model, move.element, steps),
@@ -151,8 +229,7 @@ def write_json(model: DebuggingModel, element: int | None, steps: ExpectedSteps,
             for move in model.next_moves(element, top)
         ]
         answer["chain"] = _chain(model, element)
-    json.dump(answer, out, indent=1, allow_nan=False)
-    out.write("\n")
+    return answer
 
 
 def _chain(model: DebuggingModel, element: int) -> dict[str, object] | None:

@@ -37,6 +37,8 @@ def write_json(report: PathReport, out: TextIO) -> None:
         "seconds": round(report.seconds, 3),
         "notes": list(report.notes),
     }
+    if report.tried:
+        document["tried"] = [one._asdict() for one in report.tried]
     if report.transitions:
         document["transitions"] = [entry for one in report.transitions for entry in _in_json(one)]
     out.write(json.dumps(document, indent=1, allow_nan=False) + "\n")

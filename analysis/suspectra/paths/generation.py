@@ -2,124 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from suspectra.base.cancellation import check
-from suspectra.paths.path import dependents
-from suspectra.paths.statement_graph import StatementGraph
 
-MAX_PER_SET = 64
-"""Paths that are made by turning the same branches; nested branches make many."""
-
-Statements = tuple[int, ...]
-"""What is executed, in order."""
+Run = TypeVar("Run", covariant=True)
+"""A run of the program."""
 
 
-class Judge(Protocol):
-    """Says whether inputs can drive a program along a path, and what comes out then."""
-
-    def feasible(self, statements: Statements, whole: bool) -> bool:
-        """Whether there may be an input.
-
-        True also where it is not known.
-        """
-
-    def successful(self, statements: Statements) -> bool:
-        """Whether the run along a feasible path is right."""
-
-
-class Candidate(NamedTuple):
+class TriedPath(NamedTuple):
     """A path that was tried."""
 
     turned: tuple[int, ...]  # positions of the failing run's branches that come out differently: its distance
-    statements: Statements  # the path
     # how it was judged
     feasible: bool
     successful: bool
+
+
+class Judge(Protocol[Run]):
+    """Says whether inputs can drive a program along a path, and what comes out then."""
+
+    def may_end(self, turned: tuple[int, ...], begin: int) -> bool:
+        """Whether an input may let a run end as the failing one from an event on, but for some branches there.
+
+        True also where it is not known. What is executed only because of a turned branch may be anything.
+        """
+
+    def tried(self, turned: tuple[int, ...]) -> tuple[TriedPath, Run | None]:
+        """Look for an input that turns some branches and no others; the run with it if that is right."""
 
 
 @dataclass
 class _Level:
     """The paths of one set of turned branches, and the branches that are turned next."""
 
-    paths: list[Statements]
     branches: Iterator[int]
     turned: tuple[int, ...]
-    found: list[Statements] = field(default_factory=list)
+    possible: bool = True  # whether there may be such paths
 
 
-class PathSearch:
-    """Generates paths near a failing run's until one is feasible and successful (`generatePaths`, Figure 3)."""
+class PathSearch(Generic[Run]):
+    """Generates paths near a failing run's until one is feasible and successful (`generatePaths`, Figure 3).
+
+    The paths of one set of turned branches differ in what is executed because of those. Here they are one: a solver and
+    runs find the inputs that take any of them, and so the ways through loops and calls need not be listed.
+    """
 
     def __init__(
         self,
-        graph: StatementGraph,
-        failing: Sequence[int],  # the statements of the failing run, in order
-        judge: Judge,
-        *,
-        fixed: frozenset[int] = frozenset(),  # branches that are never turned
-        max_per_set: int = MAX_PER_SET,  # paths that are made by turning the same branches, at most
+        depends_on: Sequence[int],  # of each event of the failing run the one that it depends on; -1 for none
+        branches: Sequence[int],  # positions of those events that may be turned, ascending
+        judge: Judge[Run],
+        is_over: Callable[[], bool] = lambda: False,  # whether to stop
     ):
-        self._graph, self._judge, self._max_per_set = graph, judge, max_per_set
-        self._failing = tuple(failing)
-        self._depends_on = graph.path(self._failing).depends_on.tolist()
-        self._branches = [
-            place
-            for place, statement in enumerate(self._failing[:-1])
-            if graph.is_branch(statement) and statement not in fixed
-        ]
-        self.left_out = 0  # sets of branches of which paths were left out because of `max_per_set`
+        self._depends_on, self._branches, self._judge, self._is_over = depends_on, branches, judge, is_over
 
-    def candidates(self) -> Iterator[Candidate]:
+    def candidates(self) -> Iterator[tuple[TriedPath, Run | None]]:
         """Try paths, the nearest first.
 
         In an order in which none is nearer than an earlier one (Theorem 1). The last one is successful, or there is
-        none.
+        none. Numbers of lines are those of Figure 3.
         """
-        levels = [_Level([self._failing], reversed(self._branches), ())]
-        while levels:
+        levels = [_Level(reversed(self._branches), ())]
+        while levels and not self._is_over():
             check()
             level = levels[-1]
-            branch = next(level.branches, None)
-            if branch is None or not level.paths:
+            branch = next(level.branches, None) if level.possible else None  # 28, 29
+            if branch is None:
                 levels.pop()
-            elif any(self._depends(event, branch) for event in level.turned):
-                level.paths = [path for path in level.paths if self._judge.feasible(path[branch:], False)]
-            else:
-                made = []
-                for candidate in self._turn(level, branch):
-                    yield candidate
-                    if candidate.successful:
-                        return
-                    made.append(candidate.statements)
-                if made:
-                    earlier = [place for place in self._branches if place < branch]
-                    levels.append(_Level(made, reversed(earlier), (branch, *level.turned)))
-
-    def _turn(self, level: _Level, branch: int) -> Iterator[Candidate]:
-        """Let a branch come out differently in all paths of a level. What is before it is as in the failing run."""
-        turned, made = (branch, *level.turned), 0
-        for path in level.paths:
-            depends_on = self._graph.path(path).depends_on.tolist()
-            after = ~dependents(depends_on, branch)
-            rejoins = next((place for place in range(branch + 1, len(path)) if after[place]), None)
-            if rejoins is None:
-                continue
-            rest = path[rejoins + 1 :]
-            for way in self._graph.ways(path[branch], path[rejoins], but_not=path[branch + 1]):
-                check()
-                if not self._judge.feasible(way + rest, False):
-                    continue
-                if made == self._max_per_set:
-                    self.left_out += 1
+            elif any(self._depends(event, branch) for event in level.turned):  # 3
+                level.possible = self._judge.may_end(level.turned, branch)  # 26
+            elif self._judge.may_end(turned := (branch, *level.turned), branch):  # 11
+                tried, run = self._judge.tried(turned)  # 14
+                yield tried, run
+                if tried.successful:
                     return
-                made += 1
-                whole = path[:branch] + way + rest
-                feasible = self._judge.feasible(whole, True)
-                yield Candidate(turned, whole, feasible, feasible and self._judge.successful(whole))
+                levels.append(_Level(reversed([place for place in self._branches if place < branch]), turned))  # 20
 
     def _depends(self, event: int, branch: int) -> bool:
         """Whether an event of the failing run is transitively dependent on a branch."""

@@ -26,9 +26,9 @@ class Path:
     """The events of one run: executions of statements, or of decisions and calls alone."""
 
     statement: Ints  # what each event executes; the same number in every run; shape (events,)
-    # the position of the event that each one is dynamically control dependent on: the last one before it whose
-    # statement decides whether its own is executed, for the first of a function the calling one (paper 001, Definition
-    # 1); -1 for none; shape (events,)
+    # the position of the event that each one is dynamically control dependent on (paper 001, Definition 1): the last
+    # before it whose statement decides whether its own is executed, for the first of a function the calling one; -1 for
+    # none; shape (events,)
     depends_on: Ints
     outcome: Ints  # how each branch came out, as a number of its arms; `NO_BRANCH` for other events; shape (events,)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from suspectra.base.location import Location
+from suspectra.paths.generation import TriedPath
 from suspectra.paths.transition_search import Transition
 
 CALL = "call"
@@ -63,6 +64,7 @@ class PathReport:
     notes: tuple[str, ...] = ()
     # what makes the difference between the two runs, from the first cause to the failure
     transitions: tuple[Transition, ...] = ()
+    tried: tuple[TriedPath, ...] = ()  # the paths for which an input was looked for, in this order
 
     @property
     def lines(self) -> tuple[tuple[str, int], ...]:

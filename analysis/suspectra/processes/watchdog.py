@@ -5,8 +5,8 @@ the pipe, as no other process has its other end. Then the watchdog asks the rema
 kills them after a while; or it kills them at once, if its program says so.
 
 The processes of a run are recognized by a mark in their environment, which child processes inherit in any group or
-session. Descendants of a marked process that cleared its environment are found by their parents. This file is also the
-watchdog's program, so it uses only the standard library.
+session. Descendants of a marked process that cleared its environment are found by their parents. The watchdog
+runs this file when it has something to end, so it uses only the standard library.
 
 `PR_SET_PDEATHSIG` works only on Linux and misses grandchildren; a process group misses processes that leave it. Runs of
 tests are asked to end first, so that fixtures can tidy up; machines of experiments are killed at once, since their
@@ -32,6 +32,18 @@ END_TIMEOUT_S = 3.0
 _CHECK_S = 0.05
 """Between two looks at which processes are left."""
 
+_WAIT = """
+import _signal, sys
+for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+    if hasattr(_signal, name):
+        _signal.signal(getattr(_signal, name), _signal.SIG_IGN)
+word = sys.stdin.buffer.readline()
+if word != b"done\\n":
+    import runpy
+    runpy.run_path(sys.argv[1])["end_all"](sys.argv[2], ask=word != b"kill\\n")
+"""
+"""What the process runs. Mostly a run ends by itself, and so this file is not even compiled."""
+
 Process = tuple[int, int, bool]
 """Process id, that of the parent, and whether the process is marked."""
 
@@ -48,7 +60,7 @@ class Watchdog:
         mark = os.urandom(12).hex()
         own = {name: value for name, value in os.environ.items() if name != VARIABLE}
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, mark],
+            [sys.executable, "-I", "-S", "-c", _WAIT, __file__, mark],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -145,7 +157,7 @@ def _with_descendants(processes: Iterable[Process]) -> set[int]:
     return found
 
 
-def _end_all(mark: str, ask: bool) -> None:
+def end_all(mark: str, *, ask: bool) -> None:
     """Ask the processes of a run to end, and kill those that remain."""
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)
     for number in (signal.SIGINT, kill) if ask else (kill,):
@@ -160,16 +172,3 @@ def _end_all(mark: str, ask: bool) -> None:
             time.sleep(_CHECK_S)
         if not left:
             return
-
-
-def _main() -> None:
-    """Wait for the program's command or its end."""
-    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        signal.signal(number, signal.SIG_IGN)
-    word = sys.stdin.buffer.readline()
-    if word != b"done\n":
-        _end_all(sys.argv[1], ask=word != b"kill\n")
-
-
-if __name__ == "__main__":
-    _main()

@@ -13,6 +13,7 @@ from suspectra.runs.reported_lines import FailureSlice, ReportedPaths
 if TYPE_CHECKING:
     from suspectra.program.flow_graph import FlowGraph
     from suspectra.program.flow_readers import FlowReading
+    from suspectra.program.source_facts import SourceFacts
     from suspectra.runs.measured_file import MeasuredFile
 
 
@@ -38,6 +39,8 @@ class Program:
         What the failures of some tests depend on; those of sources as they are now.
     paths : tuple of ReportedPaths
         What searches for paths have reported about some tests; those of sources as they are now.
+    facts : SourceFacts, optional
+        What is known of the sources, where the evidence has that instead of them.
 
     Examples
     --------
@@ -54,3 +57,4 @@ class Program:
     observations: tuple[Observation, ...] = ()
     slices: tuple[FailureSlice, ...] = ()
     paths: tuple[ReportedPaths, ...] = ()
+    facts: SourceFacts | None = None

@@ -60,13 +60,18 @@ class DynamicFlow:
 
     @classmethod
     def from_spectrum(
-        cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), previous: DynamicFlow | None = None
+        cls,
+        spectrum: Spectrum,
+        graphs: Sequence[FlowGraph] = (),
+        previous: DynamicFlow | None = None,
+        *,
+        failing: bool = False,  # of failing tests alone
     ) -> DynamicFlow:
         """Build the flow of a spectrum: by blocks where a graph has the edges, by lines elsewhere."""
         if spectrum.edges is None or spectrum.edge_rows is None:
             return cls.from_lines(spectrum.elements, _no_edges())
         edges, counts = spectrum.edges, spectrum.edge_hit_counts
-        traversed = counts.ef + counts.ep > 0
+        traversed = counts.ef + (0 if failing else counts.ep) > 0
         terms = _Terms(spectrum.elements, edges, tuple(graphs), traversed)
         if previous is not None and previous._terms is not None and previous._terms.same(terms):
             return previous

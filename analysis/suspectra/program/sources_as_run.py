@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from suspectra.program import Program
 
 if TYPE_CHECKING:
+    from suspectra.program.source_facts import SourceFacts
     from suspectra.runs.measured_file import MeasuredFile
 
 SourceOf = Callable[[str], bytes | None]
@@ -23,11 +24,12 @@ class SourcesAsRun:
 
     files: tuple[MeasuredFile, ...]  # the files with their digests
     read: SourceOf | None  # given a path, returns the current bytes of the file, or None
+    facts: SourceFacts | None = None  # what the evidence has instead of sources
 
     @classmethod
     def for_program(cls, program: Program | None) -> SourcesAsRun:
         """Make the sources of a program."""
-        return cls((), None) if program is None else cls(program.files, program.source_of)
+        return cls((), None) if program is None else cls(program.files, program.source_of, program.facts)
 
     def __call__(self, path: str) -> bytes | None:
         """Return the bytes of a file, None if it can't be read or has changed."""

@@ -67,10 +67,13 @@ class StatementProperties:
     edges: Edges | None  # the edges of the spectrum
     graphs: tuple[FlowGraph, ...]  # the flow graphs, which say what blocks the edges join, where the evidence has them
     source_of: Callable[[str], bytes | None]  # given a path, returns the bytes of the file as it was run, or None
+    kinds: Ints | None = None  # those that the evidence has instead of sources
 
     @cached_property
     def kind(self) -> Ints:
         """A :class:`StatementKind` for each statement; int8, shape (elements,)."""
+        if self.kinds is not None:
+            return self.kinds
         kind = self._kinds_of_edges()
         for place, found in self._from_sources:
             kind[place] = found
@@ -79,7 +82,7 @@ class StatementProperties:
     @property
     def kinds_known(self) -> bool:
         """Whether the kinds of any statements are known from sources or edges."""
-        return self.edges is not None or bool(self._from_sources)
+        return self.kinds is not None or self.edges is not None or bool(self._from_sources)
 
     @cached_property
     def _from_sources(self) -> list[tuple[slice, Ints]]:
@@ -182,7 +185,8 @@ def statements(
     elements: Elements, edges: Edges | None, graphs: tuple[FlowGraph, ...], source_of: SourcesAsRun
 ) -> StatementProperties:
     """Return the static properties of statements: the same object as long as the tables and files are the same."""
-    return StatementProperties(elements, edges, graphs, source_of)
+    kinds = source_of.facts.kinds if source_of.facts is not None else None
+    return StatementProperties(elements, edges, graphs, source_of, kinds)
 
 
 @Remembered

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from suspectra.evidence.opening import open_evidence, read_evidence
 from suspectra.recording.endings import in_words
 from suspectra_recorder.activity import COLLECTION, IMPORT, Doing
 from suspectra_recorder.folders import RecordingError
@@ -78,8 +79,8 @@ def not_run(logs: Iterable[str]) -> int:
     plan, ended = 0, set[str]()
     for path in logs:
         ran = _Ran()
-        with contextlib.suppress(OSError, LogDamage), open(path, "rb") as stream:
-            ran.read(stream.read())
+        with contextlib.suppress(OSError, ValueError, LogDamage):
+            ran.read(read_evidence(path, follow=False))
         plan = max(plan, ran.plan)
         ended |= ran.tests
     return max(0, plan - len(ended))
@@ -112,6 +113,6 @@ class _Head(LogReader):
 
 def _head(path: str) -> dict[str, object]:
     head = _Head()
-    with contextlib.suppress(OSError, LogDamage), open(path, "rb") as stream:
+    with contextlib.suppress(OSError, ValueError, LogDamage), open_evidence(path, follow=False) as stream:
         head.read(stream.read(_HEAD))  # damaged where it is cut off
     return head.fields

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem, UsageError
@@ -17,16 +17,17 @@ from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.runner import run as run_program
 from suspectra.processes.signals import ASKING, stopped_by
-from suspectra.recording.crash import Crash, not_run
 from suspectra.recording.endings import TESTS_FAILED
 from suspectra.recording.summary import summary_of
 from suspectra.recording.traces import RunFiles
 from suspectra_recorder.folders import refuse_links
-from suspectra_recorder.log.collection import describe_output
 from suspectra_recorder.progress import ProgressWriter
-from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import RecordingSettings, inject_env, recording_folder
 from suspectra_recorder.unittest.commands import runs_unittest
+
+if TYPE_CHECKING:
+    from suspectra.recording.crash import Crash
+    from suspectra_recorder.pytest.selection import SelectionFields
 
 _USAGE_ERROR = 4  # of pytest
 _FAILED_TO_START = (1, 3, _USAGE_ERROR)  # of pytest: what a plugin raised, up to 9.0 and from then on
@@ -85,6 +86,7 @@ def run(
     live: bool = False,
     only: Path | None = None,
     progress: Path | None = None,
+    keep_texts: bool = True,  # keep the texts of sources with which tests passed
     report: TextIO | None = None,  # where a few lines about the recording are written, stderr by default
 ) -> int:
     """Run a test command and record it.
@@ -136,6 +138,10 @@ def run(
         with stopped_by(asked, *ASKING):
             ended = _run(program, asked)
         reported, crash = _outcome(traces, settings, chosen, ended, environment)
+        if keep_texts:
+            from suspectra.recording.kept_texts import keep_texts as keep
+
+            keep(root, traces.new_logs())
         lines = summary_of(reported, crash, root, ended)
     for line in lines:
         print(safe(f"suspectra: {line}"), file=report)
@@ -161,6 +167,8 @@ def _outcome(
     if reported:
         return reported, None
     if doing or logs:
+        from suspectra.recording.crash import Crash, not_run  # seldom needed, and slow to import
+
         crash = Crash(ended.status, tuple(doing), not_run(logs))
         if not ended.interrupted:
             crash.record(settings.workspace, settings.run, logs)
@@ -336,5 +344,6 @@ def _record_reason(
         return
     output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
     from suspectra_recorder.failures.failed_run import record_failure  # it imports all of the recorder
+    from suspectra_recorder.log.collection import describe_output
 
     record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root))

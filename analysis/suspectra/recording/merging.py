@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.evidence.opening import read_evidence
+from suspectra.evidence.sources import reason
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.frames import SUFFIX, LogDamage
@@ -25,7 +27,6 @@ from suspectra_recorder.log.sections import LogSection, SectionReader, log_of, p
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests
-_MAX_SIZE = 1 << 30
 _AGAIN = "run these tests again, or merge what was read"
 
 
@@ -123,11 +124,9 @@ def _read(folder: Path, problems: list[Problem]) -> list[LogSection]:
             cure = "wait until they have ended, then merge"
             raise UsageError(Problem(str(path), "", "tests are still being recorded into it", cure))
         try:
-            if path.stat().st_size > _MAX_SIZE:
-                raise OSError(0, f"larger than {_MAX_SIZE >> 20} MiB")
-            data = path.read_bytes()
-        except OSError as error:
-            problems.append(Problem(str(path), "", f"can't be read: {error.strerror or error}", _AGAIN))
+            data = read_evidence(path, follow=False)
+        except (OSError, ValueError) as error:
+            problems.append(Problem(str(path), "", f"it can't be read: {reason(error)}", _AGAIN))
             continue
         log = _Log(str(path))
         try:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.processes.events import ProgramEnded
-from suspectra.recording.crash import Crash
 from suspectra.recording.endings import NO_TESTS, TESTS_FAILED, in_words
-from suspectra_recorder.log.collection import CollectionError, cut_off, summary
 from suspectra_recorder.settings import recording_folder
+
+if TYPE_CHECKING:
+    from suspectra.recording.crash import Crash
 
 _HOW_TO_START = (
     "let the command be pytest, `python -m unittest`, or a script or module that itself runs pytest or names unittest"
@@ -45,11 +46,13 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
         cause = f"nothing was recorded: neither pytest nor unittest was seen to start ({how})"
         return [str(Problem("", "", cause, _HOW_TO_START))]
     tests = sum(int(line.get("tests", 0)) for line in status)
-    new = max(int(line.get("new", 0)) for line in status)
+    lost = sum(int(line.get("lost", 0)) for line in status)
+    left = max(int(line.get("planned", 0)) for line in status) - tests - lost
+    # those that were selected as new, and where some did not run, which is not known
+    new = max(int(line.get("new", 0)) for line in status) if left <= 0 else 0
     count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
     how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
-    lost = sum(int(line.get("lost", 0)) for line in status)
     if lost:
         why = next(str(line["stopped"]) for line in status if line.get("stopped"))
         lines.append(f"{many(lost, 'test')} ran, but could not be recorded: {why}")
@@ -62,22 +65,25 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
             code = NO_TESTS  # as from Python 3.12 on
     if tests and not any(line.get("suspects", True) for line in status if line.get("tests")):
         lines.append(_NO_SUSPECTS)
-    left = max(int(line.get("planned", 0)) for line in status) - tests - lost
     if any(line.get("interrupted") for line in status):
+        from suspectra_recorder.log.collection import cut_off
+
         lines.append(cut_off(max(0, left), how="it was interrupted").message)
-    elif errors := _errors(status):
-        lines.append(f"error: {summary(errors)}")
+    elif found := [error for line in status for error in line.get("errors", ())]:
+        lines.append(f"error: {_errors(found)}")
     elif code not in (0, TESTS_FAILED):
         lines.append(in_words(code, unittest=_by_unittest(status), deselected=max(deselected, default=0)))
     return lines
 
 
-def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:
-    """The collection errors, without duplicates from workers of pytest-xdist."""
+def _errors(found: list[dict[str, Any]]) -> str:
+    """Summarize the collection errors, without duplicates from workers of pytest-xdist."""
+    from suspectra_recorder.log.collection import CollectionError, summary
+
     errors: dict[str, CollectionError] = {}
-    for error in (CollectionError.from_dict(head) for line in status for head in line.get("errors", ())):
+    for error in map(CollectionError.from_dict, found):
         errors.setdefault(error.collector, error)
-    return list(errors.values())
+    return summary(errors.values())
 
 
 def _by_unittest(status: list[dict[str, Any]]) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suspectra.processes.scratch import ScratchFolder
 from suspectra_recorder.activity import SIZE, Doing, read_activity
 from suspectra_recorder.log.frames import SUFFIX
-from suspectra_recorder.pytest.selection import SelectionFields
 from suspectra_recorder.settings import recording_folder
+
+if TYPE_CHECKING:
+    from suspectra_recorder.pytest.selection import SelectionFields
 
 
 class RunFiles:

@@ -20,8 +20,10 @@ from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
 from suspectra.recording.endings import TESTS_FAILED
+from suspectra.recording.kept_texts import keep_texts
+from suspectra_recorder.log.frames import SUFFIX
 from suspectra_recorder.pytest.selection import SelectionFields
-from suspectra_recorder.settings import RecordingSettings, inject_env
+from suspectra_recorder.settings import RecordingSettings, inject_env, recording_folder
 from suspectra_recorder.warm.messages import WarmGreeting, WarmRunAnswer, WarmRunRequest
 
 COLLECT_S = 120.0
@@ -52,8 +54,16 @@ class WarmTests:
     Raises EvidenceError when it can't be started.
     """
 
-    def __init__(self, command: Sequence[str], workspace: str, started: Callable[[Event], object] = lambda event: None):
+    def __init__(
+        self,
+        command: Sequence[str],
+        workspace: str,
+        started: Callable[[Event], object] = lambda event: None,
+        *,
+        keep: bool = True,  # the texts of sources with which tests passed
+    ):
         self._scratch = ScratchFolder()
+        self._workspace, self._keeps = workspace, keep
         self._notify = started
         self.tests, self.once, self.processor = 0, list[str](), 0.0
         self._used = False
@@ -140,6 +150,8 @@ class WarmTests:
             self._used = True
             raise WarmRefusal(answer["refused"])
         self.processor = answer.get("processor", 0.0)
+        if self._keeps:
+            keep_texts(self._workspace, _written_since(self._workspace, ago=time.monotonic() - began))
         status = answer.get("status", -1)
         if status < 0 or follow.late:
             status = TESTS_FAILED if follow.progress.failed else 0
@@ -163,6 +175,12 @@ class WarmTests:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _written_since(workspace: str, ago: float) -> list[str]:
+    """The logs that were written in the last seconds."""
+    found = Path(recording_folder(workspace)).glob(f"*{SUFFIX}")
+    return sorted(str(path) for path in found if path.stat().st_mtime >= time.time() - ago - 1)
 
 
 class _Follow:

@@ -62,3 +62,16 @@ class SubgraphReport(RankedReport):
         Indices into `subgraphs`; empty for an element in none.
         """
         return tuple(i for i, graph in enumerate(self.subgraphs) if element in graph.elements)
+
+    @property
+    def fragment_rank(self) -> Floats:
+        """The Standard Rank Score of each element's best subgraph among the subgraphs; shape (elements,).
+
+        So paper 003 (Table IV) counts: a subgraph is one place, however many statements it has. Elements in none come
+        after all subgraphs, one by one.
+        """
+        before = np.searchsorted(self.subgraph_level, np.arange(self.level.max(initial=0) + 1), "left")
+        same = np.bincount(self.subgraph_level, minlength=len(before))
+        rank = before[self.level] + same[self.level] / 2
+        outside = self.level >= len(set(self.subgraph_level.tolist()))
+        return np.where(outside, len(self.subgraphs) + np.count_nonzero(outside) / 2, rank)

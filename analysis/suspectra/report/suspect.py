@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from suspectra.base.english import every
 from suspectra.base.location import Location
 
 
@@ -52,8 +51,8 @@ class Explanation:
 
         Examples
         --------
-        >>> Explanation("Suspect 1 of 3", ()).with_badge("changed since this test passed").sentences
-        ('Changed since this test passed.',)
+        >>> Explanation("Suspect 1 of 3", ()).with_badge("you changed this").sentences
+        ('You changed this.',)
         """
         if not badge:
             return self
@@ -150,6 +149,4 @@ def changed_words(count: int, failed: int, by_git: int = 0) -> str:
         return ""
     if not (count := count - by_git):
         return "changed, according to git"
-    if failed == 1:
-        return "changed since this test passed"
-    return f"changed since {every(failed) if count == failed else f'{count} of {failed}'} failing tests passed"
+    return "you changed this" + (f" since {count} of {failed} failing tests passed" if count < failed else "")

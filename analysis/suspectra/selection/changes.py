@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.opening import read_evidence
 from suspectra.selection.recorded_tests import RecordedVersion
 from suspectra.selection.revision import Revision, project_files
 from suspectra.selection.source_readers import readers
@@ -33,7 +35,7 @@ class Changes:
     # what each file imports, by path: when tests ran it, and now
     imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conftests: frozenset[str] = frozenset()  # the existing `conftest.py` files
-    rewritten: frozenset[str] = frozenset()  # files whose text differs from that of a version, be it only a comment
+    rewritten: frozenset[RecordedVersion] = frozenset()  # those whose file has another text now, be it only a comment
     # the functions of each file that may read source text, by path; only where a file is rewritten
     readers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -43,6 +45,7 @@ class WorkspaceFiles:
 
     def __init__(self, root: str):
         self.root = os.path.realpath(root)  # the folder
+        self._boundary = Boundary(self.root)
         self._contents: dict[str, bytes | None] = {}
         self._digests: dict[str, str | None] = {}
         self._trees: dict[str, ast.Module | None] = {}
@@ -98,15 +101,9 @@ class WorkspaceFiles:
         return self._ages[path]
 
     def _read(self, path: str) -> bytes | None:
-        full = os.path.realpath(os.path.join(self.root, path))
+        real = self._boundary.real(path)
         try:
-            if os.path.commonpath((full, self.root)) != self.root:
-                return None
-            status = os.stat(full)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_SIZE:
-                return None
-            with open(full, "rb") as stream:
-                return stream.read()
+            return None if real is None else read_evidence(real, limit=_MAX_SIZE)
         except (OSError, ValueError):
             return None
 
@@ -123,7 +120,7 @@ def changes(workspace: WorkspaceFiles, versions: Sequence[RecordedVersion], sinc
     for version in differences:
         if outline := workspace.outline(version.path, tests=not version.traced):
             imports[version.path].update(dict.fromkeys(outline.imports))
-    rewritten = frozenset(v.path for v in versions if workspace.digest(v.path) not in (None, v.digest))
+    rewritten = frozenset(v for v in versions if workspace.digest(v.path) not in (None, v.digest))
     paths = {v.path for v in versions} if rewritten else set()
     read = {path: readers(workspace.content(path), partial(workspace.tree, path)) for path in paths}
     return Changes(

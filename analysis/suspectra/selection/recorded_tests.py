@@ -7,7 +7,6 @@ number of tests. Damage is not an error: a test that can't be read counts as unk
 from __future__ import annotations
 
 import os
-import stat
 import struct
 import sys
 import zlib
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from suspectra.evidence.opening import open_evidence
 from suspectra_recorder.instrumentation.outline import Outline, numbered
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage, split_json
 from suspectra_recorder.log.history import WholeFiles, inflate, inflate_head, newest
@@ -213,14 +213,13 @@ def _logs(folder: str | os.PathLike[str]) -> Iterator[bytes]:
         names = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
     except OSError:
         return
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     for name in names:
         try:
-            with open(os.open(os.path.join(folder, name), flags), "rb") as stream:
-                if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                    yield stream.read(_MAX_LOG)
-        except OSError:
+            with open_evidence(os.path.join(folder, name), limit=sys.maxsize, follow=False) as stream:
+                data = stream.read(_MAX_LOG)
+        except (OSError, ValueError):
             continue
+        yield data
 
 
 class _Log(LogReader):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from suspectra.base.errors import Problem, UsageError
+from suspectra.evidence.opening import read_evidence
 
 _HARMLESS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
 _ENVIRONMENT = {
@@ -93,11 +94,8 @@ class Revision:
             status = os.lstat(full)
             if mode == _LINK or stat.S_ISLNK(status.st_mode):
                 return stat.S_ISLNK(status.st_mode) and _id(os.fsencode(os.readlink(full)), content) == content
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_SIZE:
-                return False
-            with open(full, "rb") as stream:
-                data = stream.read()
-        except OSError:
+            data = read_evidence(full, limit=_MAX_SIZE)
+        except (OSError, ValueError):
             return False
         # git may be configured to store texts with other line ends
         return _id(data, content) == content or _id(data.replace(b"\r\n", b"\n"), content) == content
@@ -129,6 +127,15 @@ def start_of_branch(workspace: str) -> str | None:
         except (UsageError, IndexError):
             continue
     return None
+
+
+def last_tag(workspace: str) -> str | None:
+    """Look up the last tag before the present commit; None where there is none."""
+    try:
+        name = _git(workspace, "describe", "--tags", "--abbrev=0", missing="HEAD").decode("utf-8", "replace").strip()
+    except UsageError:
+        return None
+    return name or None
 
 
 def _is_folder(path: str) -> bool:

@@ -194,6 +194,7 @@ class _View:
         self.differences: dict[int, Difference] = {
             number: changed.differences[v] for number, v in self.versions.items() if v in changed.differences
         }
+        self.rewritten = sorted({v.path for v in self.versions.values() if v in changed.rewritten})
         self.gone = {n for n, v in self.versions.items() if v.path in changed.gone}
         self.blind: set[str] = set()  # files with changed functions that have no cells
         traced = [n for n in self.differences if self.versions[n].traced and n not in self.gone]
@@ -219,8 +220,8 @@ class _View:
                 yield from self._shared_reasons(name)
             yield from self._files(test, touched)
             yield from self._imports(touched, self.reached_by_import, "{}: what runs at import")
-            if self.changed.readers and self._reads_sources(test, touched):
-                yield from (f"{path}: its text may be read" for path in sorted(self.changed.rewritten & self.paths))
+            if self.rewritten and self._reads_sources(test, touched):
+                yield from (f"{path}: its text may be read" for path in self.rewritten)
         except (ValueError, struct.error):
             yield "what it executed is not known"
 

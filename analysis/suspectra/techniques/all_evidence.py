@@ -2,10 +2,12 @@
 
 Five keys are compared one after the other, higher first:
 
-1. S + w C: S is the highest Kulczynski2 of the statement and of the branches that leave it, 0 for a line of C or C++
-   that only opens or only closes a function; C is the weighted share of the failing tests that execute the statement
-   and for which it changed, since they passed or according to git, among those for which anything did; w is 0.3 divided
-   by the number of statements for which C is not 0, and at least 0.1;
+1. D + S + w C: D is 1 for a statement that changed since a failing test that executes it passed, if there are few of
+   these: at most 10, or a twentieth of what failing tests execute; S is the highest Kulczynski2 of the statement and of
+   the branches that leave it, 0 for a line of C or C++ that only opens or only closes a function; C is the weighted
+   share of the failing tests that execute the statement and for which it changed, since they passed or according to
+   git, among those for which anything did; w is 0.3 divided by the number of statements for which C is not 0, and at
+   least 0.1;
 2. Kulczynski2 of the statement alone;
 3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
 4. the kind of statement: ``return``, then decisions, then others, then definitions;
@@ -51,6 +53,8 @@ from suspectra.techniques.technique import Technique, headline, own_report, scor
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10
 _ONE_CHANGE = 3 * _DIGITS // 10  # what the only change adds at most to the first key
 _MANY_CHANGES = _DIGITS // 10  # what one of many changes adds at most
+_CHANGED_FIRST = _DIGITS  # what puts changed statements before all others, as long as they are few
+_FEW, _FEW_SHARE = 10, 20  # so many, or one in so many of those that failing tests execute
 _BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
 _BY_KIND = {
     StatementKind.RETURN: "it returns",
@@ -96,6 +100,11 @@ class EvidenceReport(RankedReport):
         """How many statements of each function failing tests execute, by the number of the function."""
         return _executed(self.statements, _suspected(self.spectrum))
 
+    @cached_property
+    def changed_first(self) -> frozenset[int]:
+        """The statements that come first because they changed."""
+        return frozenset(_changed_first(self.spectrum).tolist())
+
     @property
     def tie_of_level(self) -> Ints:
         """Levels that only the last three keys put in order are one tie: the tests leave them equal."""
@@ -117,7 +126,7 @@ class EvidenceReport(RankedReport):
         """Rank the elements that failing tests execute by keys; then those that only passing tests execute, then the
         rest.
 
-        With the first key as score, from 0 to 1.1.
+        With the first key as score, from 0 to 2.3.
         """
         levels, number = _descending(keys)
         check()
@@ -179,6 +188,7 @@ class AllEvidence(Staged):
             edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
             np.maximum.at(best, known.branches.element, edge_score[known.branches.edge])
         best += np.rint(_for_change(weights) * weights.share_of_change()).astype(np.int64)
+        best[_changed_first(spectrum)] += _CHANGED_FIRST
         best[known.is_signature] = 0
         check()
         size = _executed(known, _suspected(spectrum))
@@ -240,6 +250,19 @@ def _for_change(weights: FailureWeights) -> int:
     return max(_ONE_CHANGE // max(int(np.count_nonzero(weights.of_changed)), 1), _MANY_CHANGES)
 
 
+def _changed_first(spectrum: Spectrum) -> Ints:
+    """The statements that come before all others: those that changed since tests passed that fail now, if few did.
+
+    Of shape (k,).
+    """
+    if not spectrum.changed:
+        return np.zeros(0, np.int64)
+    changed = spectrum.candidates & (spectrum.changed_for > spectrum.changed_by_git_for)
+    found = np.flatnonzero(changed)
+    most = max(_FEW, int(np.count_nonzero(_suspected(spectrum))) // _FEW_SHARE)
+    return found if len(found) <= most else found[:0]
+
+
 def _raised(spectrum: Spectrum) -> Ints:
     """How many tests failed in each element."""
     raised = spectrum.raised if spectrum.raised is not None else np.zeros(0, np.int32)
@@ -289,6 +312,8 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(len(own), -1)
     differs = int(np.argmax(own != following))
     if differs == _BEST and _by_change(report, element, _first_of(report, level + 1)):
+        if _is_first(report, element):
+            return "What changed comes first, as it is little."
         return "Without the change it would not rank before the next statements."
     if differs == _BEST and _by_branch(report, element):
         return _for_branch(report, element)
@@ -312,7 +337,8 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
     differs = int(np.argmax(own != other))
     one, two = (report.spectrum.elements.location(element).short for element in (better, worse))
     if differs == _BEST and _by_change(report, better, worse):
-        return f"{one} changed before failing tests failed. Without that it would not rank before {two}."
+        little = ", and little else did" if _is_first(report, better) else ""
+        return f"{one} changed before failing tests failed{little}. Without that it would not rank before {two}."
     if differs == _BEST and _by_branch(report, better):
         return f"{one} has the higher score because of a branch. {_for_branch(report, better)}"
     if differs == _BEST:
@@ -347,7 +373,14 @@ def _failing(count: int, total: int) -> str:
 def _added(report: EvidenceReport, element: int) -> int:
     """What changes add to the first key of an element."""
     weights = report.weights
-    return int(np.rint(_for_change(weights) * weights.share_of_change(element)))
+    return int(np.rint(_for_change(weights) * weights.share_of_change(element))) + (
+        _CHANGED_FIRST if _is_first(report, element) else 0
+    )
+
+
+def _is_first(report: EvidenceReport, element: int) -> bool:
+    """Whether a statement is one of few that changed."""
+    return element in report.changed_first
 
 
 def _by_branch(report: EvidenceReport, element: int) -> bool:
@@ -446,4 +479,6 @@ def _put_in(report: EvidenceReport, element: int) -> str:
         return f"{text}{score:.4g}"
     changed = float(weights.share_of_change(element))
     most = f"{_for_change(weights) / _DIGITS:.4g}"
-    return f"{text}{score - added / _DIGITS:.4g}, S + w C = S + {most} * {changed:.4g} = {score:.4g}"
+    first = _is_first(report, element)
+    terms = f"D + S + w C = {1 if first else 0} + S + {most} * {changed:.4g}"
+    return f"{text}{score - added / _DIGITS:.4g}, {terms} = {score:.4g}"

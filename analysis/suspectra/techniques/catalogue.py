@@ -31,9 +31,10 @@ EVIDENCE = TechniqueInfo(
     "All evidence",
     "evidence",
     "Suspectra, after Kulczyński 1927",
-    "S + w C; S = the highest K of statement and branches; K = r / 2 + ef / (ef + ep) / 2; r = share of failing"
-    " tests, each weighing 1 / its statements; C = r of its change among tests with one;"
-    " w = max(0.3 / changes, 0.1). If equal: K; failures there; return, decision, other; least executed function",
+    "D + S + w C; D = 1 if few changed and it did; S = highest K of it and its branches;"
+    " K = r / 2 + ef / (ef + ep) / 2; r = share of failing tests, each weighing 1 / its lines;"
+    " C = r of its change; w = max(0.3 / changes, 0.1)."
+    " If equal: K; failures there; return, decision, other; least executed function",
     LINES,
     "The default, with far fewer ties than a formula. Statements that a formula leaves equal are ordered by branches,"
     " tracebacks, kinds of statements and functions, as far as the evidence has them. It also finds what runs at"

@@ -4,7 +4,9 @@ The folder of this file is on PYTHONPATH, so Python imports it before it adds th
 runs another ``sitecustomize`` that it hides. The environment says what else to do:
 
 - SUSPECTRA_RECORD: record the tests, before any module of the workspace is imported. It waits for pytest, which costs
-other processes one comparison for each import; if the command line names pytest, it starts at once.
+other processes one comparison for each import. If the command line names pytest, it also starts with the first module
+that may be of the workspace. The later it starts, the more of the standard library is there already, and is not loaded
+a second time for the recorder.
 - SUSPECTRA_WORKSPACE: record every pytest that is started in this folder or below, as in a terminal of an editor. The
 variables that SUSPECTRA_RECORD needs are then set in the process that runs pytest, and no other process is changed.
 - SUSPECTRA_CHILD: let this process, which a test started, record itself once it loads a file of the workspace. It
@@ -17,15 +19,17 @@ before any plugin, and may import the program: a warning filter names one of its
 import os
 import sys
 
-from suspectra_loading import FOLDER, hide_like, import_from, loader_method, once_executed, standard_library
+from suspectra_loading import FOLDER, import_from, once_executed, standard_library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType, ModuleType
-    from typing import Any
 
 _PYTEST = "_pytest.assertion.rewrite"
+_PYTHON = os.path.join(os.path.dirname(os.__file__), "")  # the folder of its modules, and maybe of what is installed
+_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+# the rest of the settings is read only with the recorder
+_SOURCES_GIVEN = '"sources": []' not in os.environ.get("SUSPECTRA_RECORD", '"sources": []')
 _WORKER = "exec(eval(sys.stdin.readline()))"  # what pytest-xdist starts its workers with
 
 started_with = frozenset(sys.modules)
@@ -111,7 +115,7 @@ def _start_in_workspace() -> None:
 def _start_with_pytest(start: "Callable[[], None]") -> None:
     """Start recording before pytest loads its plugins, unless the program changes its environment before that."""
     if _runs_pytest():
-        start()
+        once_executed(_PYTEST, start, _may_be_recorded)
     else:
 
         def there() -> None:
@@ -120,6 +124,11 @@ def _start_with_pytest(start: "Callable[[], None]") -> None:
                 start()
 
         once_executed(_PYTEST, there)
+
+
+def _may_be_recorded(path: str) -> bool:
+    """Whether a file may be of the workspace: it is neither of Python nor installed, unless sources were given."""
+    return _SOURCES_GIVEN or not (path.startswith(_PYTHON) or any(part in path for part in _INSTALLED))
 
 
 def _runs_unittest() -> bool:
@@ -151,35 +160,14 @@ def _attach_later(place: str) -> None:
     except OSError:
         return  # the run that started this process is over
     workspace = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(folder))), "")
-    packages = f"{os.sep}site-packages{os.sep}"
-    source_loader, original = loader_method("get_code")
-    executor, execute = loader_method("exec_module")
 
     def wanted(path: str) -> bool:
         try:
-            return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
+            return os.path.realpath(path).startswith(workspace) and (installed or _INSTALLED[0] not in path)
         except OSError:
             return False  # a relative path in a folder that no longer exists
 
-    def get_code(loader: "Any", fullname: str) -> "CodeType | None":
-        if source_loader.get_code is get_code and wanted(loader.get_filename(fullname)):
-            attach()
-            attached: CodeType | None = loader.get_code(fullname)
-            return attached
-        code: CodeType | None = original(loader, fullname)
-        return code
-
-    def exec_module(loader: "Any", module: "ModuleType") -> None:
-        path = getattr(loader, "path", None)
-        if path and wanted(path):
-            attach()
-            executor.exec_module(loader, module)
-        else:
-            execute(loader, module)
-
     def attach(script: bool = False) -> None:
-        source_loader.get_code = original
-        executor.exec_module = execute
         try:
             with standard_library():
                 from suspectra_recorder.children import child
@@ -190,16 +178,14 @@ def _attach_later(place: str) -> None:
         except Exception:  # failures must not affect the program
             pass
 
-    hide_like(original, get_code)
-    source_loader.get_code = get_code
-    hide_like(execute, exec_module)
-    executor.exec_module = exec_module
     script = sys.argv[0] if sys.argv else ""
     if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
         attach()  # it will run its main script again
     # with -i Python goes on after the script, which the recorder ends with the process
     elif script.endswith(".py") and wanted(script) and not sys.flags.inspect:
         attach(script=True)
+    else:
+        once_executed("", attach, wanted)
 
 
 # the process that runs tests altered

@@ -12,7 +12,7 @@ from _frozen_importlib_external import PathFinder, SourceFileLoader
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
+    from types import CodeType, ModuleType
     from typing import Any
 
     from suspectra_recorder.instrumentation.standard_library import StandardLibrary
@@ -54,23 +54,48 @@ def hide_like(method: "Any", function: "Any") -> None:
     function.__code__ = function.__code__.replace(co_filename=method.__code__.co_filename)
 
 
-def once_executed(name: str, do: "Callable[[], object]") -> None:
-    """Call a function as soon as a module has been executed. Until then each import costs one comparison."""
+def once_executed(name: str, do: "Callable[[], object]", wanted: "Callable[[str], bool] | None" = None) -> None:
+    """Call a function as soon as a module has been executed, or before the first file that is wanted is loaded.
+
+    Until then each import costs one comparison.
+    """
     if name in sys.modules:
         do()
         return
-    loader, execute = loader_method("exec_module")
+    (finder, find), (loader, execute) = loader_method("get_code"), loader_method("exec_module")
     waiting = True
 
+    def get_code(self: "Any", fullname: str) -> "CodeType | None":
+        found = begun_before(self.get_filename(fullname))
+        code: CodeType | None = self.get_code(fullname) if found else find(self, fullname)
+        return code
+
     def exec_module(self: "Any", module: "ModuleType") -> None:
-        nonlocal waiting
+        if begun_before(getattr(self, "path", None)):
+            loader.exec_module(self, module)
+            return
         execute(self, module)
         if waiting and module.__name__ == name:
-            waiting = False
-            # another tool may have put its own over this one, and then keeps it
-            if loader.exec_module is exec_module:
-                loader.exec_module = execute
-            do()
+            begin()
 
+    def begun_before(path: "str | None") -> bool:
+        if wanted is None or not waiting or not path or not wanted(path):
+            return False
+        begin()
+        return True
+
+    def begin() -> None:
+        nonlocal waiting
+        waiting = False
+        # another tool may have put its own over these, and then keeps them
+        if finder.get_code is get_code:
+            finder.get_code = find
+        if loader.exec_module is exec_module:
+            loader.exec_module = execute
+        do()
+
+    if wanted is not None:
+        hide_like(find, get_code)
+        finder.get_code = get_code
     hide_like(execute, exec_module)
     loader.exec_module = exec_module

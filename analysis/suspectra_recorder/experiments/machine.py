@@ -32,6 +32,8 @@ from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedChec
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import Greeting, MachineRunAnswer, Request, RunRequest
+from suspectra_recorder.experiments.mixed_runs import KIND as MIXED
+from suspectra_recorder.experiments.mixed_runs import MixedRuns
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
 from suspectra_recorder.experiments.run_kinds import make_kinds
@@ -81,6 +83,8 @@ def begin() -> None:
         order = StartRequest.from_file(os.environ[VARIABLE])
         # before pytest: its own options may import the program
         order.import_from_workspace()
+        if MIXED in order.kinds:  # nothing is instrumented
+            return
         _begun = _Machine(order)
         _begun.hook.install()
         for kind in _begun.kinds.values():
@@ -91,6 +95,12 @@ def start(manager: pytest.PytestPluginManager) -> None:
     """Make this process a machine, if its environment orders one."""
     global _begun
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
+        order = StartRequest.from_file(os.environ[VARIABLE])
+        if MIXED in order.kinds:
+            order.take_out_of(os.environ)
+            order.import_from_workspace()
+            manager.register(MixedRuns(order), NAME)
+            return
         begin()
         machine, _begun = _begun, None
         assert machine is not None

@@ -115,9 +115,6 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
                 _busy.discard(thread)
 
 
-_audit.__cantrace__ = True  # type: ignore[attr-defined]
-
-
 def _is_changed(code: CodeType) -> bool:
     """Whether code has constants of ours."""
     return any(

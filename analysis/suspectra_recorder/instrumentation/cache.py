@@ -16,7 +16,7 @@ from suspectra_recorder.instrumentation.library_references import hashlib, marsh
 
 __builtins__ = library_references.builtins
 
-VERSION = 14
+VERSION = 20
 """Increased whenever the same source is instrumented differently."""
 
 _HEAD = struct.Struct("<32s32sII?")  # checksum of the rest, key, cells, size of the map, whether Python warned

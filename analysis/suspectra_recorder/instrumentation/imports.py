@@ -52,6 +52,8 @@ class ImportHook:
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
         self.guard = Guard()  # has the files that could not be instrumented; they run without probes
         self.kept: dict[str, list[LoadedCode]] | None = None  # what was loaded, by recorded names, if it is to be kept
+        self.settle: Callable[[], None] = lambda: None  # called before a harvest
+        self.give_results: Callable[[LoadedFile], None] = lambda file: None  # called with each source that is loaded
         self._stand_in: Callable[[LoadedFile], MutableSequence[int]] | None = None
         self.trees = ChangedTrees(self._placed, counting=counting)  # instruments what other tools compile
         self._compiling = CompileHook(scope, self.code, self.guard, self.trees.code)
@@ -151,6 +153,7 @@ class ImportHook:
         Their cells in that order, one bit each, the first cell in the highest bit of the first byte; with counts, then
         the counts of the set cells as little-endian u64.
         """
+        self.settle()
         if self.counting:
             return self._counted()
         touched: list[int] = []
@@ -275,7 +278,13 @@ class ImportHook:
             with CompilerWarnings(path, __name__) as warnings:
                 with StandardLibrary():
                     tree, probes = instrument(
-                        source, path, cells_name, counting=self.counting, asserts=rewrite is None, mixed=mixed
+                        source,
+                        path,
+                        cells_name,
+                        counting=self.counting,
+                        asserts=rewrite is None,
+                        mixed=mixed,
+                        kept=True,
                     )
                 if rewrite is not None:
                     rewrite(tree)
@@ -297,6 +306,7 @@ class ImportHook:
         # in one step: another thread may load the same file
         file = self._by_key.setdefault((name, digest), made)
         self._expose(file)
+        self.give_results(file)
         self._find_by_name(file)
         # cells that a child process allocates are read from its file, not harvested
         if file is made and take is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, MutableSequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from types import CodeType
@@ -29,6 +31,11 @@ class LoadedFile:
     traced: bool = True  # whether it has probes
     untouched: list[int] = field(init=False)
     target: MutableSequence[int] = field(init=False)  # what probes store into
+    # for results that are kept, see `suspectra_recorder.instrumentation.kept_results`
+    found: set[str] = field(default_factory=set)  # the texts of places where a result may be found
+    find: Callable[..., object] = max  # called when one is, with what is known of the place
+    make: Callable[..., AbstractContextManager[object]] = nullcontext  # makes the context in which one is made
+    stored: Callable[[str, object], object] = operator.is_  # called when something was stored at a place
 
     def __post_init__(self) -> None:
         self.untouched = list(self.cells)
@@ -41,7 +48,8 @@ class LoadedFile:
         not have Suspectra, get unused cells.
         """
         # made there by `type`, since Suspectra may not be importable
-        room = _Later(type, "Cells", (), {CELLS: list(self.untouched)})
+        names = {CELLS: list(self.untouched), "found": set(), "make": nullcontext, "stored": operator.is_}
+        room = _Later(type, "Cells", (), names)
         return getattr, (_Later(getattr, SOURCE_LOADER, "get_code"), placeholder(self.path, self.digest), room)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cell_constants import CELLS
@@ -12,6 +14,8 @@ __builtins__ = library_references.builtins
 
 if TYPE_CHECKING:
     from typing import TypedDict
+
+    from suspectra_recorder.instrumentation.kept_results.guards import Slot
 
     class _Position(TypedDict):
         lineno: int
@@ -62,6 +66,45 @@ class ProbeCode:
         reset = ast.Expr(self.put(cell, line, 0), **place)
         return ast.If(is_set, [reset, self.store(instead, line)], [], **place)
 
+    def cells_of(self, block: Iterable[ast.stmt]) -> list[int]:
+        """Return the cells that the probes of a block set, without those inside its statements."""
+        return [cell for statement in block if (cell := self._cell_of(statement)) is not None]
+
+    def _cell_of(self, statement: ast.stmt) -> int | None:
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Subscript(value=ast.Attribute(value=ast.Constant(value=name)), slice=cell)])
+                | ast.AugAssign(target=ast.Subscript(value=ast.Attribute(value=ast.Constant(value=name)), slice=cell))
+            ) if name == self._name and isinstance(cell, ast.Constant):
+                return cell.value if isinstance(cell.value, int) else None
+        return None
+
+    def make(
+        self, place: Slot, outside: Iterable[int], found: Iterable[int], body: list[ast.stmt], line: int
+    ) -> ast.stmt:
+        """Make ``with constant.make((text, outside, found, owner, keys, lasts)): body``."""
+        cells = [ast.Tuple([ast.Constant(cell) for cell in each], ast.Load()) for each in (outside, found)]
+        about = [ast.Constant(place.text), *cells, *_owner(place), ast.Constant(place.lasts)]
+        made: ast.With = _at(ast.With([ast.withitem(self._call("make", ast.Tuple(about, ast.Load())))], []), line)
+        made.body = body
+        return made
+
+    def find(self, place: Slot, line: int) -> ast.stmt:
+        """Make ``text in constant.found and constant.find(text, owner, keys, value)``."""
+        text = ast.Constant(place.text)
+        found = ast.Attribute(ast.Constant(self._name), "found", ast.Load())
+        call = self._call("find", text, *_owner(place), place.value)
+        made: ast.Expr = _at(ast.Expr(ast.BoolOp(ast.And(), [ast.Compare(text, [ast.In()], [found]), call])), line)
+        return made
+
+    def stored(self, place: Slot, line: int) -> ast.Expr:
+        """Make ``constant.stored(text, value)``."""
+        made: ast.Expr = _at(ast.Expr(self._call("stored", ast.Constant(place.text), place.value)), line)
+        return made
+
+    def _call(self, name: str, *arguments: ast.expr) -> ast.expr:
+        return ast.Call(ast.Attribute(ast.Constant(self._name), name, ast.Load()), list(arguments), [])
+
     def before(self, expression: ast.expr, cell: int, line: int) -> ast.BoolOp:
         """Make ``probe or expression``, which sets the cell before the expression is evaluated."""
         probe = self.expression(cell, line)
@@ -84,6 +127,20 @@ class ProbeCode:
         zero = ast.copy_location(ast.Constant(0), expression)
         ast.copy_location(pair, expression)
         return ast.copy_location(ast.Subscript(pair, zero, ast.Load()), expression)
+
+
+def _owner(place: Slot) -> tuple[ast.expr, ast.expr]:
+    return place.owner or ast.Constant(None), ast.Tuple(list(place.keys), ast.Load())
+
+
+def _at(statement: Any, line: int) -> Any:
+    """A copy of a statement, on a line."""
+    made = copy.deepcopy(statement)
+    for node in ast.walk(made):
+        if "lineno" in node._attributes:
+            for name, value in _position(line).items():
+                setattr(node, name, value)
+    return made
 
 
 def _position(line: int) -> _Position:

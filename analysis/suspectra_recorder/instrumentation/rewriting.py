@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.block_control import (
@@ -36,6 +37,7 @@ from suspectra_recorder.instrumentation.block_control import (
     tests_in,
 )
 from suspectra_recorder.instrumentation.conditions import ConditionProbes, ProbedCondition
+from suspectra_recorder.instrumentation.kept_results.guards import Arm, ResultCheck, ResultChecks
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.probe_code import ProbeCode
@@ -59,9 +61,18 @@ _COMPOUND = (ast.If, *LOOPS, *DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 
 
 def instrument(
-    source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True, mixed: bool = False
+    source: bytes,
+    path: str,
+    name: str,
+    *,
+    counting: bool = False,
+    asserts: bool = True,
+    mixed: bool = False,
+    kept: bool = False,
 ) -> tuple[ast.Module, ModuleMap]:
     """Instrument a source: return its tree with probes, and the map of the probes; of a mixed one without its tests.
+
+    If asked for, it also notes what makes results that are kept (`suspectra_recorder.instrumentation.kept_results`).
 
     Raises SyntaxError, ValueError, RecursionError when Python itself cannot compile the source, or it is nested too
     deeply to be rewritten.
@@ -75,7 +86,8 @@ def instrument(
         alone = left_alone(tree, compares=b"co_code" in source)
         tests = tests_in(tree) if mixed else set()
         firsts = outside_of(alone, tests, statement_lines(tree, untouched, lines), lines.first)
-        inserter = _Inserter(lines, firsts, name, counting, alone | tests)
+        guards = ResultChecks.from_tree(tree) if kept else ResultChecks()
+        inserter = _Inserter(lines, firsts, name, counting, alone | tests, guards)
         outline = Outline.from_tree(tree)
         if counting:
             inserter.put_into_expressions(tree, asserts)
@@ -94,8 +106,15 @@ class _Scope:
 
 class _Inserter:
     def __init__(
-        self, lines: LogicalLines, firsts: list[int], name: str, counting: bool, alone: Collection[ast.AST] = ()
+        self,
+        lines: LogicalLines,
+        firsts: list[int],
+        name: str,
+        counting: bool,
+        alone: Collection[ast.AST],
+        guards: ResultChecks,
     ):
+        self.guards = guards
         self.lines = lines
         self.alone = alone  # functions without probes
         self.code = ProbeCode(name, counting)
@@ -187,6 +206,7 @@ class _Inserter:
         arc = entered
         sure: int | None = None  # the cell that is always set when control gets here
         last: list[ast.stmt] = []
+        kept: list[tuple[ast.stmt, int]] = []  # guards, and where what follows them begins
         for statement, following in zip(statements, self.following(statements), strict=True):
             line = self.line(statement)
             if line not in self.number:
@@ -209,6 +229,9 @@ class _Inserter:
                     out.append(self.code.store(cell, line))
                 sure = cell if cannot_raise(statement, scope.sure_names) else None
             out += [statement, *self.inside(statement, scope, successors, following, line)]
+            out += self.stores(statement, line)
+            if statement in self.guards.guards:
+                kept.append((statement, len(out)))
             reached = line
             arc = None if isinstance(statement, _COMPOUND) else Arc(Kind.FLOW, line)
         # nothing in it has bytecode, so only this says that the block was entered
@@ -216,7 +239,53 @@ class _Inserter:
             out += self.own_arm(entered, successors.follow, scope)
         # behind `break` and `continue` nothing is executed
         at = len(out) - isinstance(statements[-1], (ast.Break, ast.Continue)) if last else len(out)
-        return [*out[:at], *last, *out[at:]]
+        out = [*out[:at], *last, *out[at:]]
+        for statement, rest in reversed(kept):
+            out[rest:] = self.making(statement, self.guards.guards[statement], out[rest:])
+        return out
+
+    def stores(self, statement: ast.stmt, line: int) -> list[ast.stmt]:
+        """The statements that note what a statement has stored."""
+        notes = [self.code.stored(place, line) for place in self.guards.stores.get(statement, ())]
+        if not isinstance(statement, ast.Return):
+            return list(notes)
+        for note in notes:
+            pair = ast.Tuple([statement.value or note.value, note.value], ast.Load())
+            zero = ast.Constant(0)
+            for node in (zero, pair, made := ast.Subscript(pair, zero, ast.Load())):
+                ast.copy_location(node, statement.value or note.value)
+            statement.value = made
+        return []
+
+    def making(self, statement: Any, guard: ResultCheck, rest: list[ast.stmt]) -> list[ast.stmt]:
+        """Put the making arm of a guard into the context that captures it; return what follows the guard."""
+        line, place, code = self.line(statement), guard.place, self.code
+        found, outside = [*statement.orelse], list[int]()  # where the result is there, and what leads to its making
+        looking = statement.body
+        if isinstance(statement, ast.Try):
+            outside = [self.number[at] for h in statement.handlers if (at := self.lines.first(h.lineno)) in self.number]
+            # nothing else leads there if the body returns
+            outside += code.cells_of(rest) if guard.plain and leaves(statement.body) else []
+        elif guard.arm is Arm.BODY:
+            found += rest if leaves(statement.body) else []
+            looking = statement.orelse
+        else:
+            found, outside = [*statement.body], code.cells_of(statement.orelse if guard.arm is Arm.REST else [])
+
+        def make(block: list[ast.stmt]) -> list[ast.stmt]:
+            return [code.make(place, outside, code.cells_of(found) if guard.plain else [], block, line)]
+
+        if guard.arm is Arm.REST:
+            rest = make(rest)
+        elif guard.arm is Arm.HANDLERS:
+            for handler in statement.handlers:
+                handler.body = make(handler.body)
+        elif guard.arm is Arm.BODY:
+            statement.body = make(statement.body)
+        else:
+            statement.orelse = make(statement.orelse)
+        looking.insert(0, code.find(place, line))
+        return rest
 
     def own_arm(self, arc: Arc | None, target: Target, scope: _Scope) -> list[ast.stmt]:
         """A store only for an arm, if no statement has the same fact."""

@@ -6,8 +6,9 @@ of threads. A recording can't tell these apart, since what a test reads can't be
 place of the newer one would show what a test did with data that is no longer there.
 
 The last pass of a test that does not pass now counts, too, since it says what changed since. It is a record like
-others, so both are kept wherever logs are rewritten. Passes are limited to those of `MAX_PASSED_RUNS` runs, as each run
-has a section of its own to read.
+others, so both are kept wherever logs are rewritten. Of a test that never passed, the first failure is kept in the same
+way: it says that no later change broke the test. Both are limited to those of `MAX_PASSED_RUNS` runs, as each run has a
+section of its own to read.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __builtins__ = library_references.builtins
 
 MAX_SCOPE = 1 << 26
 MAX_PASSED_RUNS = 8
-"""Of how many runs, the newest ones, a recording keeps the last passes of tests that do not pass now."""
+"""Of how many runs, the newest ones, a recording keeps what is older than the present outcomes."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ class EndedTest(NamedTuple):
     time: int  # in nanoseconds since the epoch
     passed: bool  # whether it passed at its first attempt. One that failed before it passed says nothing of the sources
     run: str  # what tells its run from others
+    failed: bool = False  # whether it failed. One that was skipped did not pass either
 
 
 def passes(verdict: str, *, flaky: bool) -> bool:
@@ -149,6 +151,24 @@ def passes_before(records: Iterable[EndedTest], live: Mapping[str, int]) -> list
         if record.name not in last or record.time >= last[record.name].time:
             last[record.name] = record
     return [record for record in last.values() if record.time != live[record.name]]
+
+
+def first_failures(records: Iterable[EndedTest], live: Mapping[str, int]) -> list[EndedTest]:
+    """The first failure of each test that fails now and never passed, as far as that is known.
+
+    One a test at most, older than the present outcome.
+    """
+    first: dict[str, EndedTest] = {}
+    passed = set()
+    for record in records:
+        now = live.get(record.name)
+        if now is None or record.time > now:
+            continue
+        if record.passed:
+            passed.add(record.name)
+        elif record.failed and (record.name not in first or record.time < first[record.name].time):
+            first[record.name] = record
+    return [record for name, record in first.items() if name not in passed and record.time != live[name]]
 
 
 def from_newest_runs(records: Iterable[EndedTest]) -> list[EndedTest]:

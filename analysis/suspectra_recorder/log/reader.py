@@ -127,6 +127,11 @@ class RecordedTest(NamedTuple):
         return passes(str(self.head.get("verdict")), flaky=bool(self.head.get("flaky")))
 
     @property
+    def failed(self) -> bool:
+        """Whether it failed, in whatever phase."""
+        return self.head.get("verdict") in ("failed", "error")
+
+    @property
     def shares(self) -> tuple[str, ...]:
         """Names of shared rows: setups that it uses, and explanations of its failed assertions."""
         shares = self.head.get("shares")

@@ -16,7 +16,7 @@ from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, struct
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, split_json, with_json
-from suspectra_recorder.log.history import EndedTest, WholeFiles, last_passes
+from suspectra_recorder.log.history import EndedTest, WholeFiles, first_failures, from_newest_runs, last_passes
 from suspectra_recorder.log.reader import LoggedRun, LogReader, RecordedTest, Shared, Source
 
 __builtins__ = library_references.builtins
@@ -39,6 +39,7 @@ class LogSection:
     plan: int = 0  # how many tests were about to run
     ended: bool = False  # whether the run ended by itself
     # the last passes of tests that do not pass now, which are not among `tests`
+    # last passes, and first failures of tests that never passed
     passes: list[RecordedTest] = field(default_factory=list)
 
 
@@ -98,14 +99,15 @@ class SectionReader(LogReader):
 
 
 def part_passes(sections: Iterable[LogSection], live: Mapping[str, int]) -> None:
-    """Put the last passes of tests that do not pass now apart from the other tests of their sections."""
+    """Put last passes, and first failures of tests that never passed, apart from the other tests of their sections."""
     sections = list(sections)
-    ended = (
-        EndedTest(test.name, test.time, test.passed, section.run.name)
+    ended = [
+        EndedTest(test.name, test.time, test.passed, section.run.name, test.failed)
         for section in sections
         for test in (*section.tests, *section.passes)
-    )
+    ]
     times = last_passes(ended, live)
+    times |= {first.name: first.time for first in from_newest_runs(first_failures(ended, live))}
     for section in sections:
         section.passes = [t for t in (*section.passes, *section.tests) if times.get(t.name) == t.time]
         section.tests = [t for t in section.tests if times.get(t.name) != t.time]

@@ -59,8 +59,9 @@ class TestFiles:
         """Record also test modules without tests, since other modules may import them."""
         scope = self.recorder.scope
         for path in imported_files():
-            if path.endswith(".py") and scope.is_test_module(path) and scope.name(path) is not None:
-                real = os.path.realpath(path)
+            # most modules are not of the workspace, which is the quickest to find out
+            if path.endswith(".py") and scope.name(path) is not None and scope.is_test_module(path):
+                real = scope.real(path)
                 if scope.contains(os.path.dirname(real)):
                     self._number(real, parted=True)
 

@@ -2,7 +2,8 @@
 
 ========================= =========================================================================
 setup failed               error; the test counts as failing, its body never ran
-call failed                failed (also an unexpected pass of a strict xfail, and any failed subtest)
+call failed                failed (also an unexpected pass of a strict xfail, and any failed subtest, and a failure in
+                           a phase that a plugin names: that of pytest-forked when the test's process crashed)
 teardown failed            error, unless the call failed already
 call or setup skipped      skipped; xfailed when the failure was expected
 call passed, but expected  xpassed
@@ -59,10 +60,11 @@ class Attempt:
     @property
     def verdict(self) -> str:
         """The value of an :class:`suspectra.evidence.evidence.Verdict`."""
-        setup, call, teardown = (self.phases.get(phase) for phase in PHASES)
-        if call == "failed":
+        setup, call = self.phases.get("setup"), self.phases.get("call")
+        failed = {phase for phase, outcome in self.phases.items() if outcome == "failed"}
+        if failed - {"setup", "teardown"}:
             return "failed"
-        if "failed" in (setup, teardown):
+        if failed:
             return "error"
         if "skipped" in (setup, call):
             return "xfailed" if self.expected_to_fail else "skipped"

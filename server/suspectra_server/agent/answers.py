@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from typing_extensions import TypedDict  # pydantic accepts no other one before Python 3.12
 
@@ -15,6 +15,7 @@ from suspectra.cli.localization import Localized
 from suspectra.evidence.discovery import require_no_c
 from suspectra.evidence.sources import Sources
 from suspectra.output.agents.agent import (
+    MAX_NEXT,
     affected_tests_answer,
     explanation_answer,
     failing_tests_answer,
@@ -24,6 +25,10 @@ from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnsw
 from suspectra.output.agents.bounded import NOTICE, as_data, as_json, as_place, fitted
 from suspectra.output.rankings.ranking import Listing
 from suspectra.selection.selection import select
+
+if TYPE_CHECKING:
+    from suspectra.markov.debugging_model import DebuggingModel
+    from suspectra.markov.move import Move
 
 MAX_FINDINGS, MAX_STATES = 10, 12
 
@@ -93,13 +98,20 @@ class Known:
         """Tell which lines are suspicious."""
         return ranking_answer(self._listing, self._sources, budget, top)
 
-    def explain(self, place: str, budget: int) -> ExplanationAnswer:
-        """Tell why a line has its rank."""
+    def explain(self, place: str, budget: int, model: DebuggingModel | None = None) -> ExplanationAnswer:
+        """Tell why a line has its rank, and where to look next by a debugging model, or that of the line's ranking."""
         file, line = parse_location(self._root, place)
         element = self._localized.report.spectrum.elements.at(file, line)
         group = None if element is None else self._localized.group_of(element)
         report = group.report if group is not None else self._localized.report
-        return explanation_answer(report, self._localized.evidence, file, line, self._sources, budget)
+
+        def moves(element: int) -> list[Move]:
+            from suspectra.markov.debugging_model import DebuggingModel
+
+            own = model or DebuggingModel.from_report(report, self._localized.program)
+            return own.next_moves(element, MAX_NEXT)
+
+        return explanation_answer(report, self._localized.evidence, file, line, self._sources, budget, moves)
 
     def failing_tests(self, budget: int) -> FailingTestsAnswer:
         """Tell which tests fail."""

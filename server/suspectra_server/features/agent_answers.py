@@ -11,6 +11,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.base.errors import SuspectraError
 from suspectra.cli.localization import Localized
+from suspectra.evidence.changes import failing_since
 from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import rank_groups
@@ -104,7 +105,9 @@ class AgentTools:
     async def answer_explain(self, folder: Folder, place: str, budget: int) -> ExplanationAnswer:
         """Explain a line."""
         known = await self._known(folder)
-        return await asyncio.to_thread(known.explain, place, budget)
+        # the numbers of the code lens: of the ranking that is shown
+        model = await folder.navigation.ask(folder.snapshot.ranking, lambda navigation, _: navigation.model)
+        return await asyncio.to_thread(known.explain, place, budget, model)
 
     async def answer_failing_tests(self, folder: Folder, budget: int) -> FailingTestsAnswer:
         """List the failing tests."""
@@ -205,5 +208,12 @@ def _localized(ranking: Ranking, decisions: GroupDecisions) -> Localized:
     if evidence is None:
         raise LookupError("a ranking that has a report was made from evidence")
     exceptions = exception_names(evidence)
-    groups = rank_groups(report, ranking.technique, evidence.program, exceptions=exceptions, decisions=decisions).groups
+    groups = rank_groups(
+        report,
+        ranking.technique,
+        evidence.program,
+        exceptions=exceptions,
+        decisions=decisions,
+        since=failing_since(evidence),
+    ).groups
     return Localized(report, evidence, evidence.program, ranking.problems, tuple(groups))

@@ -5,6 +5,8 @@ Whether the sources are still those of the search is asked each time: after anot
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from suspectra_server.features.commands.arguments import Json
 from suspectra_server.features.compared_runs import compared_runs
 from suspectra_server.features.step_messages import StepMessages
@@ -12,6 +14,9 @@ from suspectra_server.messages import Causes, ComparedRuns, Step
 from suspectra_server.protocol import CAUSES, COMPARISON
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.session import Session
+
+if TYPE_CHECKING:
+    from suspectra.causes.report import CauseState
 
 
 def register(session: Session) -> None:
@@ -50,6 +55,19 @@ async def causes_of(session: Session) -> Causes | None:
         "seconds": report.seconds if report else 0.0,
         "problems": [plain(str(problem), MAX_TEXT) for problem in (search.outcome.problems if search.outcome else ())],
     }
+
+
+def state_at(session: Session, uri: str, line: int) -> CauseState | None:
+    """The state that the last search has on a line of a document, from 0; the cause rather than what is near it."""
+    search = session.cause_search
+    if search is None or search.report is None or not search.is_current:
+        return None
+    report, steps = search.report, StepMessages(session, search.folder)
+    for state in (*report.roots, *report.chain, *report.transitive, *report.around):
+        for step in steps.from_states([state]):
+            if step["uri"] == uri and step["range"].start.line <= line <= step["range"].end.line:
+                return state
+    return None
 
 
 def chain_now(session: Session) -> list[Step]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
+from suspectra_server.features.chain_steps import state_at
 from suspectra_server.features.compared_runs import CODE
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.failing_tests import (
@@ -48,6 +49,8 @@ def register(session: Session) -> None:
         ]
         offered = _actions(session, params, _COMPARED if any(one.code == CODE for one in _own(params)) else [])
         can_run = session.trust.granted and can_be_investigated(folder)
+        if can_run and state_at(session, uri, params.range.start.line) is not None:
+            offered += _actions(session, params, _judged(uri, params.range.start.line))
         if not marks:
             line = params.range.start.line
             if tests := tests_at(folder, path, line) if can_run else []:
@@ -106,6 +109,14 @@ def _runs(uri: str, line: int) -> list[tuple[str, str, list[object]]]:
         ("Test this suspect", "testSuspect", [uri, line]),
         (LED_HERE, "whatLedHere", [uri, line]),
         (INFLUENCED, "whatThisInfluenced", [uri, line]),
+    ]
+
+
+def _judged(uri: str, line: int) -> list[tuple[str, str, list[object]]]:
+    """What a user may know of a state that a search for causes has found."""
+    return [
+        ("This value is right: search on", "stateIsRight", [uri, line]),
+        ("This value is wrong: search before it", "stateIsWrong", [uri, line]),
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra.base.location import Location
-from suspectra.output.pictures.chain import chance
 from suspectra_server.features.failing_tests import (
     CAUSE,
     COMPARE_RUNS,
@@ -15,9 +14,9 @@ from suspectra_server.features.failing_tests import (
     can_be_investigated,
     tests_in_text,
 )
+from suspectra_server.features.next_place import next_place
 from suspectra_server.features.suspect_texts import rank_words, score_words
 from suspectra_server.protocol import COMMAND_IDS
-from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
@@ -101,16 +100,11 @@ def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> ls
     mark = next((mark for mark in marks if mark.suspect.element in known), None)
     if mark is None:
         return None
-    move = known[mark.suspect.element]
-    where = snapshot.ranking.elements.location(move.element)
-    placement = folder.placement(where.file)
-    lines = placement.current_lines(where) if placement else None
-    if lines is None or (where.file, where.line) in snapshot.examined | snapshot.innocent:
-        return None
-    place = f"line {lines[0] + 1}" if where.file == mark.file else f"{where.file}:{lines[0] + 1}"
-    title = f"then {place} · {chance(move.probability)} · {move.reasons[0]}"
     cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
-    return lsp.Command(plain(title), COMMAND_IDS["jump"], arguments=[cursor])
+    return next(
+        (lsp.Command(title, COMMAND_IDS["jump"], arguments=[cursor]) for title in next_place(folder, snapshot, mark)),
+        None,
+    )
 
 
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:

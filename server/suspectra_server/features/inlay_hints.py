@@ -9,6 +9,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra_server.features.chain_steps import chain_now
+from suspectra_server.features.next_place import next_place
 from suspectra_server.features.suspect_texts import headline, rank_words, score_words
 from suspectra_server.positions import first_line_of
 from suspectra_server.session.session import Session
@@ -35,8 +36,10 @@ def register(session: Session) -> None:
                 " · ".join(
                     [
                         f"suspect {rank_words(mark.suspect)}",
+                        *filter(None, [mark.suspect.badge]),
                         score_words(mark.suspect.score),
                         *snapshot.ranking.findings.get(mark.suspect.element, ())[:1],
+                        *next_place(folder, snapshot, mark),
                     ]
                 ),
                 tooltip=headline(snapshot.ranking, mark.suspect),

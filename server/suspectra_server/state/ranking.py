@@ -23,7 +23,7 @@ from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.experiments.repairs import repairs as repairs_of
 from suspectra.techniques.experiments.value_predicates import separating_in_words
 from suspectra.techniques.technique import Technique
-from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.collection import CUT_OFF, CollectionError
 from suspectra_recorder.log.stack import Stack
 from suspectra_server.messages import FolderState, SuspicionLevel
 from suspectra_server.safe_text import MAX_TEXT, plain
@@ -364,10 +364,13 @@ class Ranking:
 
 
 def _message(report: RankedReport, evidence: Evidence, among: str = "") -> str:
-    counts, of_nodes = report.spectrum.counts, [bool(error.collector) for error in evidence.collection_errors]
+    counts, errors = report.spectrum.counts, evidence.collection_errors
+    of_nodes = sum(bool(error.collector) for error in errors)
     message = f"{many(counts.failed, 'failing test')}{among}, {many(counts.passed, 'passing test')}"
-    message += f", {many(sum(of_nodes), 'collection error')}" if any(of_nodes) else ""
-    return message if all(of_nodes) else f"{message}, and the test run failed"
+    message += f", {many(of_nodes, 'collection error')}" if of_nodes else ""
+    of_runs = [error for error in errors if not error.collector]
+    said = [error.message if error.exception == CUT_OFF else "the test run failed" for error in of_runs]
+    return "; ".join(dict.fromkeys([message, *said]))
 
 
 @lru_cache(maxsize=8)

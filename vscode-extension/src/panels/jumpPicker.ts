@@ -5,10 +5,11 @@ import * as vscode from 'vscode';
 import type { Server } from '../client';
 import { t } from '../l10n';
 import type { Cursor } from '../locations';
-import { type Jump, type MoveMessage, serverCommands } from '../protocol';
-import { jumpTitle, moveText } from '../messages';
+import { type CodeLocation, type Jump, serverCommands } from '../protocol';
+import { jumpTitle, moveText, plannedText } from '../messages';
 
 const MAX_MOVES = 20;
+const MAX_PLANNED = 5;
 
 /** Offer where to go from the cursor, and go there. Resolves to whether there was anything to offer. */
 export async function jump(server: Server, cursor: Cursor | undefined): Promise<boolean> {
@@ -27,13 +28,25 @@ export async function jump(server: Server, cursor: Cursor | undefined): Promise<
   return true;
 }
 
-async function choose(offer: Jump): Promise<MoveMessage | undefined> {
-  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { move: MoveMessage }>();
+type Place = vscode.QuickPickItem & { move?: CodeLocation };
+
+async function choose(offer: Jump): Promise<CodeLocation | undefined> {
+  const pick = vscode.window.createQuickPick<Place>();
   pick.title = jumpTitle(offer);
-  pick.placeholder = t('Most likely first');
+  pick.placeholder = offer.plan?.saved ?? t('Most likely first');
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
-  pick.items = offer.moves.map((move) => ({ ...moveText(move), move }));
+  const planned = offer.plan?.places.slice(0, MAX_PLANNED) ?? [];
+  pick.items = [
+    ...part(
+      t('To find the fault soon'),
+      planned.map((move, k) => ({ ...plannedText(move, k), move })),
+    ),
+    ...part(
+      t('Most likely first'),
+      offer.moves.map((move) => ({ ...moveText(move), move })),
+    ),
+  ];
   return new Promise((done) => {
     const listeners = vscode.Disposable.from(
       pick.onDidAccept(() => {
@@ -48,4 +61,8 @@ async function choose(offer: Jump): Promise<MoveMessage | undefined> {
     );
     pick.show();
   });
+}
+
+function part(label: string, places: Place[]): Place[] {
+  return places.length ? [{ label, kind: vscode.QuickPickItemKind.Separator }, ...places] : [];
 }

@@ -96,8 +96,8 @@ class CoverageData:
     version of coverage.py may be able to read it.
     """
 
-    def __init__(self, path: Path, name: str):
-        self.path, self.name = path, name
+    def __init__(self, path: Path, name: str, boundary: Boundary | None = None):
+        self.path, self.name, self._boundary = path, name, boundary
 
     def __enter__(self) -> CoverageData:
         size = self._check_file()
@@ -152,7 +152,7 @@ class CoverageData:
 
     def _check_file(self) -> int:
         try:
-            with open_evidence(self.path, limit=MAX_DATA) as file:
+            with open_evidence(self.path, self._boundary, MAX_DATA) as file:
                 head = file.read(len(_OLD_MAGIC))
                 size = os.fstat(file.fileno()).st_size
             for suffix in _BESIDE:

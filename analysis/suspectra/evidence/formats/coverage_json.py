@@ -12,6 +12,7 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.formats.coverage_data import MAX_LINES
 from suspectra.evidence.opening import open_evidence, read_evidence
 from suspectra.evidence.sources import reason
@@ -38,8 +39,8 @@ class CoverageJson:
 
     has_arcs = False  # the report has branches, but not which context took them
 
-    def __init__(self, path: Path, name: str):
-        self.path, self.name = path, name
+    def __init__(self, path: Path, name: str, boundary: Boundary | None = None):
+        self.path, self.name, self._boundary = path, name, boundary
         files = self._load()
         self.files = list(enumerate(files))
         self.contexts: dict[int, str] = {}
@@ -59,7 +60,7 @@ class CoverageJson:
 
     def _load(self) -> dict[str, Any]:
         try:
-            data = read_evidence(self.path, limit=MAX_REPORT)
+            data = read_evidence(self.path, self._boundary, MAX_REPORT)
         except FileNotFoundError:
             raise self._error("", "there is no such file") from None
         except (OSError, ValueError) as error:

@@ -11,6 +11,7 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.formats.coverage_data import MAX_DATA, NewerSchema
 from suspectra.evidence.opening import open_evidence
 from suspectra.processes.scratch import ScratchFolder
@@ -25,7 +26,7 @@ class LibraryData:
     Raises EvidenceError when the library is not installed, or can't read the file either.
     """
 
-    def __init__(self, path: Path, newer: NewerSchema):
+    def __init__(self, path: Path, newer: NewerSchema, boundary: Boundary | None = None):
         self.name = newer.problem.file
         try:
             import coverage
@@ -34,7 +35,7 @@ class LibraryData:
         try:
             with ScratchFolder() as folder:
                 copy = folder / "data"
-                with open_evidence(path, limit=MAX_DATA) as file, open(copy, "wb") as target:
+                with open_evidence(path, boundary, MAX_DATA) as file, open(copy, "wb") as target:
                     shutil.copyfileobj(file, target)
                 data = coverage.CoverageData(basename=str(copy))
                 data.read()

@@ -61,7 +61,7 @@ class CoverageSource:
         self.junit = [self.workspace / path for path in junit or (Path(places.REPORTS),)]
         self.name = shown(self.workspace, self.coverage)
         self._boundary = Boundary(self.workspace)
-        self._reports = Reports(lambda path: shown(self.workspace, path))
+        self._reports = Reports(self._boundary)
         self._sources = Sources(self.workspace)
         self._parsed: dict[str, tuple[Signature | None, _Parsed]] = {}
         self._last: tuple[dict[str, Signature | None], Evidence] | None = None
@@ -102,7 +102,7 @@ class CoverageSource:
         opened, refused = [], []
         for path in self.data_files():
             try:
-                opened.append(_opened(stack, path, shown(self.workspace, path)))
+                opened.append(_opened(stack, path, shown(self.workspace, path), self._boundary))
             except EvidenceError as error:
                 refused.append(error)
         if not opened:
@@ -306,13 +306,13 @@ def _watchable(path: Path) -> str:
     return os.path.abspath(path) if places.is_pattern(str(path)) else os.path.realpath(path)
 
 
-def _opened(stack: ExitStack, path: Path, name: str) -> MeasuredData:
+def _opened(stack: ExitStack, path: Path, name: str, boundary: Boundary) -> MeasuredData:
     if path.suffix == ".json":
-        return CoverageJson(path, name)
+        return CoverageJson(path, name, boundary)
     try:
-        return stack.enter_context(CoverageData(path, name))
+        return stack.enter_context(CoverageData(path, name, boundary))
     except NewerSchema as newer:
-        return LibraryData(path, newer)
+        return LibraryData(path, newer, boundary)
 
 
 def _stacks(failures: Mapping[str, Failure], paths: MeasuredPaths, files: Iterable[MeasuredFile]) -> dict[str, Stack]:

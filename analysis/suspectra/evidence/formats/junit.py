@@ -15,6 +15,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
 
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.failure_text import MAX_TEXT, Failure, python_failure
 from suspectra.evidence.opening import open_evidence
@@ -85,7 +86,7 @@ class Report:
     problems: tuple[Problem, ...] = ()  # what is wrong with the file
 
 
-def read_junit(path: Path, name: str) -> Report:
+def read_junit(path: Path, name: str, boundary: Boundary | None = None) -> Report:
     """Read the outcomes in a JUnit XML file in one pass.
 
     Raises EvidenceError when the file can't be read, is not JUnit XML, or declares entities. If a file is damaged after
@@ -95,7 +96,7 @@ def read_junit(path: Path, name: str) -> Report:
     parser = XMLParser(target=builder, forbid_dtd=True)
     problems: list[Problem] = []
     try:
-        _feed(parser, path)
+        _feed(parser, path, boundary)
     except FileNotFoundError:
         cure = "make one with `pytest --junit-xml=results.xml`"
         raise EvidenceError(Problem(name, "", "there is no such file", cure)) from None
@@ -116,8 +117,8 @@ def read_junit(path: Path, name: str) -> Report:
     return Report(tuple(_merge(builder.cases)), tuple(problems))
 
 
-def _feed(parser: XMLParser, path: Path) -> None:
-    with open_evidence(path, limit=MAX_REPORT) as file:
+def _feed(parser: XMLParser, path: Path, boundary: Boundary | None) -> None:
+    with open_evidence(path, boundary, MAX_REPORT) as file:
         left = MAX_REPORT
         while data := file.read(_CHUNK):
             left -= len(data)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from suspectra.base.english import listed
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.formats.junit import Case, Report, read_junit
 from suspectra.evidence.formats.junit_matching import Matching, match
 from suspectra.evidence.sources import Signature, signature
@@ -26,8 +27,8 @@ class Results:
 class Reports:
     """Reads JUnit files, each only if it has changed since it was last read."""
 
-    def __init__(self, shown: Callable[[Path], str]):
-        self._shown = shown
+    def __init__(self, boundary: Boundary):
+        self._boundary = boundary
         self._known: dict[Path, tuple[Signature | None, Report]] = {}
 
     def read(self, paths: Sequence[Path], tests: Sequence[str]) -> Results:
@@ -63,9 +64,12 @@ class Reports:
         known = self._known.get(path)
         if known is not None and known[0] == state:
             return known[1]
-        report = read_junit(path, self._shown(path))
+        report = read_junit(path, self._shown(path), self._boundary)
         self._known[path] = state, report
         return report
+
+    def _shown(self, path: Path) -> str:
+        return self._boundary.relative(path) or str(path)
 
 
 def _merged(read: Sequence[tuple[str, Report]], tests: Sequence[str], problems: list[Problem]) -> Results:

@@ -43,9 +43,9 @@ class ChangesSincePass:
     def update(
         self, records: Iterable[Record], passes: Mapping[str, Record], sections: Sequence[Section], layout: Layout
     ) -> dict[str, Row]:
-        """Find what changed for each failing test.
+        """Find what changed for each failing test, since its pass or another earlier record of it.
 
-        Of shape (k,). For each failing test with an earlier pass the sorted columns of what changed since. Tests for
+        Of shape (k,). For each failing test with an earlier record the sorted columns of what changed since. Tests for
         which the same changed have the same object, which is that of before where nothing changed.
         """
         wanted = [r.result.name for r in records if r.result.verdict.failing and r.result.name in passes]
@@ -73,6 +73,25 @@ class ChangesSincePass:
         return known.changed
 
 
+def failed_before(
+    records: Iterable[Record], passes: Mapping[str, Record], failures: Mapping[str, Record], changed: Mapping[str, Row]
+) -> frozenset[str]:
+    """Find the failing tests that failed before the program was changed, and never passed.
+
+    By name. Something changed if statements differ from those of the first failure, or if a test that passed in its run
+    or later fails now.
+    """
+    failing = {r.result.name: r for r in records if r.result.verdict.failing}
+    broken = max((passes[name].time for name in failing if name in passes), default=0)
+    found = set()
+    for name in failing.keys() - passes.keys():
+        first = failures.get(name, failing[name])
+        differs = first.section.run != failing[name].section.run and len(changed[name]) > 0
+        if differs or first.section.started <= broken:
+            found.add(name)
+    return frozenset(found)
+
+
 def replaced(records: Iterable[Record], passes: Mapping[str, Record]) -> tuple[Replaced, ...]:
     """What failing tests ran with that is not what they passed with: the interpreter, and what was installed.
 
@@ -89,6 +108,12 @@ def replaced(records: Iterable[Record], passes: Mapping[str, Record]) -> tuple[R
                 if versions[0] != versions[1]:
                     found[Replaced(name, *versions)] = None
     return tuple(found)
+
+
+def digests_at(section: Section, sections: Sequence[Section], layout: Layout) -> dict[str, str]:
+    """The digests of the sources as they were when a process ran, by path."""
+    then = _versions_at(section, sections, layout)
+    return {path: source.measured.digest for path, source in then.items() if source.measured.digest is not None}
 
 
 def _versions_at(section: Section, sections: Sequence[Section], layout: Layout) -> _Versions:

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.records import Record, Section
 from suspectra.spectrum.chunks import Chunks
-from suspectra_recorder.log.history import current, from_newest_runs, newest, passes_before
+from suspectra_recorder.log.history import (
+    EndedTest,
+    current,
+    first_failures,
+    from_newest_runs,
+    newest,
+    passes_before,
+)
 
 _TIME = attrgetter("time")
 _MANY = 100  # above so many replaced records, it is no slower to go through all
@@ -30,6 +37,7 @@ class LiveRecords:
         self.sections: Counter[Section] = Counter()
         self.files: Counter[str] = Counter()  # numbers of records by section, and by the file of the test
         self._passes: dict[str, Record] = {}
+        self._failures: dict[str, Record] = {}
         self.fresh: list[Record] = []
         # new records, and name and time of removed ones, since the caller last emptied the lists
         self.gone: list[tuple[str, int]] = []
@@ -39,8 +47,12 @@ class LiveRecords:
     @property
     def passes(self) -> dict[str, Record]:
         """The last pass of each test that does not pass now, as far as a recording keeps them."""
-        kept = from_newest_runs(record.ended for record in self._passes.values())
-        return {ended.name: self._passes[ended.name] for ended in kept}
+        return _from_newest_runs(self._passes)
+
+    @property
+    def first_failures(self) -> dict[str, Record]:
+        """The first failure of each test that failed again and never passed, as far as a recording keeps them."""
+        return _from_newest_runs(self._failures)
 
     def update(self, logs: Iterable[Log]) -> None:
         """Add what was appended to the logs; read all records again only if logs changed in another way."""
@@ -62,7 +74,7 @@ class LiveRecords:
         for record in kept:
             self._add(record)
         self._order(replaced, kept)
-        self._find_passes(logs, new)
+        self._find_earlier(logs, new)
 
     def _order(self, replaced: Sequence[Record], added: Sequence[Record]) -> None:
         """Bring the sequence of records up to date, without touching those that stay."""
@@ -88,27 +100,36 @@ class LiveRecords:
         for record in sorted(chosen.values(), key=lambda record: (record.time, record.result.name)):
             self._add(record)
         self.ordered = Chunks.from_items(self.records.values())
-        self._passes = {}
-        self._find_passes(logs, self.records.keys())
+        self._passes, self._failures = {}, {}
+        self._find_earlier(logs, self.records.keys())
 
-    def _find_passes(self, logs: Iterable[Log], names: Collection[str]) -> None:
-        """Look in all logs for the last passes of tests that were not known before."""
+    def _find_earlier(self, logs: Iterable[Log], names: Collection[str]) -> None:
+        """Look in all logs for the last passes and first failures of tests that were not known before."""
         wanted = {n: r.time for n in names if (r := self.records.get(n)) is not None and not r.ended.passed}
         if wanted:
             records = [record for log in logs for record in log.records if record.result.name in wanted]
-            passed = {record.key: record for record in records if record.ended.passed}
-            found = passes_before((record.ended for record in records), wanted)
-            self._passes |= {ended.name: passed[ended.name, ended.time] for ended in found}
+            by_key = {record.key: record for record in records}
+
+            def found(earlier: Iterable[EndedTest]) -> dict[str, Record]:
+                return {ended.name: by_key[ended.name, ended.time] for ended in earlier}
+
+            ended = [record.ended for record in records]
+            self._passes |= found(passes_before(ended, wanted))
+            self._failures |= found(first_failures(ended, wanted))
 
     def _add(self, record: Record) -> None:
-        before = self.records.get(record.result.name)
+        name = record.result.name
+        before = self.records.get(name)
         if record.ended.passed:
-            self._passes.pop(record.result.name, None)
+            self._passes.pop(name, None)
+            self._failures.pop(name, None)
         elif before is not None and before.ended.passed:
-            self._passes[record.result.name] = before
+            self._passes[name] = before
+        elif before is not None and before.ended.failed and name not in self._passes:
+            self._failures.setdefault(name, before)
         if before is not None:
             self._drop(before)
-        self.records[record.result.name] = record
+        self.records[name] = record
         self.sections[record.section] += 1
         if record.result.location is not None:
             self.files[record.result.location.file] += 1
@@ -123,3 +144,7 @@ class LiveRecords:
         self.sections -= Counter([record.section])
         if record.result.location is not None:
             self.files -= Counter([record.result.location.file])
+
+
+def _from_newest_runs(records: Mapping[str, Record]) -> dict[str, Record]:
+    return {ended.name: records[ended.name] for ended in from_newest_runs(one.ended for one in records.values())}

@@ -57,7 +57,7 @@ class Record:
     def ended(self) -> EndedTest:
         """How it ended, which says whether the sources were right."""
         passed = passes(self.result.verdict.value, flaky=self.result.flaky)
-        return EndedTest(self.result.name, self.time, passed, self.section.run)
+        return EndedTest(self.result.name, self.time, passed, self.section.run, self.result.verdict.failing)
 
     @cached_property
     def key(self) -> tuple[str, int]:

@@ -24,7 +24,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
 from suspectra.evidence.merged_problems import merged
-from suspectra.evidence.recording.changes import ChangesSincePass, replaced
+from suspectra.evidence.recording.changes import ChangesSincePass, digests_at, failed_before, replaced
 from suspectra.evidence.recording.current_records import LiveRecords
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
@@ -134,6 +134,20 @@ class RecordingSource:
         sections = self._sections()
         return sections[-1].command if sections else ()
 
+    def sources_of_passes(self) -> list[tuple[dict[str, str], tuple[str, ...]]]:
+        """Look up the sources with which failing tests passed for the last time, as of the last :meth:`read`.
+
+        Returns
+        -------
+        list of (dict of str to str, tuple of str)
+            The digests of the sources by path, the newest first, each with the tests that passed with them.
+        """
+        tests: dict[Section, list[str]] = {}
+        for name, record in self._live.passes.items():
+            tests.setdefault(record.section, []).append(name)
+        newest = sorted(tests, key=lambda section: -section.started)
+        return [(digests_at(section, self._sections(), self._layout), tuple(tests[section])) for section in newest]
+
     def watched(self) -> Sequence[str]:
         """The folder of the logs.
 
@@ -183,7 +197,9 @@ class RecordingSource:
         problems += gone
         self._table.update(records, self._layout)
         table, notable = self._table, self._table.notable
-        passes = self._live.passes
+        passes, failures = self._live.passes, self._live.first_failures
+        earlier = {**failures, **passes}
+        changed = self._changes.update(notable, earlier, self._sections(), self._layout) if earlier else {}
         return Evidence(
             source=self._name,
             tests=table.results,
@@ -197,7 +213,8 @@ class RecordingSource:
             stacks=self._stacks.update(notable, self._layout),
             source_of=SourceReader(self.workspace) if self.edges else None,
             reading=self._reading,
-            changed=self._changes.update(notable, passes, self._sections(), self._layout) if passes else {},
+            changed={name: row for name, row in changed.items() if name in passes},
+            old=failed_before(notable, passes, failures, changed),
             replaced=replaced(notable, passes),
             outcomes=table.outcomes,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TextIO
 
@@ -15,6 +15,7 @@ from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.failures import failure_sentence
 from suspectra.evidence.sources import Sources
 from suspectra.failure_groups.groups import FailureGroup
+from suspectra.markov.move import Move
 from suspectra.output.agents.answers import (
     AffectedTest,
     AffectedTestsAnswer,
@@ -22,11 +23,13 @@ from suspectra.output.agents.answers import (
     FailingTestsAnswer,
     FailureAnswer,
     GroupAnswer,
+    NextPlaceAnswer,
     OutcomeCounts,
     RankingAnswer,
 )
 from suspectra.output.agents.bounded import MAX_PROBLEM, NOTICE, as_data, as_place, fitted
 from suspectra.output.explanation import element_at
+from suspectra.output.pictures.chain import chance
 from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
 from suspectra.report import RankedReport
 from suspectra.selection.selection import Selection
@@ -35,8 +38,8 @@ from suspectra.spectrum import Counts
 MAX_CHARACTERS = 2_000
 """Of a ranking as text."""
 
-MAX_GROUPS, MAX_SUSPECTS, MAX_TESTS = 10, 10, 5
-"""Failure groups; suspects and failing tests of each."""
+MAX_GROUPS, MAX_SUSPECTS, MAX_TESTS, MAX_NEXT = 10, 10, 5, 3
+"""Failure groups; suspects and failing tests of each; where to look next from a line."""
 
 _PLAIN = re.compile(r"[\w./:\-]+")
 
@@ -93,10 +96,26 @@ def _reason(listing: Listing, entry: RankingEntry) -> str:
     return " ".join(filter(None, (changed, listing.beside_counts(entry))))
 
 
+def _next_place(report: RankedReport, move: Move, sources: Sources) -> NextPlaceAnswer:
+    where = report.spectrum.elements.location(move.element)
+    return {
+        "place": as_place(f"{where.file}:{where.line}"),
+        "source": as_data(sources.line(where.file, where.line).strip()),
+        "chance": chance(move.probability),
+        "reason": ", ".join(move.reasons),
+    }
+
+
 def explanation_answer(
-    report: RankedReport, evidence: Evidence, file: str, line: int, sources: Sources, budget: int
+    report: RankedReport,
+    evidence: Evidence,
+    file: str,
+    line: int,
+    sources: Sources,
+    budget: int,
+    moves_from: Callable[[int], Sequence[Move]] = lambda element: (),
 ) -> ExplanationAnswer:
-    """Tell why a line has its rank.
+    """Tell why a line has its rank, and where to look next.
 
     With the first failing tests that execute it.
 
@@ -105,6 +124,7 @@ def explanation_answer(
     element = element_at(report, file, line)
     suspect, explanation = report.suspect_of(element), report.explain(int(report.position[element]))
     reasons = [*explanation.sentences, failure_sentence(evidence, report.spectrum, element)]
+    moves = moves_from(element)
 
     def answer(most: int) -> ExplanationAnswer:
         return {
@@ -116,6 +136,7 @@ def explanation_answer(
             "reasons": [as_data(reason) for reason in reasons if reason],
             "failing_tests": [_failure(evidence, name) for name in suspect.failing_tests[:most]],
             "more_failing_tests": max(0, len(suspect.failing_tests) - most),
+            "look_next": [_next_place(report, move, sources) for move in moves[: min(most, MAX_NEXT)]],
         }
 
     return fitted(answer, MAX_TESTS, budget)

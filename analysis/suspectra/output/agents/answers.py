@@ -55,6 +55,15 @@ class FailureAnswer(TypedDict):
     raised_at: str
 
 
+class NextPlaceAnswer(TypedDict):
+    """A line that a reader may look at next, and how likely that is by the debugging model."""
+
+    place: str
+    source: str
+    chance: str
+    reason: str
+
+
 class ExplanationAnswer(TypedDict):
     """Why a line has its rank."""
 
@@ -66,6 +75,7 @@ class ExplanationAnswer(TypedDict):
     reasons: list[str]
     failing_tests: list[FailureAnswer]
     more_failing_tests: int
+    look_next: list[NextPlaceAnswer]
 
 
 class FailingGroupAnswer(TypedDict):

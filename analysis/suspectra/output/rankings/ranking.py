@@ -204,6 +204,7 @@ def group_head(ranked: RankedGroup) -> dict[str, object]:
         "id": ranked.group.number,
         "title": ranked.title,
         "reason": ranked.reason,
+        "since": ranked.group.since.value,
         "sure": ranked.sure,
         "tests": ranked.group.tests,
         "uncovered": ranked.group.uncovered,

@@ -2,6 +2,5 @@
 
 A text has a symbol for each character, since Z3 solves numbers much faster than texts, and keeps inputs near. Nothing
 is assumed of what has no term: the path of each run is compared with the wanted one, and the result with a run of plain
-values. Single decisions are turned before pairs, unlike in the paper: a reference function takes the same decisions as
-the program, and would otherwise be turned with it in all combinations first.
+values.
 """

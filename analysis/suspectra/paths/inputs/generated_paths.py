@@ -1,7 +1,8 @@
-"""Automated path generation: paths near a failing run's, by forced decisions and by other inputs, whichever succeeds.
+"""Automated path generation: paths near a failing run's, by other inputs, and by forced decisions.
 
-A wrong condition shows when decisions are forced, a wrong value often only when the input is another one: there are
-faults that only one of the two finds. Forced runs need no judge and take a few milliseconds, so they come first.
+The former is the paper's, and comes first, in its order. But there are faults that only the latter finds: where nobody
+knows what is right for another input, or no solver finds one. With the order of suspicion, single decisions are forced
+before any input is tried: that takes a few milliseconds each.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from dataclasses import replace
 from suspectra.base.errors import EvidenceError
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.forced_paths import ForcedPaths
-from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
+from suspectra.paths.searches.search import Nearness, PathSearcher, PathSearchLimits, PathSetting
 
 TECHNIQUE = "apg"
 """The name of this technique."""
 
 ALONE_SHARE, INPUT_SHARE = 1 / 3, 2 / 3
-"""The share of the time after which inputs are tried even if not all decisions were forced alone, and the share of what
-is left that they may take: sets of decisions get the rest."""
+"""The share of the time after which inputs are tried even if not all decisions were forced alone, in the order of
+suspicion; and the share of what is left that inputs may take: forced decisions get the rest."""
 
 
 class GeneratedPaths(PathSearcher):
-    """Forces single decisions, then tries other inputs, then forces several decisions together."""
+    """Tries other inputs, then forces decisions; in the order of suspicion, it forces single ones before."""
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
@@ -42,14 +43,20 @@ class GeneratedPaths(PathSearcher):
         Raises EvidenceError when neither a decision can be forced nor an input be changed.
         """
         with closing(self._forced.search(limits)) as forcing:
-            yield from self._alone(forcing, limits)
-            if self._forced.is_final:
-                return
+            if first_forced := self.setting.options.order is Nearness.FEWEST:
+                yield from self._alone(forcing, limits)
+                if self._forced.is_final:
+                    return
             yield from self._with_inputs(limits)
             if self._found_input:
                 return
-            for self._by_forcing in forcing:
-                yield self._report
+            try:
+                for self._by_forcing in forcing:
+                    yield self._report
+            except EvidenceError as error:
+                self._refused.append(error)
+            if self._by_inputs is None and self._by_forcing is None:
+                raise self._refused[0 if first_forced else -1] from None  # what forcing says
             yield self._report
 
     def _alone(self, forcing: Iterator[PathReport], limits: PathSearchLimits) -> Iterator[PathReport]:
@@ -84,8 +91,6 @@ class GeneratedPaths(PathSearcher):
                         return
         except EvidenceError as error:
             self._refused.append(error)
-            if self._by_forcing is None:
-                raise self._refused[0] from None
 
     @property
     def _report(self) -> PathReport:
@@ -94,16 +99,15 @@ class GeneratedPaths(PathSearcher):
         found = [one for one in known if one.found]
         shown = found[0] if found else known[-1]
         notes = shown.notes if found else tuple(note for one in reversed(known) for note in one.notes)
-        complete = self._forced.is_final or (
-            (bool(self._refused) or len(known) == 2)  # else one of both is to come
-            and (self._found_input or all(one.complete for one in known))
-        )
+        both = bool(self._refused) or len(known) == 2  # else one of both is to come
+        complete = self._forced.is_final or self._found_input or (both and all(one.complete for one in known))
         return replace(
             shown,
             technique=TECHNIQUE,
             candidates=sum(one.candidates for one in known),
             complete=complete,
             notes=(*notes, *(() if found else map(_why_not, self._refused))),
+            tried=() if self._by_inputs is None else self._by_inputs.tried,
         )
 
 

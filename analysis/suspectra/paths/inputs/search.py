@@ -6,34 +6,36 @@ decisions come out the other way; a solver proposes an input for it, and a run s
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
+
+import numpy as np
 
 from suspectra.base.english import enumeration
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.solver import SmtSolver, is_available
-from suspectra.dependences.exploration import Values
+from suspectra.dependences.exploration import Constraint, Values
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.unusable_tests import require_recorded_failure, unusable
 from suspectra.paths.distance import parting
-from suspectra.paths.generation import sets_of_branches
+from suspectra.paths.generation import PathSearch, TriedPath, sets_of_branches
 from suspectra.paths.inputs.domains import domain, fixed
 from suspectra.paths.inputs.oracle import judges_any_input
 from suspectra.paths.inputs.steering import Steering, Wanted
 from suspectra.paths.inputs.tried_input import TriedRun, input_job
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.nearest_path import compare
-from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
+from suspectra.paths.searches.search import Nearness, PathSearcher, PathSearchLimits, PathSetting
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.messages import CallByTest, RunRequest
 
 MAX_TURNED = 3
-"""Decisions that come out differently in a path."""
+"""Decisions that come out differently in a path, if suspicious ones are tried first."""
 
 MAX_CANDIDATES = 150
-"""Paths that are tried."""
+"""Paths that are tried in that order."""
 
 MAX_QUESTIONS = 5
 """Questions to the user about one failure."""
@@ -60,7 +62,8 @@ class InputSearch(PathSearcher):
         self._call, self._drawn, self._seconds = -1, "", TRACE_S
         self._whole = False  # whether the program raises an exception only after the call
         self._strategies: Mapping[str, str] = {}
-        self._asked, self._candidates = 0, 0
+        self._asked = 0
+        self._tried: list[TriedPath] = []
         self._single: dict[int, bool] = {}  # whether an input turns a decision alone, of those that were tried
         self._answers: dict[str, bool | None] = {}
 
@@ -93,22 +96,20 @@ class InputSearch(PathSearcher):
         )
         branches = self._branches(failing)
         notes = self._notes_of_input(failing, stays)
+        judge = _InputJudge(self, steering, failing, branches, lambda some: solver.contradict([*within, *some]))
         found = None
-        most, left = limits.candidates or MAX_CANDIDATES, 0
-        for turned in self._turned(failing, branches):
-            if limits.over or self._is_tired:
+        of_paper = self.setting.options.order is not Nearness.FEWEST
+        most, left = limits.candidates or (None if of_paper else MAX_CANDIDATES), False
+        for tried, found in self._candidates(failing, branches, judge, limits, of_paper=of_paper):
+            self._tried.append(tried)
+            if found is not None or limits.over or self._is_tired:
                 break
-            if self._candidates == most:
-                left = 1
-                break
-            self._candidates += 1
-            found = self._along(steering, failing, turned)
-            if found is not None:
+            if left := len(self._tried) == most:
                 break
             yield self._report(failing, None, notes, complete=False)
         self.found = found
         complete = found is not None or not (limits.over or left or self._is_tired)
-        if left:
+        if left and found is None:
             notes.append(f"The first {most} paths were tried, and there are more: it may be another one.")
         if self._is_tired:
             notes.append(f"No more than {MAX_QUESTIONS} questions are asked about one failure.")
@@ -210,19 +211,30 @@ class InputSearch(PathSearcher):
             if path.is_branch[position] and places[int(path.statement[position])].kind not in _LOOPS
         ]
 
-    def _turned(self, failing: TriedRun, branches: Sequence[int]) -> Iterator[tuple[int, ...]]:
-        """What comes out differently in the paths that are tried: few decisions first, and then suspicious ones.
-
-        Paper 001 goes on from each decision to those before it, without a limit to their number. Where an input takes
-        part in many decisions, paths with few of them turned are found sooner this way.
-        """
+    def _candidates(
+        self,
+        failing: TriedRun,
+        branches: Sequence[int],
+        judge: _InputJudge,
+        limits: PathSearchLimits,
+        *,
+        of_paper: bool,  # the order of Figure 3; otherwise few decisions first, and then suspicious ones
+    ) -> Iterator[tuple[TriedPath, TriedRun | None]]:
+        """Try the paths, one after the other."""
+        depends_on = failing.path.depends_on.tolist()
+        if of_paper:
+            yield from PathSearch(depends_on, branches, judge, lambda: limits.over).candidates()
+            return
         places = self.setting.paths.places
         by_branch = {branch: places[int(failing.path.statement[branch])].location for branch in branches}
         preferred_last = sorted(
             branches, key=lambda one: self.setting.preferred_first(by_branch[one].file, by_branch[one].line)
         )
         for size in range(1, MAX_TURNED + 1):
-            yield from sets_of_branches(failing.path.depends_on.tolist(), preferred_last, size)
+            for turned in sets_of_branches(depends_on, preferred_last, size):
+                if limits.over:
+                    return
+                yield judge.tried(turned)
 
     # other runs
 
@@ -236,21 +248,24 @@ class InputSearch(PathSearcher):
     def _job(self, given: Values, *, symbolic: bool) -> RunRequest:
         return input_job(given, self._call, self._drawn, symbolic=symbolic, whole=self._whole)
 
-    def _along(self, steering: Steering, failing: TriedRun, turned: tuple[int, ...]) -> TriedRun | None:
+    def along(
+        self, steering: Steering, failing: TriedRun, turned: tuple[int, ...]
+    ) -> tuple[TriedPath, TriedRun | None]:
         """A run that passes along a path, with plain values: symbols have shown which inputs take it."""
-        wanted = Wanted(failing.path, turned)
+        wanted, feasible = Wanted(failing.path, turned), False
         if len(turned) == 1:
             self._single[turned[0]] = False
         for number, run in enumerate(steering.runs(turned), 1):
+            feasible = True
             if len(turned) == 1:
                 self._single[turned[0]] = True
             if self._is_right(run, failing):
                 again = self._run(self._changes(failing, run))
                 if again is not None and wanted.is_path_of(again) and self._is_right(again, failing):
-                    return again
+                    return TriedPath(turned, feasible=True, successful=True), again
             if number == VARIANTS or self._is_tired:
                 break
-        return None
+        return TriedPath(turned, feasible, successful=False), None
 
     @staticmethod
     def _changes(failing: TriedRun, run: TriedRun) -> Values:
@@ -293,8 +308,9 @@ class InputSearch(PathSearcher):
 
     def _report(self, failing: TriedRun, found: TriedRun | None, notes: Sequence[str], *, complete: bool) -> PathReport:
         technique, test = "apg-inputs", self.setting.test.name
+        count, tried = len(self._tried), tuple(self._tried)
         if found is None:
-            return PathReport(technique, test, (), None, (), self._candidates, complete, 0.0, notes=tuple(notes))
+            return PathReport(technique, test, (), None, (), count, complete, 0.0, notes=tuple(notes), tried=tried)
         near = compare(failing.path, found.path, self.setting.paths, test)
         return PathReport(
             technique,
@@ -302,12 +318,13 @@ class InputSearch(PathSearcher):
             near.report,
             found.in_words,
             near.differences,
-            self._candidates,
+            count,
             complete,
             0.0,
             self._summary(failing, found),
             near.parts,
             tuple(notes),
+            tried=tried,
         )
 
     def _summary(self, failing: TriedRun, found: TriedRun) -> str:
@@ -330,6 +347,59 @@ class InputSearch(PathSearcher):
             return "with"
         nearer = self._run({name: value - 1 if value > old else value + 1})
         return "with" if nearer is None or self._is_right(nearer, failing) else "from"
+
+
+class _InputJudge:
+    """Judges paths by what the failing run has asked of symbols.
+
+    The values before a turned branch are taken as the failing run has computed them. The paper takes them for unknown:
+    it leaves out fewer paths.
+    """
+
+    def __init__(
+        self,
+        search: InputSearch,
+        steering: Steering,
+        failing: TriedRun,
+        branches: Sequence[int],
+        contradict: Callable[[Sequence[Constraint]], bool],
+    ):
+        self._search, self._steering, self._failing = search, steering, failing
+        self._contradict = contradict
+        self._asked: dict[int, list[Constraint]] = {}
+        for place, constraint in zip(failing.positions, failing.constraints, strict=True):
+            self._asked.setdefault(place, []).append(constraint)
+        self._branches = branches
+
+    @cached_property
+    def _changing(self) -> set[int]:
+        """Statements whose decisions may ask no symbol, but come out differently where one that does is turned."""
+        return self._steering.changed(self._branches)
+
+    def may_end(self, turned: tuple[int, ...], begin: int) -> bool:
+        """Whether the constraints from an event on are compatible, the turned ones negated."""
+        statement = self._failing.path.statement
+        if any(place not in self._asked and int(statement[place]) not in self._changing for place in turned):
+            return False
+        free = np.zeros(len(self._failing.path), bool)
+        for place in turned:
+            free |= self._failing.path.dependents(place)
+        wanted: list[Constraint] = []
+        for place, constraints in self._asked.items():
+            if place < begin or (0 <= place < len(free) and free[place]):
+                continue
+            if place not in turned:
+                wanted += constraints
+            elif len(constraints) == 1:  # of several, it may be any that comes out the other way
+                ((term, truth),) = constraints
+                wanted.append((term, not truth))
+        return not self._contradict(wanted)
+
+    def tried(self, turned: tuple[int, ...]) -> tuple[TriedPath, TriedRun | None]:
+        """Look for an input; none is there if what comes before the first turned decision does not let it turn."""
+        if turned[0] not in self._asked or not self.may_end(turned, -1):
+            return TriedPath(turned, feasible=False, successful=False), None
+        return self._search.along(self._steering, self._failing, turned)
 
 
 def _nothing_judged(test: str, with_parts: Sequence[CallByTest], calls: Sequence[CallByTest]) -> Problem:

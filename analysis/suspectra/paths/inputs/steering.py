@@ -13,6 +13,7 @@ import numpy as np
 
 from suspectra.base.cancellation import check
 from suspectra.dependences.exploration import Constraint, Values
+from suspectra.paths.distance import distance
 from suspectra.paths.inputs.tried_input import TriedRun
 from suspectra.paths.path import Path
 
@@ -98,6 +99,23 @@ class Steering:
                 if key not in seen:
                     seen.add(key)
                     pending.append(values)
+
+    def changed(self, branches: Sequence[int]) -> set[int]:
+        """Find the statements whose decisions come out differently with inputs that turn a single one of some others.
+
+        Of each statement the last decision that asks a symbol is turned.
+        """
+        places, failing = set(branches), self._failing
+        last = {failing.path.statement[place]: n for n, place in enumerate(failing.positions) if place in places}
+        found: set[int] = set()
+        for number in last.values():
+            for values in self._turned(failing, [number]):
+                if self._is_over():
+                    return found
+                if (run := self._tried(values)) is not None:
+                    turned = list(distance(failing.path, run.path).branches)
+                    found.update(failing.path.statement[turned].tolist())
+        return found
 
     def changeable(self, branches: Sequence[int]) -> int:
         """Count the decisions of the failing run that an input changes, which goes the same way up to them."""

@@ -78,7 +78,7 @@ class NearPath(NamedTuple):
 class NearPaths:
     """The passing tests that were compared with a failing one, and what is to be said of them."""
 
-    def __init__(self, test: str, passing: Sequence[str], order: Nearness):
+    def __init__(self, test: str, passing: Sequence[str], order: Nearness | None):
         self.compared: list[NearPath] = []  # the tests that were compared, and pass when they run alone
         self._test, self._passing, self._order = test, tuple(passing), order
 

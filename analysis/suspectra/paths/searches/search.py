@@ -47,7 +47,7 @@ class Nearness(str, Enum):
 class PathOptions:
     """What a user can choose besides the technique."""
 
-    order: Nearness = Nearness.FEWEST  # what makes a path near
+    order: Nearness | None = None  # what makes a path near; None for what suits a technique
     # whether states of modules that may do harm are altered too; see `suspectra.experiments.system_use`
     all_modules: bool = False
     # asks the user whether an outcome is right, for techniques that find inputs for which no test knows that
@@ -84,7 +84,7 @@ class PathSetting:
 
         The more, the sooner it is turned: its suspiciousness, or nothing with the order of paper 001.
         """
-        return self.suspiciousness(file, line) if self.options.order is Nearness.FEWEST else 0.0
+        return self.suspiciousness(file, line) if self.options.order is not Nearness.LATEST else 0.0
 
 
 class PathSearcher(ABC):

@@ -63,7 +63,7 @@ _ALL = (
             "Automated path generation",
             FAMILY,
             _PAPER,
-            "the nearest run that passes: with a forced decision, or else with another input, or several forced ones",
+            "the nearest path with which the test passes: with another input, or else with forced decisions",
             frozenset({Need.LINES, Need.PATHS, Need.EXPERIMENTS}),
             "Most faults, without any passing test. The failing one runs with wrong decisions and other inputs.",
         ),

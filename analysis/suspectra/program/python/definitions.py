@@ -118,6 +118,8 @@ def definitions(elements: Elements, source_of: SourcesAsRun, reading: tuple[int,
 
     Empty where no source is available.
     """
+    if (facts := source_of.facts) is not None:
+        return Definitions(facts.element, facts.reader, facts.start, facts.read)
     return Definitions.from_elements(elements, source_of, reading)
 
 

@@ -6,7 +6,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra_server.features import inlay_hints
-from suspectra_server.features.chain_steps import causes_of, chain_now
+from suspectra_server.features.chain_steps import causes_of, chain_now, state_at
 from suspectra_server.features.commands.arguments import parse_cursor
 from suspectra_server.features.commands.finder import Finder
 from suspectra_server.features.commands.registry import Handlers
@@ -30,6 +30,8 @@ class CauseCommands:
         """By their names."""
         return {
             "findCause": self.find_cause,
+            "stateIsRight": self.state_is_right,
+            "stateIsWrong": self.state_is_wrong,
             "nextInChain": self.next_in_chain,
             "previousInChain": self.previous_in_chain,
             "clearCauses": self.clear_causes,
@@ -44,6 +46,32 @@ class CauseCommands:
         if failing is None:
             return None
         await search_cause(self._session, self._runs, CauseSearch(self._session, *failing.first))
+        return await causes_of(self._session)
+
+    async def state_is_right(self, uri: object = None, line: object = None) -> Causes | None:
+        """Search again, and leave out what only leads to a state that is right."""
+        return await self._judge(uri, line, right=True)
+
+    async def state_is_wrong(self, uri: object = None, line: object = None) -> Causes | None:
+        """Search again, before a state that is wrong."""
+        return await self._judge(uri, line, right=False)
+
+    async def _judge(self, uri: object, line: object, *, right: bool) -> Causes | None:
+        from suspectra.causes.judgements import Judgement
+
+        if not isinstance(uri, str) or not isinstance(line, int):
+            raise JsonRpcInvalidParams("stateIsRight and stateIsWrong take the URI of a document and a line")
+        last, state = self._session.cause_search, state_at(self._session, uri, line)
+        if last is None or state is None:
+            self._session.answer("The last search for a cause has nothing on this line, or the sources changed since.")
+            return None
+        wanted = self._find.failing_test(last.folder.uri, last.test.name, None, "no cause to search for")
+        failing = await self._runs.may_alter(wanted.folder, wanted.tests)
+        if failing is None:
+            return None
+        judgements = (*last.judgements, Judgement(state.file, state.line, state.instance, right))
+        search = CauseSearch(self._session, *failing.first, judgements=judgements)
+        await search_cause(self._session, self._runs, search)
         return await causes_of(self._session)
 
     def next_in_chain(self, cursor: object = None) -> lsp.Location | None:

@@ -82,8 +82,8 @@ class RepeatedRuns:
         python = folder.settings.test_interpreter or None
         try:
             command = folder.pytest_command()
-        except UsageError:  # the run itself says so
-            return True
+        except UsageError as error:
+            raise RequestFailed(str(error)) from None
         words, foreign = await session.files.run(lambda: asked_about(command, str(folder.root), python=python))
         text = _WARNING.format(folder=plain(folder.root.name), command=plain(shlex.join(words)))
         if foreign:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from lsprotocol import types as lsp
@@ -16,7 +16,7 @@ from suspectra_server.features.commands.learning import count_move
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.locations import current_location, open_at, to_protocol
 from suspectra_server.features.suspect_texts import headline
-from suspectra_server.messages import CodeLocation, Jump
+from suspectra_server.messages import CodeLocation, Jump, PlannedPlace, ReadingOrder
 from suspectra_server.safe_text import plain
 from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
@@ -82,18 +82,19 @@ class WalkCommands:
             return None
         folder, ranking = current.folder, current.ranking
         found = await folder.navigation.ask(ranking, lambda navigation, _: _moves(current, navigation, limit))
-        moves, reading = found or ([], None)
+        moves, plan, reading = found or ([], None, None)
         if reading is not None:
             folder.sources.take(reading)
         targets = [(move, RankedStatement(folder, ranking, move.element)) for move in moves]
         offered = [(move, one, where) for move, one in targets if (where := to_protocol(self._session, one))]
+        order = self._order(current, plan)
         target = None
         if to is not None:
             target = self._find.statement_at(*to)
             if target is None:
                 raise JsonRpcInvalidParams("there is no measured statement on that line")
         elif ask and offered:
-            target = await self._ask_where(current, offered[:MAX_CHOICES])
+            target = await self._ask_where(current, offered[:MAX_CHOICES], order)
         elif ask:
             self._session.answer("There is nowhere to go from here.")
         count_move(self._session, current, target)
@@ -102,6 +103,7 @@ class WalkCommands:
             "moves": [
                 {**where, "probability": move.probability, "reasons": list(move.reasons)} for move, _, where in offered
             ],
+            "plan": order,
             "chosen": self._visit(target, current) if target else None,
         }
 
@@ -156,7 +158,21 @@ class WalkCommands:
         except asyncio.TimeoutError:
             return None
 
-    async def _ask_where(self, current: RankedStatement, offered: list[Offer]) -> RankedStatement | None:
+    def _order(self, current: RankedStatement, plan: _Plan | None) -> ReadingOrder | None:
+        """The places of a plan that are in the present text."""
+        if plan is None:
+            return None
+        targets = [(RankedStatement(current.folder, current.ranking, one), reasons) for one, reasons in plan.places]
+        places: list[PlannedPlace] = [
+            {**where, "reasons": list(reasons)}
+            for one, reasons in targets
+            if (where := to_protocol(self._session, one))
+        ]
+        return {"places": places, "saved": plan.saved} if places else None
+
+    async def _ask_where(
+        self, current: RankedStatement, offered: list[Offer], order: ReadingOrder | None
+    ) -> RankedStatement | None:
         """Let the user choose a move, in a client that has no list of its own."""
         titles = {
             plain(
@@ -166,6 +182,9 @@ class WalkCommands:
         }
         origin = to_protocol(self._session, current)
         text = f"Where to look next from {origin['file']}:{origin['line']}?" if origin else "Where to look next?"
+        if order:
+            lines = ", ".join(f"{one['file']}:{one['line']}" for one in order["places"][:MAX_CHOICES])
+            text += f" To find the fault soon: {lines}. {order['saved']}."
         request = lsp.ShowMessageRequestParams(
             lsp.MessageType.Info, plain(text), [lsp.MessageActionItem(title) for title in titles]
         )
@@ -201,11 +220,26 @@ class WalkCommands:
         return location
 
 
-def _moves(current: RankedStatement, navigation: NavigationModel, limit: int) -> tuple[list[Move], Reading] | None:
+class _Plan(NamedTuple):
+    """The first elements of the order that leads to the fault soon, each with its reasons, and what that saves."""
+
+    places: list[tuple[int, tuple[str, ...]]]
+    saved: str
+
+
+def _moves(
+    current: RankedStatement, navigation: NavigationModel, limit: int
+) -> tuple[list[Move], _Plan, Reading] | None:
     """Where to look next, and the files of these locations; called in the worker thread."""
-    if navigation.model is None:
+    model = navigation.model
+    if model is None:
         return None
-    moves = navigation.model.next_moves(current.element, limit)
+    moves, plan = model.next_moves(current.element, limit), model.plan(current.element)
+    order = plan.order[:limit].tolist()
+    before = [current.element, *order]
+    places = [(one, model.reasons(last, one)) for last, one in zip(before, order, strict=False)]
     ranking = current.ranking
-    paths = {ranking.recorded_line(one)[0] for one in (current.element, *(move.element for move in moves))}
-    return moves, current.folder.sources.read_in_worker(path for path in paths if path in ranking.files)
+    elements = current.element, *(move.element for move in moves), *order
+    paths = {ranking.recorded_line(one)[0] for one in elements}
+    reading = current.folder.sources.read_in_worker(path for path in paths if path in ranking.files)
+    return moves, _Plan(places, plan.words), reading

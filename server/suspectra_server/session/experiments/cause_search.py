@@ -23,6 +23,7 @@ from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
 
 if TYPE_CHECKING:
+    from suspectra.causes.judgements import Judgement
     from suspectra.causes.report import CauseReport
 
 
@@ -43,6 +44,7 @@ class CauseSearch:
     evidence: Evidence  # of the recording in which the test failed
     test: FailingTest
     seconds: float | None = None  # how long it may take; by default as the settings say
+    judgements: tuple[Judgement, ...] = ()  # what the user knows of states
     title: str = field(default="searching for the cause", init=False)
     report: CauseReport | None = field(default=None, init=False)  # what is known by now
     sentence: str = field(default="", init=False)  # where the search goes on
@@ -67,7 +69,7 @@ class CauseSearch:
         try:
             setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
             suspicion = Suspicion(self.evidence, everywhere=True)
-            inquiry = CauseInquiry(setup, self.test, suspicion, seconds=seconds)
+            inquiry = CauseInquiry(setup, self.test, suspicion, seconds=seconds, judgements=self.judgements)
             with closing(inquiry.steps()) as steps:
                 for step in steps:
                     job.publish(Narrowed(str(step), inquiry.share, inquiry.report))

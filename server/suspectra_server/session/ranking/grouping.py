@@ -1,11 +1,11 @@
 """The failure groups of a workspace folder: which of them is ranked, and what the user decided about them.
 
 One group is shown at a time: the first line for one fault means nothing for another, and a list that mixes two has
-neither at its top. The current group stays when tests run again, until its tests pass; then the group that has most of
-them comes, or else the largest.
+neither at its top. Where a run breaks tests, their group becomes the current one. Else the current group stays when
+tests run again, until its tests pass; then the group that has most of them comes, or else the first.
 
 Groups never delay marks. They are found in the thread for long work, as a better ranking that replaces the one over all
-failing tests. Only the group that is shown is ranked, so the order of groups follows from their sizes and numbers.
+failing tests. Only the group that is shown is ranked, so the order of groups does not depend on rankings.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from suspectra.base.errors import NothingToRank
+from suspectra.evidence.changes import failing_since
 from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.decisions import GroupDecisions
 from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
+from suspectra.failure_groups.since import Since
 from suspectra.report import RankedReport
 from suspectra_server.messages import FolderState
 from suspectra_server.safe_text import MAX_TEXT, plain
@@ -47,6 +49,7 @@ class _GroupingInput:
     texts: tuple[str, ...]  # files whose texts are needed, suspects in them or not
     shown: Ranking | None = None  # the last ranking of a group
     first_number: int = 1  # the number of the first group where there are no previous ones
+    failed: frozenset[str] | None = None  # the tests that failed when groups were last found; None before that
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Grouping:
         self._ranked: Ranked | None = None  # over all
         self._groups: GroupedRanking | None = None
         self._current: int | None = None
+        self._failed: frozenset[str] | None = None  # when groups were last found
         self._first_number = 1  # a client may have kept the numbers of groups that are gone
         self._is_first = False  # the shown ranking was made before the groups
         self._decided = False
@@ -106,6 +110,7 @@ class Grouping:
                 if self._groups is not None:
                     self._first_number = self._groups.state.next_number
                 self._groups = self._current = None
+                self._failed = frozenset()
             self._whole.take()
             self.shown = None
             self._show(result)
@@ -212,6 +217,7 @@ class Grouping:
             *self._listed(),
             self.shown,
             self._first_number,
+            self._failed,
         )
         self._jobs.submit(("groups", self._key), lambda job: _group(given, self._disk, job), self._take)
 
@@ -225,6 +231,7 @@ class Grouping:
                 self._show(waiting)
         else:
             self._groups = result.groups
+            self._failed = frozenset(test for one in result.groups.groups for test in one.group.tests)
             group = result.ranked.ranking.group
             former = {one.number for one in result.groups.state.former}
             if self._current not in former:  # otherwise it is shown again when it is a group again
@@ -254,12 +261,13 @@ def _group(given: _GroupingInput, disk: Disk, job: Job[_Grouped]) -> _Grouped:
         previous=previous,
         made=_made(given.shown),
         first_number=given.first_number,
+        since=failing_since(ranking.evidence),
     )
     job.check()
     fixed = tuple(plain(title, MAX_TEXT) for title in groups.fixed)
     if len(groups.groups) < 2:
         return _Grouped(replace(ranked, ranking=replace(ranking, fixed=fixed)) if fixed else ranked, groups)
-    one = _current(groups, given.current)
+    one = _current(groups, given.current, given.failed)
     try:
         own = replace(_ranking(ranking, one, groups, given.top), fixed=fixed)
     except NothingToRank as error:
@@ -274,8 +282,15 @@ def _made(shown: Ranking | None) -> Mapping[int, RankedReport]:
     return {shown.group.number: shown.report} if shown and shown.group and shown.report else {}
 
 
-def _current(groups: GroupedRanking, number: int | None) -> RankedGroup:
-    """The group of a number, or the one that it is a part of now, or the first."""
+def _current(groups: GroupedRanking, number: int | None, failed: frozenset[str] | None) -> RankedGroup:
+    """The group with most tests that a change broke since others failed; else that of a number, or the one that it is a
+    part of now, or the first.
+    """
+    if failed is not None:
+        new = [one for one in groups.groups if one.group.since is Since.CHANGE]
+        most = max(new, key=lambda one: len(failed.union(one.group.tests)), default=None)
+        if most is not None and not failed.issuperset(most.group.tests):
+            return most
     holder = groups.state.holder_of(number) if number is not None else None
     return next((one for one in groups.groups if one.group.number == holder), groups.groups[0])
 

@@ -64,7 +64,7 @@ def warm_tests_of(trust: Trust, root: Path, command: Sequence[str], settings: Se
 
     # the interpreter of the new processes that record on save, to which it is compared
     arguments = resolve(command, str(root), python=settings.test_interpreter or None, environ=environment()).arguments
-    return WarmTests(arguments, os.path.realpath(root), lower_priority)
+    return WarmTests(arguments, os.path.realpath(root), lower_priority, keep=settings.keep_texts)
 
 
 async def warm_events_of(

@@ -48,7 +48,8 @@ def test_arguments(
     interpreter = ("--python", settings.test_interpreter) if settings.test_interpreter else ()
     fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
     live = ("--failed-and-affected", "--live") if on_save and not chosen else ()
-    return ("record", *interpreter, *(live or fewer), "--", *command)
+    texts = () if settings.keep_texts else ("--no-keep-texts",)
+    return ("record", *interpreter, *texts, *(live or fewer), "--", *command)
 
 
 def pytest_command(root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str]) -> tuple[str, ...]:

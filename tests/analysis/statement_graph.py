@@ -1,8 +1,8 @@
-"""The control flow between statements, as far as a search for paths needs it."""
+"""Programs as the control flow between statements: models, of which paths are made."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,23 +44,3 @@ class StatementGraph:
             events.append((statement, reason, outcome))
             last[statement] = place
         return Path.from_events(events)
-
-    def ways(self, start: int, end: int, but_not: int) -> Iterator[tuple[int, ...]]:
-        """Find the acyclic ways between two statements that leave the first one by another arm.
-
-        All statements of a way, in order of the arms (`get_all` of paper 001, Section 4).
-        """
-        arms = dict.fromkeys(self.successors.get(start, ()))
-        arms.pop(but_not, None)
-        stack = [iter(arms)]
-        way = [start]
-        while stack:
-            following = next(stack[-1], None)
-            if following is None:
-                stack.pop()
-                way.pop()
-            elif following == end:
-                yield (*way, end)
-            elif following not in way:
-                way.append(following)
-                stack.append(iter(self.successors.get(following, ())))

@@ -1,0 +1,100 @@
+"""Older texts of a program with which a test may have passed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suspectra.base.english import many
+from suspectra.base.errors import UsageError
+from suspectra.changes.units import ChangeUnit, FileDifference
+from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.recording import RecordingSource
+from suspectra.evidence.sources import SourceReader
+from suspectra.recording.kept_texts import KeptTexts
+from suspectra.selection.revision import Revision, last_tag, project_files, start_of_branch
+
+_OURS = (".suspectra/", ".git/")
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """An older state of the workspace."""
+
+    name: str  # as it is shown
+    differences: tuple[FileDifference, ...]  # what is different now
+
+    @property
+    def units(self) -> tuple[ChangeUnit, ...]:
+        """All changes since, in the order of files and lines."""
+        return tuple(unit for difference in self.differences for unit in difference.units)
+
+    @classmethod
+    def from_texts(cls, name: str, workspace: Path, before: Mapping[str, bytes | None]) -> Baseline:
+        """Compare texts with the present ones."""
+        read = SourceReader(workspace)
+        found = (FileDifference.between(path, before[path], read(path)) for path in sorted(before))
+        return cls(name, tuple(difference for difference in found if difference.units))
+
+
+def from_revision(workspace: Path, name: str, shown: str = "") -> Baseline:
+    """The state of a revision in git.
+
+    Raises UsageError when git, the repository or the revision does not exist.
+    """
+    folder = os.path.realpath(workspace)
+    revision = Revision.from_name(folder, name)
+    changed = [path for path in revision.changed(project_files(folder) or ()) if not path.startswith(_OURS)]
+    before: dict[str, bytes | None] = dict.fromkeys(changed)
+    return Baseline.from_texts(shown or name, Path(folder), {**before, **revision.contents(changed)})
+
+
+def last_passes(workspace: Path, source: EvidenceSource) -> Iterator[Baseline]:
+    """The texts with which failing tests passed for the last time, as far as they are kept, the newest first."""
+    if not isinstance(source, RecordingSource):
+        return
+    folder, known = Path(os.path.realpath(workspace)), KeptTexts(workspace)
+    read = SourceReader(folder)
+    present = {file.path for file in source.read().files}
+    for then, tests in source.sources_of_passes():
+        before: dict[str, bytes | None] = dict.fromkeys(path for path in present if path not in then)
+        for path, digest in then.items():
+            text = read(path)
+            if text is None or hashlib.sha256(text).hexdigest() != digest:
+                before[path] = known.read(digest)
+        if not any(before[path] is None for path in before if path in then):
+            yield Baseline.from_texts(f"{first_words(tests)} passed", folder, before)
+
+
+def first_words(tests: Sequence[str]) -> str:
+    """Some tests in a few words."""
+    name = tests[0].rpartition("::")[2]
+    return name if len(tests) == 1 else f"{name} and {many(len(tests) - 1, 'other')}"
+
+
+def revisions(workspace: Path) -> Iterator[Baseline]:
+    """The revisions with which tests may have passed, the newest first: that of the last commit, where the branch
+    began, the last tag.
+
+    Without those that do not differ from the workspace, or from one before them. None where git knows no repository.
+    """
+    known: set[frozenset[tuple[str, bytes | None]]] = {frozenset()}
+    folder = os.path.realpath(workspace)
+    for name, shown in (
+        ("HEAD", "the last commit"),
+        (start_of_branch(folder), "where this branch began"),
+        (last_tag(folder), "the last tag"),
+    ):
+        if name is None:
+            continue
+        try:
+            baseline = from_revision(workspace, name, f"{shown} ({name[:12]})")
+        except UsageError:
+            continue
+        state = frozenset((difference.path, difference.before) for difference in baseline.differences)
+        if state not in known:
+            known.add(state)
+            yield baseline

@@ -1,0 +1,234 @@
+"""The search for the changes that broke tests.
+
+Delta debugging narrows the changes down, from both ends: a set of changes with which the test passes, and a larger one
+with which it fails, until nothing between the two can be left out (Zeller 1999, dd). A run in which the test ends in
+another way, or can't be imported, says nothing. So changes that mention a name which only one of the two programs
+defines are first tried together. What is left is tried one by one. Where a few of these break the test only together,
+as the parts of a renaming with a mistake, they are the cause: which of them comes last is chance.
+
+Another cause is looked for without the first one: with all other changes, those tests still fail that it does not mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.english import many
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.changes.baselines import Baseline
+from suspectra.changes.definitions import defined_once
+from suspectra.changes.mixed_program import MixedFailure, MixedProgram, MixedRun
+from suspectra.changes.units import ChangeUnit, clusters
+from suspectra.experiments.inquiry import Inquiry, RerunSetup
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.safety import Safety
+from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
+
+_MAX_CAUSES = 5
+_FEW = 4  # changes that need each other, and are one cause
+
+
+@dataclass(frozen=True)
+class BreakingChange:
+    """Changes that broke tests."""
+
+    test: str  # with which they were found
+    units: tuple[ChangeUnit, ...]
+    mends: tuple[str, ...]  # the tests that pass without them, and with all others
+    alone_breaks: tuple[str, ...]  # the tests that fail in the same way with them alone
+    minimal: bool  # whether nothing can be left out; False where there was no time to try
+    since: Baseline  # what they were changes of
+
+    def to_json(self) -> dict[str, object]:
+        """In the form of `suspectra changes --format json`."""
+        change = [
+            {"file": one.file, "line": one.line, "end_line": one.end_line, "before": one.before, "after": one.after}
+            for one in self.units
+        ]
+        return {
+            "change": change,
+            "mends": list(self.mends),
+            "alone_breaks": list(self.alone_breaks),
+            "minimal": self.minimal,
+            "first_difference": None,
+        }
+
+
+@dataclass(frozen=True)
+class IsolationStep:
+    """How far the search is."""
+
+    runs: int
+    left: int  # how many changes may still be the cause
+    total: int
+
+    def __str__(self) -> str:
+        return f"{many(self.left, 'change')} of {self.total} left after {many(self.runs, 'run')}"
+
+
+@dataclass(kw_only=True)
+class ChangeIsolation(Inquiry[IsolationStep]):
+    """Finds the changes that broke tests, by running these with some of the changes."""
+
+    setup: RerunSetup
+    tests: Sequence[FailingTest]
+    baselines: Iterable[Baseline]  # the newest first
+    baseline: Baseline | None = field(default=None, init=False)  # that with which tests passed
+    causes: list[BreakingChange] = field(default_factory=list, init=False)
+    old: list[str] = field(default_factory=list, init=False)  # the tests that fail with each baseline
+    runs: int = field(default=0, init=False)
+
+    def steps(self) -> Generator[IsolationStep]:
+        """Search, one cause after the other.
+
+        Raises EvidenceError when the tests do not fail in a copy of the workspace, or there is no baseline.
+        """
+        end = self.begin()
+        safety = Safety(self.setup.safety.excluded, copy=True)
+        with safety.folder(self.setup.workspace) as folder:
+            program = MixedProgram(self.setup, folder, self.tests, end)
+            try:
+                yield from self._search(program)
+                self.complete = True
+            except TimeIsUp:
+                pass
+            finally:
+                self.runs = program.runs
+                program.close()
+
+    def to_json(self) -> dict[str, object]:
+        """In the form of `suspectra changes --format json`."""
+        return {
+            "tests": [test.name for test in self.tests],
+            "baseline": self.baseline.name if self.baseline else None,
+            "changes": len(self.baseline.units) if self.baseline else 0,
+            "causes": [cause.to_json() for cause in self.causes],
+            "failed_before": list(self.old),
+            "runs": self.runs,
+            "complete": self.complete,
+            "seconds": round(self.elapsed, 3),
+        }
+
+    def _search(self, program: MixedProgram) -> Iterator[IsolationStep]:
+        names = [test.name for test in self.tests]
+        present = Baseline("the present text", ())
+        failing = program.run(present, (), names).failed
+        if not failing:
+            raise EvidenceError(_passing(names))
+        self.old = list(failing)
+        for baseline in self._with_changes():
+            passed = self._passed(program, baseline)
+            if passed:
+                self.baseline = self.baseline or baseline
+                self.old = [name for name in self.old if name not in passed]
+                yield from self._isolate(program, baseline, {name: failing[name] for name in passed})
+            if not self.old:
+                return
+        if len(self.old) == len(failing):
+            cause = "the tests fail with each older text that is known"
+            self.note([Problem("", "", cause, "name a revision with which they passed by --since")])
+
+    def _isolate(
+        self, program: MixedProgram, baseline: Baseline, failing: dict[str, MixedFailure]
+    ) -> Iterator[IsolationStep]:
+        """Find the changes since a baseline that broke tests, one cause after the other."""
+        units, left = baseline.units, list(failing)
+        search = _Search(baseline, program, failing)
+        high = frozenset(range(len(units)))
+        while left and len(self.causes) < _MAX_CAUSES:
+            check()
+            yield IsolationStep(program.runs, len(high), len(units))
+            found = search.isolate(left[0], high)
+            cause, minimal = found
+            without = search.run(high - cause, left)
+            alone = search.run(cause, left)
+            mended = [name for name in left if name in without.passed]
+            self.causes.append(
+                BreakingChange(
+                    left[0],
+                    tuple(units[number] for number in sorted(cause)),
+                    tuple(mended),
+                    tuple(name for name in left if alone.failed.get(name) == failing[name]),
+                    minimal,
+                    baseline,
+                )
+            )
+            yield IsolationStep(program.runs, len(cause), len(units))
+            left = [name for name in left[not mended :] if name not in mended]
+            if any(without.failed.get(name) == failing[name] for name in left):
+                high -= cause
+                left = [name for name in left if without.failed.get(name) == failing[name]]
+
+    def _with_changes(self) -> Iterator[Baseline]:
+        """The baselines that differ from the present text."""
+        found = False
+        for baseline in self.baselines:
+            if baseline.units:
+                found = True
+                yield baseline
+        if not found:
+            cure = "commit the text with which the tests pass, or name a revision by --since"
+            raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
+
+    def _passed(self, program: MixedProgram, baseline: Baseline) -> list[str]:
+        """Those of the other failing tests that pass with a baseline."""
+        before = program.run(baseline, (), self.old)
+        if not before.passed:  # a module that was loaded before may be in the way
+            program.load_nothing_before()
+            before = program.run(baseline, (), self.old)
+        return [name for name in self.old if name in before.passed]
+
+
+class _Search:
+    """Runs with some of the changes since a baseline, by their numbers."""
+
+    def __init__(self, baseline: Baseline, program: MixedProgram, failing: dict[str, MixedFailure]):
+        self._baseline, self._program, self._failing = baseline, program, failing
+        self._units = baseline.units
+        self._clusters = clusters(self._units, defined_once(baseline.differences))
+        self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
+
+    def run(self, made: Collection[int], tests: Sequence[str]) -> MixedRun:
+        """Run tests with some of the changes."""
+        return self._program.run(self._baseline, frozenset(self._units[number] for number in made), tests)
+
+    def isolate(self, test: str, high: Differences) -> tuple[Differences, bool]:
+        """The changes that decide whether a test passes, and whether none of them can be left out.
+
+        With all of `high` it fails, and with none it passes.
+        """
+        together = [kept for cluster in self._clusters if (kept := [number for number in cluster if number in high])]
+        first = isolate(len(together), lambda some: self._verdict(test, _numbers(together, some)))
+        low = _numbers(together, first.passing)
+        alone = [[number] for number in sorted(_numbers(together, first.cause))]
+        second = isolate(len(alone), lambda some: self._verdict(test, low | _numbers(alone, some)))
+        cause, needed = _numbers(alone, second.cause), _numbers(alone, second.failing)
+        if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
+            cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
+        return cause, first.minimal and second.minimal
+
+    def _verdict(self, test: str, made: Differences) -> ConfigurationVerdict:
+        key = made, test
+        if key not in self._known:
+            check()
+            run = self.run(made, [test])
+            if test in run.passed:
+                self._known[key] = ConfigurationVerdict.PASSES
+            elif run.failed.get(test) == self._failing[test]:
+                self._known[key] = ConfigurationVerdict.FAILS
+            else:
+                self._known[key] = ConfigurationVerdict.UNRESOLVED
+        return self._known[key]
+
+
+def _numbers(parts: Sequence[Sequence[int]], some: Iterable[int]) -> Differences:
+    return frozenset(number for part in some for number in parts[part])
+
+
+def _passing(names: Sequence[str]) -> Problem:
+    cause = f"{many(len(names), 'test')} that failed did not fail in a copy of the workspace"
+    cure = "record the tests again; if they still fail, see what they need besides the workspace"
+    return Problem("", "", cause, cure)

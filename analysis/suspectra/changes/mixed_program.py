@@ -1,0 +1,199 @@
+"""Running tests with only some of the changes: in a copy of the workspace, so the user's files are never touched."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from suspectra.base.deadline import seconds_until
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.operating_system import FORK, require
+from suspectra.changes.baselines import Baseline
+from suspectra.changes.units import ChangeUnit
+from suspectra.experiments.collection_problems import ended_early
+from suspectra.experiments.inquiry import RerunSetup
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.processes.runner import CommandToRun, Streams
+from suspectra.processes.scratch import ScratchFolder
+from suspectra.processes.waiting import WaitingProcess
+from suspectra.program.languages import is_python
+from suspectra_recorder.experiments.mixed_runs import KIND, MixedAnswer, MixedGreeting, MixedOutcome, MixedRequest
+from suspectra_recorder.experiments.start_request import StartRequest
+
+_START_S = 60.0
+"""For pytest and its plugins."""
+_FIRST_S = 120.0
+"""For importing the program and running the tests, as long as nobody knows how long that takes."""
+_FACTOR, _LEAST_S = 10, 5.0
+"""A run with other changes may take so many times as long as the first one, and at least so long."""
+_PASSED = ("passed", "xpassed")
+_FAILED = ("failed", "error")
+
+
+class MixedFailure(NamedTuple):
+    """How a test failed, as far as other runs fail in the same way."""
+
+    exception: str  # the type of the exception
+    place: str  # the innermost function of the workspace in which it was raised
+
+
+class MixedRun(NamedTuple):
+    """How tests ended with some of the changes."""
+
+    passed: frozenset[str]
+    failed: dict[str, MixedFailure]
+    messages: dict[str, str]  # of those that failed, the first line
+    error: str = ""  # why something could not be collected
+
+    @classmethod
+    def from_answer(cls, answer: MixedAnswer) -> MixedRun:
+        """What a process has answered."""
+        tests = answer.get("tests", {})
+        bad = {name: one for name, one in tests.items() if one["verdict"] in _FAILED}
+        return cls(
+            frozenset(name for name, one in tests.items() if one["verdict"] in _PASSED),
+            {name: _failure(one) for name, one in bad.items()},
+            {name: one["message"] for name, one in bad.items()},
+            answer.get("error", ""),
+        )
+
+
+def _failure(one: MixedOutcome) -> MixedFailure:
+    return MixedFailure(one["exception"], one["place"])
+
+
+class MixedProgram:
+    """A copy of the workspace in which any of the changes since a baseline can be made.
+
+    Raises EvidenceError when pytest can't be started. Raises UsageError where processes can't fork.
+    """
+
+    def __init__(self, setup: RerunSetup, folder: Path, tests: Sequence[FailingTest], end: float = math.inf):
+        require(FORK, "running tests with some of the changes", "use WSL, or `git bisect`")
+        self.runs = 0  # how many there were
+        self._setup, self._folder, self._end = setup, folder, end
+        self._tests = {test.name: test for test in tests}
+        self._written: dict[str, bytes | None] = {}  # by path, what is not as in the workspace
+        self._modules: list[str] = []
+        self._process: WaitingProcess | None = None
+        self._again = False
+        self._seconds = _FIRST_S
+        self._scratch = ScratchFolder()
+
+    def run(self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]) -> MixedRun:
+        """Run tests with some of the changes since a baseline.
+
+        Raises TimeIsUp when there is no time left.
+        """
+        names = [name for name in tests if name in self._tests]
+        contents = {one.path: one.content(made) for one in baseline.differences}
+        if not all(_compiles(path, text) for path, text in contents.items()):
+            return MixedRun(frozenset(), {}, {}, "it can't be compiled")
+        self._write(contents)
+        limit = seconds_until(self._end, self._seconds)
+        self.runs += 1
+        request: MixedRequest = {"tests": names, "seconds": limit, "modules": self._modules}
+        answer = self._asked(request, limit)
+        if not self._modules and "modules" in answer:
+            self._modules = answer["modules"]
+            took = sum(one["seconds"] for one in answer["tests"].values())
+            self._seconds = max(_LEAST_S, _FACTOR * took, self._seconds / _FACTOR)
+        return MixedRun.from_answer(answer)
+
+    def load_nothing_before(self) -> None:
+        """Let each run load by itself what it needs, in a process that has loaded nothing of that."""
+        self._modules = []
+        self._stop()
+
+    def _write(self, contents: dict[str, bytes | None]) -> None:
+        for path in sorted({*contents, *self._written}):
+            if path not in contents:
+                content = self._original(path)
+            else:
+                content = contents[path]
+            if path in self._written and self._written[path] == content:
+                continue
+            target = self._folder / path
+            if content is None:
+                with suppress(FileNotFoundError):
+                    target.unlink()
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            self._written[path] = content
+
+    def _original(self, path: str) -> bytes | None:
+        try:
+            return (self._setup.workspace / path).read_bytes()
+        except OSError:
+            return None
+
+    def _asked(self, request: MixedRequest, limit: float) -> MixedAnswer:
+        if self._process is None or not self._again:
+            self._stop()
+            self._start()
+        assert self._process is not None
+        try:
+            self._process.send(request)
+            answer: MixedAnswer = json.loads(next(self._process.lines(limit + _LEAST_S)))
+        except (OSError, EOFError):  # it was ended by what it ran, or a module that it loaded before
+            self.load_nothing_before()
+            return {}
+        return answer
+
+    def _start(self) -> None:
+        files = sorted({test.file for test in self._tests.values()})
+
+        def program_for(channel: int) -> CommandToRun:
+            environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+            order = StartRequest(
+                str(self._folder),
+                tuple(self._tests),
+                (KIND,),
+                str(self._scratch.path),
+                tuple(self._setup.safety.excluded),
+                str(self._setup.workspace),
+                channel=channel,
+            )
+            order.put_into(environment)
+            arguments = (*self._setup.command, "-p", "no:cacheprovider", *files)
+            return CommandToRun(arguments, str(self._folder), environment, Streams.EVENTS)
+
+        self._process = WaitingProcess(program_for)
+        try:
+            greeting: MixedGreeting = json.loads(next(self._process.lines(seconds_until(self._end, _START_S))))
+        except EOFError:
+            self._process.ended()
+            if self._process.error is not None:
+                raise self._process.error from None
+            raise EvidenceError(ended_early(files[0], self._process.printed, self._setup.command)) from None
+        except TimeoutError:
+            problem = Problem(files[0], "", "pytest did not start in time", "look at what its plugins do")
+            raise EvidenceError(problem) from None
+        self._again = greeting["again"]
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def close(self) -> None:
+        """End all processes."""
+        self._stop()
+        self._scratch.remove()
+
+
+def _compiles(path: str, text: bytes | None) -> bool:
+    """Whether a mixture can be Python: of the newest syntax, only the interpreter of the tests knows."""
+    if text is None or not is_python(path):
+        return True
+    try:
+        compile(text, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True

@@ -1,0 +1,227 @@
+"""The difference between two texts of a file, in units that can be made one by one.
+
+Of Python a unit is a logical line, such as a statement or the header of a function, or what was inserted or deleted
+with everything inside of it. Of other files it is a run of lines that differ. A file that is new, gone or no text is
+one unit.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import re
+import tokenize
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import NamedTuple
+
+from suspectra.program.languages import is_python
+
+_MANY_LINES = 5_000  # of more, lines that occur often are not looked at
+_MAX_PAIRS = 900  # lines that differ, of both texts: of more, nobody asks which became which
+_ALIKE = 0.5  # the least share that two lines have in common if one became the other
+_CONTINUED = ("else", "elif", "except", "finally")  # what begins a part of the statement before it
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeUnit:
+    """A change that can be made alone."""
+
+    file: str  # relative to the workspace
+    line: int  # where it is in the present text, from 1; of what was deleted, the line that follows
+    end_line: int  # its last line there; less than `line` where nothing is left of it
+    before: str  # the text that was there, empty where there was none
+    after: str  # the text that is there now
+    names: frozenset[str] = field(default=frozenset())  # what either text mentions
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class _Piece(NamedTuple):
+    """A part of both texts."""
+
+    before: str
+    after: str
+    unit: ChangeUnit | None  # None where they say the same
+
+
+@dataclass(frozen=True, eq=False)
+class FileDifference:
+    """Two texts of a file as pieces."""
+
+    path: str  # relative to the workspace
+    before: bytes | None  # None where there was no such file
+    after: bytes | None
+    pieces: tuple[_Piece, ...]  # empty where the file is one unit
+    units: tuple[ChangeUnit, ...]
+
+    @classmethod
+    def between(cls, path: str, before: bytes | None, after: bytes | None) -> FileDifference:
+        """Compare two texts, either of which may be missing."""
+        old, new = _decoded(before), _decoded(after)
+        if before is None or after is None or old is None or new is None:
+            unit = ChangeUnit(path, 1, _lines(new or ""), old or "", new or "", _names(old or "", new or ""))
+            return cls(path, before, after, (), (unit,))
+        pieces = tuple(_pieces(path, old, new))
+        units = tuple(piece.unit for piece in pieces if piece.unit is not None)
+        return cls(path, before, after, pieces, units)
+
+    def content(self, made: Collection[ChangeUnit]) -> bytes | None:
+        """The text in which only some units are made; None for no file."""
+        if not self.pieces:
+            return self.after if not self.units or self.units[0] in made else self.before
+        return "".join(
+            piece.after if piece.unit is None or piece.unit in made else piece.before for piece in self.pieces
+        ).encode()
+
+
+class _Line(NamedTuple):
+    """A logical line of Python with the comments before it, or a line of any other text."""
+
+    key: tuple[int, str]  # what it says: its indentation, and its text without comments and white space
+    text: str
+
+    @property
+    def indent(self) -> int:
+        return self.key[0]
+
+
+def _decoded(data: bytes | None) -> str | None:
+    try:
+        return None if data is None or b"\0" in data else data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+def _names(*texts: str) -> frozenset[str]:
+    return frozenset(name for text in texts for name in _NAME.findall(text) if not iskeyword(name))
+
+
+def _pieces(path: str, old: str, new: str) -> Iterator[_Piece]:
+    before, after = _logical(path, old), _logical(path, new)
+    at = 1  # in the present text
+    for olds, news in _aligned(before, after, python=is_python(path)):
+        texts = "".join(line.text for line in olds), "".join(line.text for line in news)
+        same = [line.key for line in olds] == [line.key for line in news]
+        length = _lines(texts[1])
+        unit = None
+        if not same:
+            lead = _leading(texts[1])  # comments and empty lines before it
+            unit = ChangeUnit(path, at + lead, at + length - 1, *texts, _names(*texts))
+        yield _Piece(*texts, unit)
+        at += length
+
+
+def _leading(text: str) -> int:
+    """How many lines of comments and white space are before what a text says."""
+    lines = enumerate(text.split("\n"))
+    return next((number for number, line in lines if line.strip() and not line.lstrip().startswith("#")), 0)
+
+
+def _logical(path: str, text: str) -> list[_Line]:
+    lines = text.splitlines(keepends=True)
+    if not is_python(path):
+        return [_Line((0, line.rstrip("\r\n")), line) for line in lines]
+    found: list[_Line] = []
+    words: list[str] = []
+    indent = start = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NEWLINE:
+                found.append(_Line((indent, " ".join(words)), "".join(lines[start : token.end[0]])))
+                words, start = [], token.end[0]
+            elif token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT):
+                indent = indent if words else token.start[1]
+                words += [token.string] if token.string else []
+    except (tokenize.TokenError, SyntaxError, IndentationError):  # no Python, or not yet
+        return [_Line((0, line.rstrip("\r\n")), line) for line in lines]
+    if rest := "".join(lines[start:]):
+        found.append(_Line((0, " ".join(words)), rest))
+    return found
+
+
+def _aligned(
+    before: Sequence[_Line], after: Sequence[_Line], *, python: bool
+) -> Iterator[tuple[Sequence[_Line], Sequence[_Line]]]:
+    """Parts of both texts: equal ones, and what became what."""
+    matcher = difflib.SequenceMatcher(
+        None, [line.key for line in before], [line.key for line in after], max(len(before), len(after)) > _MANY_LINES
+    )
+    for tag, i, i_end, j, j_end in matcher.get_opcodes():
+        olds, news = before[i:i_end], after[j:j_end]
+        if tag == "equal" or not python or len(olds) * len(news) > _MAX_PAIRS:
+            yield olds, news
+            continue
+        i = j = 0
+        for old, new in [*_pairs(olds, news), (len(olds), len(news))]:
+            yield from ((part, ()) for part in _statements(olds[i:old]))
+            yield from (((), part) for part in _statements(news[j:new]))
+            if old < len(olds):
+                yield olds[old : old + 1], news[new : new + 1]
+            i, j = old + 1, new + 1
+
+
+def _pairs(olds: Sequence[_Line], news: Sequence[_Line]) -> list[tuple[int, int]]:
+    """Which line became which: the pairs, in order, that have most in common."""
+    best: list[list[tuple[float, tuple[tuple[int, int], ...]]]] = [[(0.0, ())] * (len(news) + 1)]
+    for i, old in enumerate(olds):
+        row: list[tuple[float, tuple[tuple[int, int], ...]]] = [(0.0, ())]
+        for j, new in enumerate(news):
+            likeness = _likeness(old, new)
+            found = max(best[i][j + 1], row[j], key=lambda one: one[0])
+            if likeness >= _ALIKE and best[i][j][0] + likeness > found[0]:
+                found = best[i][j][0] + likeness, (*best[i][j][1], (i, j))
+            row.append(found)
+        best.append(row)
+    return list(best[-1][-1][1])
+
+
+def _likeness(old: _Line, new: _Line) -> float:
+    if old.indent != new.indent:
+        return 0.0
+    matcher = difflib.SequenceMatcher(None, old.key[1], new.key[1], autojunk=False)
+    return matcher.ratio() if matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE else 0.0
+
+
+def _statements(lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
+    """Lines in parts that can be left out one by one: each with what is nested in it, and with its decorators."""
+    start = 0
+    for at in range(1, len(lines)):
+        line, first = lines[at], lines[start]
+        begins = line.indent <= first.indent and not line.key[1].startswith(_CONTINUED)
+        if begins and not lines[at - 1].key[1].startswith("@"):
+            yield lines[start:at]
+            start = at
+    if lines:
+        yield lines[start:]
+
+
+def clusters(units: Sequence[ChangeUnit], defined: Iterable[str]) -> list[list[int]]:
+    """Put changes together that mention a name which only one of the two programs defines.
+
+    Their numbers, in the order of the first of each.
+    """
+    home = list(range(len(units)))
+
+    def root(number: int) -> int:
+        while home[number] != number:
+            home[number] = number = home[home[number]]
+        return number
+
+    first: dict[str, int] = {}
+    wanted = frozenset(defined)
+    for number, unit in enumerate(units):
+        for name in sorted(unit.names & wanted):
+            one, other = sorted((root(number), root(first.setdefault(name, number))))
+            home[other] = one
+    found: dict[int, list[int]] = {}
+    for number in range(len(units)):
+        found.setdefault(root(number), []).append(number)
+    return list(found.values())

@@ -1,0 +1,135 @@
+"""The command `changes`. Only click and what is as light is imported here, since help loads this."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from suspectra.base.options import CHANGES_SECONDS, EXCLUDE_MARKERS
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    python_option,
+    warn,
+    workspace_option,
+    written,
+)
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    failing_tests,
+    require_python,
+    rerun_setup,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.changes.baselines import Baseline
+    from suspectra.changes.isolation import ChangeIsolation
+    from suspectra.evidence.evidence import EvidenceSource
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command(cls=BeforeCommand)
+    @workspace_option
+    @python_option
+    @click.option("--since", metavar="REVISION", help="Since this git revision.  [default: since the tests passed]")
+    @declared(CHANGES_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
+    @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
+    @declared(EXCLUDE_MARKERS)
+    @click.argument("tests", metavar="[TEST]...", nargs=-1)
+    @click.pass_context
+    def changes(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Find which of your changes broke TEST: run it again with only some of them.
+
+        TEST is the name of a recorded test that fails, of its class or its file, or a glob; without one it is all
+        failing tests that are not known to have failed before your changes. They run in a temporary copy of the
+        workspace, so your files are not touched.
+        """
+        return _changes(context.meta[COMMAND], chosen)
+
+
+class _Options(RerunOptions):
+    since: str | None
+    changes_seconds: float
+    form: str
+    output: Path | None
+    tests: tuple[str, ...]
+
+
+def _changes(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.changes.isolation import ChangeIsolation
+    from suspectra.evidence.discovery import find_source
+    from suspectra.output.agents.bounded import NOTICE
+    from suspectra.output.changes import write_changes, write_changes_json
+
+    workspace = chosen["workspace"]
+    source = find_source(workspace)
+    evidence = source.read()
+    require_python(evidence)
+    failing = failing_tests(evidence, chosen["tests"])
+    if not chosen["tests"]:
+        failing = {name: test for name, test in failing.items() if name not in evidence.old} or failing
+    isolation = ChangeIsolation(
+        setup=rerun_setup(command, _rerun(chosen)),
+        tests=list(failing.values()),
+        baselines=_baselines(workspace, source, chosen["since"]),
+        seconds=chosen["changes_seconds"],
+    )
+    interrupted = _search(isolation)
+    with written(chosen["output"]) as out:
+        if chosen["form"] == "json":
+            write_changes_json(isolation, out)
+        else:
+            if chosen["form"] == "agent":
+                out.write(f"{NOTICE}\n")
+            write_changes(isolation, out)
+    warn(isolation.problems)
+    return INTERRUPTED if interrupted else 0 if isolation.causes else NOTHING_TO_RANK
+
+
+def _rerun(chosen: _Options) -> RerunOptions:
+    """The options of all commands that run tests again: these always run in a copy."""
+    return {
+        "workspace": chosen["workspace"],
+        "python": chosen["python"],
+        "exclude_markers": chosen["exclude_markers"],
+        "copy": True,
+    }
+
+
+def _baselines(workspace: Path, source: EvidenceSource, since: str | None) -> Iterator[Baseline]:
+    from suspectra.changes.baselines import from_revision, last_passes, revisions
+
+    if since is not None:
+        yield from_revision(workspace, since)
+        return
+    yield from last_passes(workspace, source)
+    yield from revisions(workspace)
+
+
+def _search(isolation: ChangeIsolation) -> bool:
+    """Search as long as the user lets it go on; whether it was interrupted."""
+    from suspectra.output.time_bar import TimeBar
+
+    with (
+        Interruption() as interruption,
+        closing(isolation.steps()) as steps,
+        TimeBar(sys.stderr, isolation.seconds) as bar,
+    ):
+        for step in steps:
+            with bar.aside():
+                click.echo(str(step), err=True)
+    return interruption.happened

@@ -1,0 +1,90 @@
+"""The changes that broke tests, as text or as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TextIO
+
+from suspectra.base.english import many
+from suspectra.changes.isolation import BreakingChange, ChangeIsolation
+from suspectra.changes.units import ChangeUnit
+from suspectra.output.terminal import Style, safe
+
+_MAX_LINES = 6  # of a change that are shown
+_MAX_TESTS = 3
+
+
+def write_changes_json(found: ChangeIsolation, out: TextIO) -> None:
+    """Write one JSON object."""
+    out.write(json.dumps(found.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def write_changes(found: ChangeIsolation, out: TextIO) -> None:
+    """Write each cause with what it does, the conclusion first."""
+    style = Style(out)
+    for cause in found.causes:
+        total, since = len(cause.since.units), safe(cause.since.name)
+        out.write(style(f"✗ {safe(_headline(cause))}", "bold") + f": broken by {_of(cause, total)} since {since}\n")
+        for unit in cause.units:
+            _write_unit(unit, out, style)
+        out.write(f"  {safe(_effect(cause))}\n")
+    if found.old and found.baseline:
+        out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
+    if not found.complete:
+        out.write("There was not enough time for all of it: more --seconds may find more.\n")
+
+
+def _headline(cause: BreakingChange) -> str:
+    tests = list(dict.fromkeys([cause.test, *cause.mends]))
+    return _listed(tests)
+
+
+def _listed(tests: Sequence[str]) -> str:
+    names = [test.rpartition("::")[2] for test in tests]
+    more = f" and {len(names) - _MAX_TESTS} more" if len(names) > _MAX_TESTS else ""
+    return ", ".join(names[:_MAX_TESTS]) + more
+
+
+def _of(cause: BreakingChange, total: int) -> str:
+    count = len(cause.units)
+    what = "one" if count == 1 else str(count)
+    together = "" if count == 1 else " together"
+    return f"{what} of {many(total, 'change')}{together}" if total > 1 else "the only change"
+
+
+def _effect(cause: BreakingChange) -> str:
+    it = "it" if len(cause.units) == 1 else "them"
+    without = f"Without {it} {_all(cause.mends, 'pass', 'passes')}" if cause.mends else ""
+    alone = f"with {it} alone {_all(cause.alone_breaks, 'fail', 'fails')}" if cause.alone_breaks else ""
+    said = "; ".join(filter(None, (without, alone)))
+    if not said:
+        said = f"With other changes made, this decides whether {_listed([cause.test])} passes"
+    elif not cause.alone_breaks:
+        said += "; alone it breaks nothing, so it takes others of the changes"
+    left = "" if cause.minimal else " There was no time to make it smaller."
+    return f"{said[0].upper()}{said[1:]}.{left}"
+
+
+def _all(tests: Sequence[str], many_do: str, one_does: str) -> str:
+    if len(tests) == 1:
+        return f"the test {one_does}"
+    return f"{'both' if len(tests) == 2 else f'all {len(tests)}'} tests {many_do}"
+
+
+def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
+    place = style(safe(str(unit)), "red")
+    lines = [("−", line) for line in _said(unit.before)] + [("+", line) for line in _said(unit.after)]
+    if not lines:
+        out.write(f"  {place}\n")
+    for number, (sign, line) in enumerate(lines[:_MAX_LINES]):
+        out.write(f"  {place if not number else ' ' * len(str(unit))}   {sign} {safe(line)}\n")
+    if len(lines) > _MAX_LINES:
+        out.write(f"  … {len(lines) - _MAX_LINES} more lines\n")
+
+
+def _said(text: str) -> list[str]:
+    """The lines of a text, without empty ones and the indentation that all have."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    indent = min((len(line) - len(line.lstrip()) for line in lines), default=0)
+    return [line[indent:] for line in lines]

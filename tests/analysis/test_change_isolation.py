@@ -1,0 +1,192 @@
+"""Which change broke a test: real runs in a small project whose last commit passes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suspectra.cli.main import run
+from suspectra.recording import kept_texts
+from suspectra.recording.kept_texts import KeptTexts
+
+PRICE = """\
+import json
+import pathlib
+
+HERE = pathlib.Path(__file__).parent
+
+
+def rounded(value):
+    value = value * 100
+    value = round(value)
+    return value / 100
+
+
+def scaled(value):
+    return value * 2
+
+
+def doubled(value):
+    return scaled(value)
+
+
+def rate(name):
+    return json.loads((HERE / "rates.json").read_text())[name]
+
+
+def label(name):
+    return name.strip().upper()
+"""
+TESTS = """\
+from shop.price import doubled, label, rate, rounded
+
+
+def test_rounded():
+    assert rounded(8.4915) == 8.49
+
+
+def test_rounded_again():
+    assert rounded(1.001) == 1
+
+
+def test_doubled():
+    assert doubled(2) == 4
+
+
+def test_rate():
+    assert rate("low") == 7
+
+
+def test_label():
+    assert label(" a ") == "A"
+
+
+def test_old():
+    assert label("a") == "b"
+"""
+RATES = '{\n "low": 7,\n "high": 19\n}\n'
+EDITS = (
+    ("    value = round(value)\n", ""),  # breaks the first two
+    ("def scaled(value):\n    return value * 2", "def times(value, by):\n    return value * by"),
+    ("return scaled(value)", "return times(value, 3)"),  # breaks the third, with the one above
+    ("return name.strip().upper()", "name = name.strip()\n    return name.upper()"),  # harmless
+    ("def label", "def unused():\n    return 1\n\n\ndef label"),  # harmless
+)
+
+
+def command(folder: Path, *words: str) -> None:
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+
+
+def git(folder: Path, *words: str) -> None:
+    command(folder, "git", "-c", "user.name=x", "-c", "user.email=x@x", *words)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "shop").mkdir()
+    (folder / "shop" / "__init__.py").touch()
+    (folder / "shop" / "price.py").write_text(PRICE)
+    (folder / "shop" / "rates.json").write_text(RATES)
+    (folder / "test_price.py").write_text(TESTS)
+    (folder / ".gitignore").write_text(".suspectra\n__pycache__\n.pytest_cache\n")
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    text = PRICE
+    for old, new in EDITS:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (folder / "shop" / "price.py").write_text(text)
+    (folder / "shop" / "rates.json").write_text(RATES.replace("7", "8"))
+    command(folder, sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q")
+    return folder
+
+
+def said(cause) -> list[tuple[str, str]]:
+    return [(one["before"].strip(), one["after"].strip()) for one in cause["change"]]
+
+
+def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsys, monkeypatch):
+    monkeypatch.chdir(project)
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    assert run(["changes", "--since", "HEAD", "--seconds", "120", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    assert (found["baseline"], found["changes"], found["complete"]) == ("HEAD", 8, True)
+    assert found["failed_before"] == ["test_price.py::test_old"]
+    by_test = {tuple(cause["mends"]): cause for cause in found["causes"]}
+    first = by_test["test_price.py::test_rounded", "test_price.py::test_rounded_again"]
+    assert said(first) == [("value = round(value)", "")]
+    assert first["alone_breaks"] == first["mends"]
+    assert (first["change"][0]["line"], first["change"][0]["end_line"]) == (9, 8)
+    data = by_test[("test_price.py::test_rate",)]
+    assert [(one["file"], one["line"]) for one in data["change"]] == [("shop/rates.json", 2)]
+    renamed = by_test[("test_price.py::test_doubled",)]
+    assert ("return scaled(value)", "return times(value, 3)") in said(renamed)
+    assert found["runs"] < 40
+
+
+def test_the_text_says_what_to_undo(project, capsys, monkeypatch):
+    monkeypatch.chdir(project)
+    assert run(["changes", "test_rate", "--seconds", "120"]) == 0
+    first, second, third, fourth = capsys.readouterr().out.splitlines()
+    assert first == "✗ test_rate: broken by one of 8 changes since the last commit (HEAD)"
+    assert second == '  shop/rates.json:2   − "low": 7,'
+    assert third.strip() == '+ "low": 8,'
+    assert fourth == "  Without it the test passes; with it alone the test fails."
+
+
+def test_what_failed_before_is_said(project, capsys, monkeypatch):
+    monkeypatch.chdir(project)
+    assert run(["changes", "test_old", "--seconds", "120"]) == 1
+    captured = capsys.readouterr()
+    assert "fail with each older text that is known" in captured.err
+
+
+def test_without_git_it_is_the_text_with_which_the_test_passed(tmp_path, capsys, monkeypatch):
+    """The texts are in the user's cache, and only if that is wanted."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "price.py").write_text("def price(net):\n    return net\n\n\ndef vat(net):\n    return net\n")
+    (folder / "test_it.py").write_text("from price import price\n\n\ndef test_price():\n    assert price(1) == 1\n")
+    record = (sys.executable, "-m", "suspectra", "record")
+    command(folder, *record, "--", "pytest", "-q")
+    kept = [path for path in (tmp_path / "cache").rglob("texts/*") if path.is_file()]
+    assert len(kept) == 2
+    text = (folder / "price.py").read_text()
+    (folder / "price.py").write_text(text.replace("return net\n", "return net + 1\n"))
+    command(folder, *record, "--no-keep-texts", "--", "pytest", "-q")
+    assert sorted(path for path in (tmp_path / "cache").rglob("texts/*") if path.is_file()) == sorted(kept)
+    monkeypatch.chdir(folder)
+    assert run(["changes", "--seconds", "120", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["baseline"], found["changes"]) == ("test_price passed", 2)
+    assert [one["line"] for one in found["causes"][0]["change"]] == [2]
+    for path in kept:
+        path.write_bytes(b"damaged")
+    assert run(["changes", "--seconds", "120"]) == 2
+    assert "no older text is known" in capsys.readouterr().err
+
+
+def test_only_so_many_texts_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_texts, "MAX_TEXTS", 3000)
+    texts = KeptTexts(tmp_path / "project", {"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    (tmp_path / "project").mkdir()
+    digests = []
+    for number in range(4):
+        text = random.Random(number).randbytes(1000)
+        (tmp_path / "project" / "a.py").write_bytes(text)
+        digests.append(hashlib.sha256(text).hexdigest())
+        texts.keep([("a.py", digests[-1]), ("a.py", "0" * 64)])
+    assert [texts.read(digest) is not None for digest in digests] == [False, False, True, True]
+    assert texts.read("../a.py") is None

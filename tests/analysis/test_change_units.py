@@ -1,0 +1,113 @@
+"""The difference of two texts as units: what they are, and that any part of them gives a text."""
+
+from __future__ import annotations
+
+import ast
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suspectra.changes.definitions import defined_once
+from suspectra.changes.units import FileDifference, clusters
+
+OLD = """\
+import os
+
+RATE = 20
+
+
+def total(prices):
+    result = 0  # so far
+    for price in prices:
+        result += price
+    return result
+
+
+def label(name):
+    name = name.strip()
+    return name.upper()
+"""
+
+
+def difference(old, new, path="shop.py"):
+    return FileDifference.between(path, *(None if text is None else text.encode() for text in (old, new)))
+
+
+def said(found):
+    return [(unit.line, unit.before.strip(), unit.after.strip()) for unit in found.units]
+
+
+@pytest.mark.parametrize(
+    ("edit", "units"),
+    [
+        (("    name = name.strip()\n", ""), [(14, "name = name.strip()", "")]),
+        (("result = 0  # so far", "result = 1"), [(7, "result = 0  # so far", "result = 1")]),
+        (("# so far", "# another comment"), []),
+        (
+            ("    for price in prices:\n", "    if not prices:\n        return None\n    for price in prices:\n"),
+            [(8, "", "if not prices:\n        return None")],
+        ),
+        (
+            ("RATE = 20\n", "RATE = 19\nFEE = 1\n"),
+            [(3, "RATE = 20", "RATE = 19"), (4, "", "FEE = 1")],
+        ),
+        (
+            (
+                "def label(name):",
+                "def one():\n    return 1\n\n\n@cache\ndef two():\n    return 2\n\n\ndef label(name):",
+            ),
+            [(13, "", "def one():\n    return 1"), (17, "", "@cache\ndef two():\n    return 2")],
+        ),
+    ],
+)
+def test_units_of_python_are_statements(edit, units):
+    assert said(difference(OLD, OLD.replace(*edit))) == units
+
+
+def test_a_file_that_is_new_or_gone_or_no_text_is_one_unit():
+    assert said(difference(None, "A = 1\n")) == [(1, "", "A = 1")]
+    assert said(difference("A = 1\n", None)) == [(1, "A = 1", "")]
+    image = FileDifference.between("logo.png", b"\0old", b"\0new")
+    (unit,) = image.units
+    assert image.content([]) == b"\0old"
+    assert image.content([unit]) == b"\0new"
+
+
+def test_units_of_other_files_are_lines_that_differ():
+    found = difference('{"a": 1,\n "b": 2,\n "c": 3}\n', '{"a": 1,\n "b": 5,\n "c": 3}\n', "rates.json")
+    assert said(found) == [(2, '"b": 2,', '"b": 5,')]
+
+
+def keys(text):
+    return ast.dump(ast.parse(text))
+
+
+STATEMENTS = st.lists(
+    st.sampled_from(["a = 1", "b = a", "def f(x):\n    y = x\n    return y", "if a:\n    b = 2\nelse:\n    b = 3"]),
+    max_size=8,
+)
+
+
+@given(STATEMENTS, STATEMENTS, st.randoms(use_true_random=False))
+def test_all_units_give_the_new_text_none_the_old_one_and_each_part_a_text(old, new, chance: random.Random):
+    texts = ["".join(f"{one}\n" for one in lines) for lines in (old, new)]
+    found = difference(*texts)
+    assert keys(found.content(())) == keys(texts[0])
+    assert keys(found.content(found.units)) == keys(texts[1])
+    some = [unit for unit in found.units if chance.random() < 0.5]
+    assert found.content(some) is not None
+    assert not found.units or texts[0] != texts[1]
+
+
+def test_what_mentions_a_new_name_goes_together():
+    new = OLD.replace("def label(name):", "def label(name, upper):").replace(
+        "return name.upper()", "return name.upper() if upper else name"
+    )
+    new = new.replace("RATE = 20", "RATE = 19")
+    found = difference(OLD, new)
+    names = defined_once([found])
+    assert {"label", "upper"} <= names
+    assert "RATE" not in names
+    assert clusters(found.units, names) == [[0], [1, 2]]
