@@ -95,6 +95,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
         showStatus(t('No runs were compared'));
       }
     },
+    stateIsRight: (suspect) => server.command(serverCommands.stateIsRight, ...locationOf(suspect)),
+    stateIsWrong: (suspect) => server.command(serverCommands.stateIsWrong, ...locationOf(suspect)),
     nextInChain: walk(serverCommands.nextInChain),
     previousInChain: walk(serverCommands.previousInChain),
     clearCauses: () => server.command(serverCommands.clearCauses),

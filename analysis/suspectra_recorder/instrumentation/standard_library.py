@@ -75,6 +75,7 @@ class _Finder:
         self._hidden: dict[str, ModuleType] = {}  # those that hide a module of the standard library
         self._found: set[str] = set()  # names found since, of packages and modules
         self._own: dict[str, ModuleType] = {}  # what the recorder imported
+        self._registered: list[set[int]] = []  # the classes that the program has registered, by abstract class
 
     def begin(self) -> bool:
         """Start finding modules for this thread; return False if this was started already."""
@@ -94,6 +95,9 @@ class _Finder:
         # what was imported in an earlier context is not loaded a second time
         for name, module in self._own.items():
             _modules.setdefault(name, module)
+        self._registered = (
+            [{*map(id, _registered(abstract))} for abstract in _ABSTRACT] if _get_dump is not None else []
+        )
         self._thread = get_ident()
         return True
 
@@ -108,7 +112,7 @@ class _Finder:
             if name in self._own or name.partition(".")[0] in ours:
                 self._own[name] = _modules.pop(name)
         if _get_dump is not None and self._own.keys() - known:
-            _unregister([self._own[name] for name in self._own.keys() - known])
+            _unregister([self._own[name] for name in self._own.keys() - known], self._registered)
         _modules.update(self._hidden)
         self._hidden = {}
         self._loading.release()
@@ -140,16 +144,22 @@ def _is_hiding(name: str, module: object) -> bool:
     return not isinstance(origin, str) or not origin.startswith(_INSIDE) or any(part in origin for part in _PACKAGES)
 
 
-def _unregister(modules: "list[ModuleType]") -> None:
-    """Take back what modules have registered of their own classes with the abstract base classes of the program."""
+def _unregister(modules: "list[ModuleType]", before: list[set[int]]) -> None:
+    """Take back what modules have registered of their classes with the abstract base classes of the program."""
     names = {module.__name__: vars(module) for module in modules}
-    for abstract in _ABSTRACT:
-        registered = [cls for reference in _get_dump(abstract)[0] if (cls := reference()) is not None]
-        others = [cls for cls in registered if names.get(cls.__module__, {}).get(cls.__name__) is not cls]
+    for abstract, known in zip(_ABSTRACT, before, strict=True):
+        registered = _registered(abstract)
+        # a class that is built in is the same one in the program's module and in the recorder's
+        ours = [id(names.get(cls.__module__, {}).get(cls.__name__)) for cls in registered]
+        others = [cls for cls, own in zip(registered, ours, strict=True) if id(cls) in known or own != id(cls)]
         if len(others) < len(registered):
             _reset_registry(abstract)
             for cls in others:
                 abstract.register(cls)
+
+
+def _registered(abstract: ABCMeta) -> list[type]:
+    return [cls for reference in _get_dump(abstract)[0] if (cls := reference()) is not None]
 
 
 def _origin(module: object) -> object:
