@@ -7,6 +7,9 @@ Rand index over the tests that see one fault. Then every fault is looked up in t
 most of its tests, in the one ranking over all failing tests, and in those of single failing tests (at most eight).
 The groups are compared with those of other methods (`grouping_methods.py`).
 
+Pairs and triples are measured again with one to three failing tests of each fault. A subject is separated if no group
+has tests of two faults; groups of two tests or more are pure or not, those that say that they are sure and the others.
+
     python benchmarks/group_accuracy.py CORPUS... --technique ochiai
 """
 
@@ -112,6 +115,32 @@ def compositions(subjects: Iterable[Subject], raised: Tracebacks, count: int, se
                 break
 
 
+def with_few(composed: Composed, chance: np.random.Generator) -> Composed:
+    """The same with one to three failing tests of each fault."""
+    kept = set[str]()
+    for fault in range(len(composed.faults)):
+        own = [test for test, versions in composed.seen.items() if versions == (fault,)]
+        kept |= {own[i] for i in chance.permutation(len(own))[: chance.integers(1, 4)].tolist()}
+    seen = {test: versions for test, versions in composed.seen.items() if test in kept}
+    return replace(composed, spectrum=without_other_failures(composed.spectrum, kept), seen=seen)
+
+
+def without_other_failures(spectrum: Spectrum, kept: set[str]) -> Spectrum:
+    """A spectrum whose only failing tests are some of those that fail."""
+    wanted = [i for i, name in enumerate(spectrum.tests) if name in kept or not spectrum.failed[i]]
+    edge_rows = spectrum.edge_rows
+    return Spectrum(
+        tuple(spectrum.tests[i] for i in wanted),
+        spectrum.failed[wanted],
+        spectrum.elements,
+        tuple(spectrum.rows[i] for i in wanted),
+        spectrum.candidates,
+        spectrum.edges,
+        None if edge_rows is None else tuple(edge_rows[i] for i in wanted),
+        raised=None if spectrum.raised is None else spectrum.raised[wanted],
+    )
+
+
 def adjusted_rand(one: Sequence[object], other: Sequence[object]) -> float:
     """The adjusted Rand index of two groupings of the same things (Hubert & Arabie 1985)."""
     both = sum(comb(n, 2) for n in Counter(zip(one, other, strict=True)).values())
@@ -147,18 +176,25 @@ def other_groups(tests: FailingTests) -> dict[str, dict[str, object]]:
 
 
 def several(
-    subjects: Sequence[Subject], raised: Tracebacks, count: int, technique: Technique, seed: int
+    subjects: Sequence[Subject], raised: Tracebacks, count: int, technique: Technique, seed: int, *, few: bool = False
 ) -> dict[str, object]:
     """The figures for so many faults at once."""
     indices, right, ranks = [], [], defaultdict[str, list[list[float]]](list)
+    separated, pure, chance = [], defaultdict[bool, list[bool]](list), np.random.default_rng(seed)
     others = defaultdict[str, list[float]](list)
-    for composed in compositions(subjects, raised, count, seed):
+    for whole in compositions(subjects, raised, count, seed):
+        composed = with_few(whole, chance) if few else whole
         report = technique.localize(composed.spectrum, composed.base.program)
         grouped = rank_groups(report, technique, composed.base.program)
         number = {test: one.group.number for one in grouped.groups for test in one.group.tests}
         single = {test: versions[0] for test, versions in composed.seen.items() if len(versions) == 1}
         indices.append(adjusted_rand(list(single.values()), [number[test] for test in single]))
         right.append(len(grouped.groups) == count)
+        common = [set.intersection(*(set(composed.seen[test]) for test in one.group.tests)) for one in grouped.groups]
+        separated.append(all(common))
+        for ranked, shared in zip(grouped.groups, common, strict=True):
+            if len(ranked.group.tests) > 1:
+                pure[ranked.group.alike].append(bool(shared))
         for name, label in other_groups(FailingTests(composed.spectrum, composed.raised)).items():
             others[name].append(adjusted_rand(list(single.values()), [label[test] for test in single]))
         for fault, faulty in enumerate(composed.faults):
@@ -175,6 +211,9 @@ def several(
         "subjects": len(indices),
         "ari": round(mean(indices), 3),
         "right": round(100 * mean(right), 1),
+        "separated": round(100 * mean(separated), 1),
+        "pure, of the sure ones": (len(pure[True]), round(100 * mean(pure[True] or [0]), 1)),
+        "pure, of the others": (len(pure[False]), round(100 * mean(pure[False] or [0]), 1)),
         "ari of others": {name: round(mean(some), 3) for name, some in others.items()},
     }
     return found | {name: figures(some) for name, some in ranks.items()}
@@ -238,6 +277,9 @@ def main() -> None:
         print(f"  one fault: {found['one fault']}")
         for count, name in ((2, "pairs"), (3, "triples"), (5, "fives")):
             found[name] = several(subjects, raised, count, technique, options.seed)
+            print(f"  {name}: {found[name]}", flush=True)
+        for count, name in ((2, "pairs, few tests"), (3, "triples, few tests")):
+            found[name] = several(subjects, raised, count, technique, options.seed, few=True)
             print(f"  {name}: {found[name]}", flush=True)
     print(json.dumps({"technique": technique.name, "seed": options.seed, "corpora": everything}))
 

@@ -248,7 +248,7 @@ class GroupOverview(TypedDict):
     range: lsp.Range | None
     """The line in which it failed."""
     sure: bool
-    """False for C and C++, in which groups are less certain; the heading says "perhaps"."""
+    """False for C and C++, and where a test has a much better explanation of its own; the heading says "perhaps"."""
     tests: list[str]
     """Its failing tests."""
     uncovered: list[str]

@@ -54,32 +54,41 @@ def oracle(spectrum: Spectrum) -> list[tuple[str, ...]]:
         e = fewest(group)
         return inf if e is None else price_of(len(group), e)
 
-    def joins(one: list[int], other: list[int]) -> bool:
+    def joins(one: list[int], other: list[int], alone: float, single: bool) -> bool:
         e = fewest(one + other)
-        return any(len(group) == 1 and price_of(1, e) < exp(1) * price(group) for group in (one, other))
+        some = [group for group in (one, other) if not single or len(group) == 1]
+        return any(price_of(1, e) < exp(alone) * price_of(1, fewest(group)) for group in some)
 
-    groups: list[list[int]] = []
-    for test in failing:
-        if columns[test]:
+    def merged(tests: list[int], nats: float, alone: float, usual: bool) -> list[list[int]]:
+        groups: list[list[int]] = []
+        for test in tests:
             home = next((group for group in groups if columns[group[0]] == columns[test]), None)
             groups.append([test]) if home is None else home.append(test)
-    while True:
-        costs = [
-            (Fraction(together, price(one) * price(other)), i, j + i + 1)
-            for i, one in enumerate(groups)
-            for j, other in enumerate(groups[i + 1 :])
-            if (together := price(one + other)) < inf
-        ]
-        cheap = [cost for cost in costs if cost[0] < exp(9)]
-        cheap = cheap or [cost for cost in costs if cost[0] ** 5 < price(groups[cost[1]] + groups[cost[2]])]
-        cheap = cheap or [cost for cost in costs if joins(groups[cost[1]], groups[cost[2]])]
-        if not cheap:
-            break
-        _, i, j = min(cheap)
-        groups[i] += groups.pop(j)
+        while True:
+            costs = [
+                (Fraction(together, price(one) * price(other)), i, j + i + 1)
+                for i, one in enumerate(groups)
+                for j, other in enumerate(groups[i + 1 :])
+                if (together := price(one + other)) < inf
+            ]
+            cheap = [cost for cost in costs if cost[0] < exp(nats)]
+            if usual:
+                cheap = cheap or [cost for cost in costs if cost[0] ** 5 < price(groups[cost[1]] + groups[cost[2]])]
+            cheap = cheap or [cost for cost in costs if joins(groups[cost[1]], groups[cost[2]], alone, usual)]
+            if not cheap:
+                return groups
+            _, i, j = min(cheap)
+            groups[i] += groups.pop(j)
+
+    groups = [
+        part
+        for group in merged([test for test in failing if columns[test]], 9, 1, True)
+        for part in (merged(sorted(group, key=failing.index), 6, 4, False) if len(group) <= 6 else [group])
+    ]
     bare = [test for test in failing if not columns[test]]
     if bare:
         groups = groups or [[]]
+        groups.sort(key=lambda group: [spectrum.tests[test] for test in sorted(group, key=failing.index)])
         max(groups, key=len).extend(bare)  # the first of those that are largest
     return sorted(tuple(sorted(spectrum.tests[test] for test in group)) for group in groups)
 
@@ -171,9 +180,29 @@ def suite(failing: list[list[int]], passing: int = 60, columns: int = 8, execute
     return Spectrum.from_matrix(matrix, np.arange(len(matrix)) < len(failing))
 
 
-@pytest.mark.parametrize(("passing", "groups"), [(38, 1), (39, 2)])
-def test_two_tests_part_when_39_passing_tests_execute_what_they_share(passing, groups):
+@pytest.mark.parametrize(("passing", "groups"), [(12, 1), (13, 2)])
+def test_two_tests_part_when_13_passing_tests_execute_what_they_share(passing, groups):
     assert len(FailureGroups.from_spectrum(suite([[0, 1], [0, 2]], executed={0: passing})).groups) == groups
+
+
+def test_three_tests_with_places_of_their_own_are_three_groups_and_not_one():
+    """Once two are together, their union costs so much that the third would join them."""
+    failing = [[0, 1, 4], [0, 2, 5], [0, 3]]
+    spectrum = suite(failing, passing=750, executed={0: 148, 1: 5, 2: 5, 3: 0})
+    groups = FailureGroups.from_spectrum(spectrum)
+    assert len(groups.groups) == 3
+    assert all(group.alike for group in groups.groups)
+
+
+@pytest.mark.parametrize(("passing", "sure"), [(0, True), (1, True), (2, False), (8, False)])
+@pytest.mark.parametrize("file", ["tax.py", "tax.c"])
+def test_a_group_is_sure_where_no_test_has_a_much_better_explanation_of_its_own(passing, sure, file):
+    technique, spectrum = make_technique("ochiai"), suite([[0, 1], [0, 2]], executed={0: passing})
+    spectrum = replace(spectrum, elements=replace(spectrum.elements, files=(file,)))
+    (group,) = rank_groups(technique.localize(spectrum), technique).groups
+    assert group.group.alike == sure
+    assert group.sure == (sure and file == "tax.py")
+    assert ("perhaps" not in group.heading) == group.sure
 
 
 def test_tests_that_share_nothing_are_apart_in_the_smallest_suite():
@@ -248,6 +277,7 @@ def test_grouping_can_be_cancelled():
 
 def test_more_coverages_than_can_be_compared_stay_together(monkeypatch):
     monkeypatch.setattr(grouping, "MAX_COVERAGES", 1)
+    monkeypatch.setattr(grouping, "FEW_TESTS", 0)  # so many coverages are never of few tests
     assert len(FailureGroups.from_spectrum(suite([[0, 1], [0, 2]], executed={0: 60})).groups) == 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ODD = {
-    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\bmend(s|ed|ing)?\b(?![`\"])(?<!^mends)": "fix",  # but the name `mends` of a field
     r"(?<!\bthere )\b(is|are) no (?!longer|more\b)": "is not a",
     r"\bfor want of\b": "for lack of",
     r"\b(it|that|which|evidence|recordings?|report|file|folder) holds? (a|an|no|only|the|nothing)\b": "contain",

@@ -214,7 +214,7 @@ export interface GroupOverview {
   uri: DocumentUri | null;
   /** The line in which it failed. */
   range: Range | null;
-  /** False for C and C++, in which groups are less certain; the heading says "perhaps". */
+  /** False for C and C++, and where a test has a much better explanation of its own; the heading says "perhaps". */
   sure: boolean;
   /** Its failing tests. */
   tests: string[];

@@ -8,6 +8,10 @@ executes: then it is no sign of another fault. Groups that share no statement or
 have executed the same fault. Nor are tests that a change broke and tests that failed before it, unless the user says
 so.
 
+Many tests of one fault are compared in many ways, so some pair of them seems apart by chance; a few are not, and each
+says less. So a group of a few tests is looked at again, with less patience for what the union costs, but only parted
+where every part is explained much better alone: by a place that few passing tests execute.
+
 Exceptions and stacks give titles, and have no say here. Tests that execute nothing join the largest group. What a user
 merged is merged last, so that a decision about two groups does not change a third one.
 """
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,18 +32,32 @@ from suspectra.failure_groups.since import Since
 from suspectra.failure_groups.since import apart as fail_apart
 from suspectra.spectrum import Spectrum
 
-NATS = 9.0
-"""Groups are kept apart if their union costs this much more than both, in nats."""
-SHARE = 0.2
-"""Unless the difference is a smaller share than this of the cost of the union."""
-ALONE = 1.0
-"""And unless this alone is less, in nats: what the union's passing tests cost a group of one test more than its own."""
+FEW_TESTS = 6
+"""Groups of at most so many tests are looked at again."""
+SURE = 1.5
+"""A group is sure if what its passing tests cost one test is at most so much more than any of its tests costs alone."""
 MAX_COVERAGES = 1000
 """Largest number of different coverages that are compared with each other; more of them form one group."""
 _PAIRS = 1 << 16  # pairs that are compared at once
 _WORDS = 8  # words of a pair's classes that are compared first, at least
 _WORDS_AT_ONCE = 1 << 13  # of all pairs
 _DECIMALS = 10  # costs that are equal on paper may differ in the last bits
+
+
+@dataclass(frozen=True)
+class Patience:
+    """What is put together although several places explain it better than one; in nats."""
+
+    nats: float  # groups are kept apart if their union costs this much more than both
+    share: float  # unless the difference is a smaller share than this of the cost of the union
+    # and unless this alone is less: what the union's passing tests cost one failing test more than its own ones do,
+    # for the one of the two groups for which that is less
+    alone: float
+    single: bool  # whether `alone` is about groups of one test only
+
+
+USUAL = Patience(9.0, 0.2, 1.0, single=True)
+WITH_FEW = Patience(6.0, 0.0, 4.0, single=False)
 
 
 @dataclass(frozen=True)
@@ -50,6 +68,7 @@ class PartOfTests:
     # where one statement or branch explains them hardly better than two, the passing tests that execute each of the
     # two; else empty
     halves: tuple[int, ...] = ()
+    alike: bool = True  # whether what all share explains each test about as well as anything that it executes
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +94,7 @@ class Partition:
 
 
 def partition(
-    coverage: FailingCoverage,
-    decisions: GroupDecisions | None = None,
-    since: Mapping[str, Since] | None = None,
-    *,
-    nats: float = NATS,
-    share: float = SHARE,
+    coverage: FailingCoverage, decisions: GroupDecisions | None = None, since: Mapping[str, Since] | None = None
 ) -> Partition:
     """Group failing tests.
 
@@ -96,10 +110,19 @@ def partition(
     decided = _decided(tests, together, apart)
     covered = coverage.covered
     open_ = [tests[[test]] for test in np.flatnonzero(covered)]
-    merging = _Merging(coverage, _equal(coverage.bits, open_, covered, apart), covered, apart)
+    merging = _Merging(coverage, _equal(coverage.bits, open_, covered, apart), covered, apart, USUAL)
     if len(merging.clusters) > MAX_COVERAGES:
         merging.merge_all()
-    parts = _put_together(merging.run(nats, share), [cluster[covered[cluster]] for cluster in decided], apart)
+    parts: list[PartOfTests] = []
+    unopposed, words = np.zeros_like(apart), 0
+    for part in merging.run():
+        if 1 < len(part.tests) <= FEW_TESTS:
+            each = _equal(coverage.bits, [tests[[test]] for test in part.tests], covered, unopposed)
+            again = _Merging(coverage, each, covered, unopposed, WITH_FEW)
+            parts, words = [*parts, *again.run()], max(words, again.words)
+        else:
+            parts.append(part)
+    parts = _put_together(parts, [cluster[covered[cluster]] for cluster in decided], apart)
     for cluster in decided:
         idle = cluster[~covered[cluster]]
         if not len(idle):
@@ -110,10 +133,11 @@ def partition(
         allowed = own or ([] if split[cluster].any() else others)
         if allowed:
             largest = max(allowed, key=lambda i: (len(parts[i].tests), -i))
-            parts[largest] = PartOfTests(tuple(sorted({*parts[largest].tests, *idle.tolist()})), parts[largest].halves)
+            parts[largest] = replace(parts[largest], tests=tuple(sorted({*parts[largest].tests, *idle.tolist()})))
         else:
             parts.append(PartOfTests(tuple(idle.tolist())))
-    return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, merging.words, since)
+    words = max(words, merging.words)
+    return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, words, since)
 
 
 def _not_together(apart: Bools, together: Sequence[tuple[int, int]]) -> Bools:
@@ -134,7 +158,8 @@ def clearly_joins(row: Row, group: Spectrum, tests: int, spectrum: Spectrum) -> 
     if not len(shared):
         return False
     union, alone = (_log_choices(a, int(passing[b].min())) for a, b in ((tests + 1, shared), (1, own)))
-    return union - _log_choices(tests, int(pairs.ep[(pairs.ef == tests) & (pairs.size > 0)].min())) - alone < ALONE
+    group_alone = _log_choices(tests, int(pairs.ep[(pairs.ef == tests) & (pairs.size > 0)].min()))
+    return union - group_alone - alone < USUAL.alone
 
 
 def _log_choices(failing: int, passing: int) -> float:
@@ -195,8 +220,10 @@ def _equal(bits: Bits, clusters: Sequence[Ints], covered: Bools, apart: Bools) -
 class _Merging:
     """Clusters of tests, and the cost of merging any two of them."""
 
-    def __init__(self, coverage: FailingCoverage, clusters: list[Ints], covered: Bools, apart: Bools):
-        self.coverage = coverage
+    def __init__(
+        self, coverage: FailingCoverage, clusters: list[Ints], covered: Bools, apart: Bools, patience: Patience
+    ):
+        self.coverage, self.patience = coverage, patience
         self.clusters = clusters
         self.halves: list[tuple[int, ...]] = [()] * len(clusters)
         self.words = 0
@@ -208,7 +235,9 @@ class _Merging:
         self._fewest = coverage.passing[coverage.first(self._shared)]
         self._look((self._shared != 0).argmax(axis=1).max(initial=0) + 1)
         self._price = self._cost(self._size, self._fewest)
-        self._single = np.where(self._size == 1, self._price, -np.inf)  # the costs of groups of one test
+        self._lone = self._cost(1, self._fewest)  # for the test of each group that is explained best alone
+        # the costs of one test of each group; -inf where that does not matter
+        self._single = np.where((self._size > 1) & patience.single, -np.inf, self._lone)
         self._apart = np.zeros((len(clusters), len(clusters)), bool)
         if apart.any():
             of_test = np.zeros(len(apart), np.int64)
@@ -222,6 +251,10 @@ class _Merging:
         prices: Floats = self._log[failing + passing + 1] - self._log[failing] - self._log[passing]
         return prices
 
+    def _alike(self, cluster: int) -> bool:
+        """Whether what all tests of a cluster share explains each about as well as anything that it executes."""
+        return bool(self._cost(1, self._fewest[cluster]) - self._lone[cluster] < SURE)
+
     def _look(self, words: int) -> None:
         self.words = max(self.words, int(words))
 
@@ -229,10 +262,11 @@ class _Merging:
         """Merge all clusters into one."""
         self.clusters = [np.sort(np.concatenate(self.clusters))]
         self.halves = [()]
+        self._lone[:] = -np.inf  # nothing is compared
 
-    def run(self, nats: float, share: float) -> list[PartOfTests]:
-        """Merge the cheapest pair until none is below the thresholds."""
-        count = len(self.clusters)
+    def run(self) -> list[PartOfTests]:
+        """Merge the cheapest pair until patience ends."""
+        patience, count = self.patience, len(self.clusters)
         if not count:
             return []
         # of each pair, in both halves of the tables: the cost of merging, the second threshold, the cost for one test,
@@ -244,8 +278,8 @@ class _Merging:
 
         def compare(one: Ints, other: Ints | int, classes: Ints) -> None:
             """Fill the tables for some pairs of clusters, which share no class before the given ones."""
-            classes, shared, union, alone = self._compared(one, other, classes, nats, share)
-            found = np.array([union - (self._price[one] + self._price[other]), share * union, alone])
+            classes, shared, union, alone = self._compared(one, other, classes)
+            found = np.array([union - (self._price[one] + self._price[other]), patience.share * union, alone])
             tables[:, one, other] = tables[:, other, one] = np.where(shared, np.round(found, _DECIMALS), np.inf)
             least[one, other] = least[other, one] = classes
 
@@ -260,9 +294,9 @@ class _Merging:
             compare(low + rows[0], high, np.zeros(len(low), np.int64))
         while count > 1:
             i, j = divmod(int(costs.argmin()), count)
-            cheap = bool(costs[i, j] < nats)
+            cheap = bool(costs[i, j] < patience.nats)
             if not cheap:
-                if (pair := cheapest(costs < bounds) or cheapest(joining < ALONE)) is None:
+                if (pair := cheapest(costs < bounds) or cheapest(joining < patience.alone)) is None:
                     break
                 i, j = pair
             self._merge(i, j, int(self.coverage.passing[least[i, j]]), cheap)
@@ -272,11 +306,12 @@ class _Merging:
             others = others[others != i]
             # three clusters share no earlier class than any two of them
             compare(others, i, np.maximum(least[i, others], least[j, others]))
-        return [PartOfTests(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
+        return [
+            PartOfTests(tuple(self.clusters[i].tolist()), self.halves[i], self._alike(i))
+            for i in np.flatnonzero(alive).tolist()
+        ]
 
-    def _compared(
-        self, one: Ints, other: Ints | int, least: Ints, nats: float, share: float
-    ) -> tuple[Ints, Bools, Floats, Floats]:
+    def _compared(self, one: Ints, other: Ints | int, least: Ints) -> tuple[Ints, Bools, Floats, Floats]:
         """The first class that some clusters share with another one each, or all with the same, and what that costs.
 
         The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
@@ -284,11 +319,11 @@ class _Merging:
         """
         first, shared = least.copy(), self._share(one, other, least)
         union, alone = self._unions(one, other, self.coverage.passing[first])
-        own = self._price[one] + self._price[other]
+        own, limits = self._price[one] + self._price[other], self.patience
 
         def unsettled(pairs: Ints) -> Ints:
             more = union[pairs] - own[pairs]
-            apart = (more >= nats) & (more >= share * union[pairs]) & (alone[pairs] >= ALONE)
+            apart = (more >= limits.nats) & (more >= limits.share * union[pairs]) & (alone[pairs] >= limits.alone)
             return pairs[~(shared[pairs] | apart)]
 
         words, open_ = self._shared.shape[1], unsettled(np.arange(len(one)))
@@ -318,7 +353,7 @@ class _Merging:
     def _unions(self, one: Ints, other: Ints | int, passing: Ints) -> tuple[Floats, Floats]:
         """The costs of unions with so many passing tests, and what these cost a group of one test more than its own.
 
-        The latter is infinite for two larger groups.
+        The latter for the one of both for which it is less; infinite where that does not matter.
         """
         alone = self._cost(1, passing) - np.maximum(self._single[one], self._single[other])
         return self._cost(self._size[one] + self._size[other], passing), alone
@@ -331,7 +366,8 @@ class _Merging:
         self._size[i] += self._size[j]
         self._fewest[i] = fewest
         self._price[i] = self._cost(self._size[i], self._fewest[i])
-        self._single[i] = -np.inf
+        self._single[i] = -np.inf if self.patience.single else self._cost(1, self._fewest[i])
+        self._lone[i] = min(self._lone[i], self._lone[j])
         self._apart[i] |= self._apart[j]
         self._apart[:, i] |= self._apart[:, j]
 

@@ -23,6 +23,7 @@ class FailureGroup:
     # where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
     # the two; else empty
     halves: tuple[int, ...] = ()
+    alike: bool = True  # whether what all share explains each test about as well as anything that it executes
     since: Since = Since.UNKNOWN  # since when its tests fail
 
     @property
@@ -103,6 +104,7 @@ class FailureGroups:
                 tests,
                 tuple(coverage.tests[test] for test in part.tests if not covered[test]),
                 part.halves,
+                part.alike,
                 Since.for_group(tests, since),
             )
             for number, tests, part in zip(numbers, names, parts, strict=True)

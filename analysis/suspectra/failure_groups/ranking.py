@@ -41,7 +41,8 @@ class RankedGroup:
         first_before: FirstSuspect | None = None,  # its first suspect before a change
     ):
         self.group = group  # its failing tests
-        self.sure = _is_python(whole.spectrum.elements)  # False for compiled programs, in which groups are less certain
+        # whether nearly all groups like it have one fault; in compiled programs too many have several
+        self.sure = group.alike and _is_python(whole.spectrum.elements)
         self._whole, self._technique, self._program = whole, technique, program
         self._exceptions = exceptions or {}
         self._alone = alone

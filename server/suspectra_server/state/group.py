@@ -15,7 +15,7 @@ class Group:
     number: int  # it stays over re-runs
     title: str  # the exception and a place
     heading: str  # the same with a sign and the number of tests
-    sure: bool  # False for compiled programs, in which groups are less certain
+    sure: bool  # False for compiled programs, and where a test has a much better explanation of its own
     tests: tuple[str, ...]  # its failing tests
     covered: tuple[str, ...]  # those of them that say what it is about, in the same order
     uncovered: tuple[str, ...] = ()  # those of them that executed nothing that may be a suspect
