@@ -121,7 +121,9 @@ def test_a_test_that_can_not_be_searched_does_not_keep_the_others_from_it(two_fa
     assert causes(two_faults, "*", "--format", "json") == 0
     out, err = capsys.readouterr()
     assert "test_child passes when it runs alone" in err
-    assert lines_of_roots(json.loads(out)) == [{2, 3}, {9, 10}]
+    first, second = lines_of_roots(json.loads(out))
+    assert {2, 3} <= first <= {2, 3, 4}  # 4, too, as the test adds up two fees, and another one may be lower
+    assert second == {9, 10}
     tests.write_text(TWO_FAULTS["test_fees.py"])
 
 

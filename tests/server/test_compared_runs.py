@@ -166,10 +166,10 @@ def test_the_chain_of_cause_transitions_and_forced_decisions(client, project):
     client.start(project)
     uri = client.open(project / "cart.py")
     client.answers["window/showMessageRequest"] = None
-    assert comparison(client, "apg") is None  # decisions are altered, and the user does not want that
+    assert comparison(client, "apg-decisions") is None  # decisions are altered, and the user does not want that
     client.answers["window/showMessageRequest"] = lambda params: params["actions"][0]
-    forced = comparison(client, "apg")
-    assert (forced["technique"], forced["passing"]) == ("apg", None)
+    forced = comparison(client, "apg-decisions")
+    assert (forced["technique"], forced["passing"]) == ("apg-decisions", None)
     assert [(step["line"], step["value"]) for step in forced["report"]] == [(DECISION + 1, "true, there false")]
     (diagnostic,) = nearest(client, uri)
     assert diagnostic["message"] == forced["found"]
