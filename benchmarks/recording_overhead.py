@@ -215,15 +215,14 @@ def short(options: argparse.Namespace) -> dict[str, Any]:
         rank = [sys.executable, "-m", "suspectra", "rank", "--format", "json", "-o", "ranking.json"]
         cover = [*run["coverage.py"][:-1], "--cov-config=../coverage.ini", "--junit-xml=results.xml"]
         whole = [run["auto"], rank]
-        jobs = {
+        steps = {
             "plain": [run["plain"]],
+            "record": [run["auto"]],
             "record and rank": whole,
             "first record and rank": whole,
             "coverage.py": [cover],
         }
-        results["whole job, 40 tests"] = ratios(
-            {"plain": jobs.pop("plain"), "record": [run["auto"]], **jobs}, folder, options.rounds
-        )
+        results["whole job, 40 tests"] = ratios(steps, folder, options.rounds)
     print(f"whole job, 40 tests: {results['whole job, 40 tests']}")
     for name, wanted in SHORT_TARGETS.items():
         worst = max(found[name] for found in results.values() if name in found)

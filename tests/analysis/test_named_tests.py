@@ -32,6 +32,7 @@ def evidence():
         ("test_tax.py", NAMES[:2]),
         ("test_tax.py::TestTax::test_rate", NAMES[:1]),
         ("test_cart.py::test_total", NAMES[2:]),
+        ("test_total", NAMES[2:]),
     ],
 )
 def test_a_module_a_class_a_name_without_parameters_and_a_glob_are_names(evidence, name, fitting):
@@ -43,7 +44,7 @@ def test_a_module_a_class_a_name_without_parameters_and_a_glob_are_names(evidenc
             one_failing_test(evidence, name)
 
 
-@pytest.mark.parametrize("name", ["tests/test_ta", "test_total", "tests/test_tax.py::Test", "tests/test_tax.py::"])
+@pytest.mark.parametrize("name", ["tests/test_ta", "est_total", "tests/test_tax.py::Test", "tests/test_tax.py::"])
 def test_a_part_of_a_name_is_none(evidence, name):
     with pytest.raises(UsageError, match="no recorded test has this name"):
         one_failing_test(evidence, name)

@@ -203,7 +203,7 @@ def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, 
     path.write_text(path.read_text("utf-8").replace(wrong, right), "utf-8")
     (ledger / "tests/test_nothing.py").unlink()
     record(ledger, "tests/test_discounts.py")
-    grouped.wait(lambda: grouped.statuses[-1]["message"] == "5 failing tests in 2 groups, 78 passing tests")
+    grouped.wait(lambda: grouped.statuses[-1]["message"] == "5 failing tests in 3 groups, 78 passing tests")
     record(ledger)
     wait_for_groups(grouped, 2)
     grouped.wait(lambda: any(line["message"] == f"Fixed: {first['title']}" for line in grouped.logged))
