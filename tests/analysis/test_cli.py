@@ -70,6 +70,7 @@ GROUP = {
     "title": {"type": "string", "minLength": 1},
     "reason": {"type": "string", "minLength": 1},
     "sure": {"type": "boolean"},
+    "since": {"enum": ["change", "unknown", "before"]},
     "tests": {"type": "array", "items": {"type": "string"}, "minItems": 1},
     "uncovered": {"type": "array", "items": {"type": "string"}},
     "suspects": {"type": "array", "items": closed(SUSPECT)},

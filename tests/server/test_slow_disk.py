@@ -95,6 +95,8 @@ def everything(folder, uri, line):
         "nextInChain": [],
         "previousInChain": [],
         "clearCauses": [],
+        "stateIsRight": [uri, line],
+        "stateIsWrong": [uri, line],
         "cancelInvestigation": [],
         "testSuspect": [uri, line],
         "localize": [],

@@ -49,7 +49,7 @@ class KeptTexts:
                 if kept.exists():
                     os.utime(kept)
                 elif (text := read(path)) is not None and hashlib.sha256(text).hexdigest() == digest:
-                    with complete_file(kept) as stream:
+                    with complete_file(kept, 0o600) as stream:
                         stream.write(zlib.compress(text))
             self._tidy(self._folder)
 
