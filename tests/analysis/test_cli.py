@@ -4,9 +4,11 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 
@@ -478,6 +480,18 @@ def test_starting_loads_no_more_than_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_each_command_is_found_in_the_module_that_has_it():
+    from suspectra.cli import main
+
+    for module, names in main._COMMANDS.items():
+        group = click.Group()
+        import_module(module).register(group)
+        assert set(group.commands) == set(names), module
+    context = click.Context(main.cli)
+    assert {*main._MODULES, "server"} == set(main.cli.list_commands(context))
+    assert main.cli.get_command(context, "no-such-command") is None
 
 
 @pytest.mark.slow

@@ -250,3 +250,19 @@ def test_a_package_with_tests_in_it_is_no_test_code(tmp_path, folder):
     for name in ("test_cart.py", "cart.py"):
         (tmp_path / folder / name).touch()
     assert not RecordedFiles(str(tmp_path)).is_test_code(str(tmp_path / folder / "cart.py"))
+
+
+def test_links_are_followed_as_the_system_does(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "module.py").touch()
+    (tmp_path / "linked").symlink_to(tmp_path / "package")
+    (tmp_path / "package" / "other.py").symlink_to(tmp_path / "package" / "module.py")
+    (tmp_path / "package" / "outside.py").symlink_to(__file__)
+    scope = RecordedFiles(str(tmp_path))
+    names = ("module.py", "other.py", "outside.py", "missing.py", "..", ".")
+    for path in [
+        f"{tmp_path}/{folder}/{name}" for folder in ("package", "linked", "linked/../linked") for name in names
+    ]:
+        assert scope.real(path) == os.path.realpath(path), path
+    assert scope(f"{tmp_path}/linked/other.py") == "package/module.py"
+    assert scope(f"{tmp_path}/linked/outside.py") is None

@@ -168,6 +168,18 @@ def test_nothing_is_imported_besides_and_no_warning_appears(work, monkeypatch):
     record(work, sys.executable, "-m", "pytest", *OPTIONS, "-W", "error::pytest.PytestWarning", "-p", "no:asyncio")
 
 
+def test_the_standard_library_is_not_loaded_a_second_time(work):
+    (work / "test_guard.py").write_text(
+        TESTS + "\n\ndef test_modules():\n"
+        "    import dataclasses, inspect, sys\n"
+        "    recorder = sys.modules['suspectra_recorder.errors'], sys.modules['suspectra_recorder.recorder']\n"
+        "    assert recorder[0].dataclass is dataclasses.dataclass\n"
+        "    assert recorder[1].replace is dataclasses.replace\n"
+    )
+    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS)
+    assert lines(evidence) == EXPECTED | {"test_modules": set()}
+
+
 def test_counts_of_the_ini_hold(work, monkeypatch):
     an_installed_plugin(work, monkeypatch)
     (work / "pytest.ini").write_text("[pytest]\nsuspectra_counts = true\n")
