@@ -81,7 +81,7 @@ class RepeatedRuns:
             return True
         python = folder.settings.test_interpreter or None
         try:
-            command = folder.pytest_command()
+            command = await session.files.run(folder.pytest_command)
         except UsageError as error:
             raise RequestFailed(str(error)) from None
         words, foreign = await session.files.run(lambda: asked_about(command, str(folder.root), python=python))
