@@ -142,7 +142,7 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     source.write_text(CODE + "\n\nADDED = True\n")
     record(project)
     other.ask_until(lambda: [one["findings"] for one in other.suspects()["suspects"]] == [[]] * 3)
-    assert other.statuses[-1]["technique"] == "evidence"
+    other.wait(lambda: other.statuses[-1]["technique"] == "evidence")
     assert not other.suspects()["problems"]
 
 
