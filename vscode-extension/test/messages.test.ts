@@ -159,9 +159,13 @@ describe('a suspect', () => {
 
   it('is detailed with what changed, and says everything once', () => {
     const one = { ...suspect, changed: 2 };
-    expect(suspectDetails(one, 'All evidence', 4)).toContain('\n\nYou changed this since 2 of 3 failing tests passed.\n\n');
+    expect(suspectDetails(one, 'All evidence', 4)).toContain(
+      '\n\nYou changed this since 2 of 3 failing tests passed.\n\n',
+    );
     expect(suspectDetails({ ...one, changed: 1, ef: 1 }, '', 4)).toContain('You changed this.');
-    expect(suspectDetails({ ...one, changedByGit: 1 }, '', 4)).toContain('You changed this since 1 of 3 failing tests passed.');
+    expect(suspectDetails({ ...one, changedByGit: 1 }, '', 4)).toContain(
+      'You changed this since 1 of 3 failing tests passed.',
+    );
     expect(suspectDetails({ ...one, changedByGit: 2 }, '', 4)).toContain('\n\nChanged, according to git.\n\n');
     const found = '3 of 3 failing tests pass if this comes out false.';
     const details = suspectDetails({ ...suspect, findings: [found], reason: found }, 'ochiai', 3);

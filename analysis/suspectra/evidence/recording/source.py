@@ -94,6 +94,8 @@ class RecordingSource:
     ([('test_sum', 'assert 3 == 4')], False)
     >>> source.watched() == [str(folder / "logs")], source.command
     (True, ('pytest',))
+    >>> source.sources_of_passes()  # no failing test is known to have passed before
+    []
     """
 
     recorded_by: ClassVar[str] = "record"
