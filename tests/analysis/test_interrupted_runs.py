@@ -28,6 +28,7 @@ def suspectra(work, *arguments):
     return subprocess.Popen(
         [sys.executable, "-m", "suspectra", *arguments],
         cwd=work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # which nohup lets them ignore
     )  # fmt: skip
 
 
