@@ -21,7 +21,7 @@ from suspectra.experiments.machine import Machine
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.experiments.value_inquiry import ValueInquiry
-from suspectra.processes.watchdog import END_TIMEOUT_S
+from suspectra.processes.watchdog import END_TIMEOUT_S, end_all
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cancelling import CODE, PYTEST, TESTS, descendants
@@ -125,3 +125,9 @@ def test_a_machine_that_collects_and_does_not_listen_ends_at_once(tmp_path):
     while descendants() - before and time.monotonic() - began < END_TIMEOUT_S:
         time.sleep(0.01)
     assert descendants() <= before
+
+
+@pytest.mark.parametrize("mark", ["", "x", "00", "0" * 23, "0" * 26])
+def test_no_process_ends_for_what_is_not_a_mark(mark):
+    with pytest.raises(ValueError):
+        end_all(mark, ask=True)

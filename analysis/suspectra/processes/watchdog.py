@@ -29,6 +29,8 @@ VARIABLE = "SUSPECTRA_WATCHDOGS"
 END_TIMEOUT_S = 3.0
 """For the processes of a run to end: after this time they are killed, and if they remain, left alone."""
 
+_MARK_SIZE = 12
+
 _CHECK_S = 0.05
 """Between two looks at which processes are left."""
 
@@ -57,7 +59,7 @@ class Watchdog:
     def __init__(self, environ: MutableMapping[str, str]):
         self._environ = environ
         self._before = environ.get(VARIABLE)
-        mark = os.urandom(12).hex()
+        mark = os.urandom(_MARK_SIZE).hex()
         own = {name: value for name, value in os.environ.items() if name != VARIABLE}
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _WAIT, __file__, mark],
@@ -158,7 +160,12 @@ def _with_descendants(processes: Iterable[Process]) -> set[int]:
 
 
 def end_all(mark: str, *, ask: bool) -> None:
-    """Ask the processes of a run to end, and kill those that remain."""
+    """Ask the processes of a run to end, and kill those that remain.
+
+    Raises ValueError for what is not a mark: something short is in the environment of every process.
+    """
+    if len(bytes.fromhex(mark)) != _MARK_SIZE:
+        raise ValueError(f"{mark} is not a mark")
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)
     for number in (signal.SIGINT, kill) if ask else (kill,):
         end = time.monotonic() + END_TIMEOUT_S
