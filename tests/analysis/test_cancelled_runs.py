@@ -129,5 +129,5 @@ def test_a_machine_that_collects_and_does_not_listen_ends_at_once(tmp_path):
 
 @pytest.mark.parametrize("mark", ["", "x", "00", "0" * 23, "0" * 26])
 def test_no_process_ends_for_what_is_not_a_mark(mark):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="not a mark"):
         end_all(mark, ask=True)

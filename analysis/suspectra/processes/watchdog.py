@@ -164,7 +164,7 @@ def end_all(mark: str, *, ask: bool) -> None:
 
     Raises ValueError for what is not a mark: something short is in the environment of every process.
     """
-    if len(bytes.fromhex(mark)) != _MARK_SIZE:
+    if len(mark) != 2 * _MARK_SIZE or mark.strip("0123456789abcdef"):
         raise ValueError(f"{mark} is not a mark")
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)
     for number in (signal.SIGINT, kill) if ask else (kill,):
