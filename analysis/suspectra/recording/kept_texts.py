@@ -5,7 +5,6 @@ They are in the user's own cache folder, compressed, a bounded amount for each w
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import zlib
@@ -13,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from suspectra.evidence.sources import MAX_SOURCE, SourceReader
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.log.frames import DAMAGE
@@ -41,22 +39,37 @@ class KeptTexts:
         """
         if self._folder is None:
             return
-        read = SourceReader(self._workspace)
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
+            new = []
             for path, digest in sources:
-                kept = self._folder / digest
-                if kept.exists():
-                    os.utime(kept)
-                elif (text := read(path)) is not None and hashlib.sha256(text).hexdigest() == digest:
-                    with complete_file(kept, 0o600) as stream:
-                        stream.write(zlib.compress(text))
-            self._tidy(self._folder)
+                try:
+                    os.utime(self._folder / digest)
+                except FileNotFoundError:
+                    new.append((path, digest))
+            if new:  # mostly nothing is, and then nothing has to be loaded
+                self._keep_new(self._folder, new)
+
+    def _keep_new(self, folder: Path, sources: Iterable[tuple[str, str]]) -> None:
+        import hashlib
+
+        from suspectra.evidence.sources import SourceReader
+
+        read = SourceReader(self._workspace)
+        for path, digest in sources:
+            if (text := read(path)) is not None and hashlib.sha256(text).hexdigest() == digest:
+                with complete_file(folder / digest, 0o600) as stream:
+                    stream.write(zlib.compress(text))
+        self._tidy(folder)
 
     def read(self, digest: str) -> bytes | None:
         """The text with a digest; None where it is not kept, or was altered."""
         if self._folder is None or not _DIGEST.fullmatch(digest):
             return None
+        import hashlib
+
+        from suspectra.evidence.sources import MAX_SOURCE
+
         try:
             text = inflate((self._folder / digest).read_bytes(), MAX_SOURCE)
         except (OSError, ValueError):
