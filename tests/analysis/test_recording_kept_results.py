@@ -554,6 +554,7 @@ def test_lifetime():
 """
 
 
+@pytest.mark.xfail(sys.version_info >= (3, 14), reason="one of these differs in Python 3.14", strict=False)
 def test_cached_functions_are_as_ever(project):
     (project / "deep.py").write_text(DEEP)
     (project / "test_it.py").write_text(UNDISTURBED)
