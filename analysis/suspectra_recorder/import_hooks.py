@@ -19,7 +19,6 @@ class Hooks:
     """The import hook and the first imports of a process; they may exist before its recorder."""
 
     def __init__(self, scope: RecordedFiles, *, counting: bool = False, monitoring: bool = False, activity: str = ""):
-        self._scope = scope
         with StandardLibrary():
             import suspectra_recorder.instrumentation.rewriting  # noqa: F401 - before a test has replaced what it needs
 
@@ -31,7 +30,9 @@ class Hooks:
             self.import_hook, lambda first: self.imported.append((first.path, first.cells))
         )
         # functions of tests have caches, too
-        self._cached = CachedFunctions(self.first_imports, self._name)
+        self._cached = CachedFunctions(
+            self.first_imports, lambda path: scope.contains(os.path.dirname(scope.real(path)))
+        )
         self.activity = Activity(activity)  # what this process is doing
         # a crash during an import is reported with the file that was being imported
         self.first_imports.entered, self.first_imports.left = self.activity.importing, self.activity.end
@@ -41,10 +42,6 @@ class Hooks:
         self._cached.install()
         self.import_hook.install()
         self.first_imports.install()
-
-    def _name(self, path: str) -> str | None:
-        scope = self._scope
-        return scope.name(path) if scope.contains(os.path.dirname(os.path.realpath(path))) else None
 
     def close(self) -> None:
         """Stop instrumenting."""

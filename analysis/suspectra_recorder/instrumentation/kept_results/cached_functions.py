@@ -39,10 +39,11 @@ class _Kept:
 class CachedFunctions:
     """Lets functions that get a cache from now on keep what made its values."""
 
-    def __init__(self, imports: FirstImports, scope: Callable[[str], str | None]):
+    def __init__(self, imports: FirstImports, contains: Callable[[str], bool]):
         self._imports = imports
         self._results = KeptResults(imports.captures)
-        self._scope = scope  # gives the name of a file of the workspace
+        self._contains = contains  # whether a source is in the workspace
+        self._ours: dict[str, bool] = {}  # the same by path, as there may be a cache for each of many objects
         self._replaced: list[tuple[ModuleType, type]] = []  # the modules and the classes that were there
 
     def install(self) -> None:
@@ -126,7 +127,13 @@ class CachedFunctions:
             function = function.func if type(function) is partial else function.__func__
         code = function.__code__ if type(function) is FunctionType else None
         paths = [one.co_filename for one in (code, caller and caller.f_code) if one is not None]
-        return any(path.endswith(".py") and self._scope(path) is not None for path in paths)
+        return any(map(self._is_ours, paths))
+
+    def _is_ours(self, path: str) -> bool:
+        known = self._ours.get(path)
+        if known is None:
+            known = self._ours[path] = path.endswith(".py") and self._contains(path)
+        return known
 
 
 def _keeping(results: KeptResults, function: Callable[..., Any]) -> Callable[..., _Kept]:
