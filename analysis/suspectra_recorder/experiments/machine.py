@@ -43,7 +43,7 @@ from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import hashlib, json, os, time
 from suspectra_recorder.named_tests import take_tests
 from suspectra_recorder.pytest.verdict import Attempt
-from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
+from suspectra_recorder.pytest.whole_run import OPTIONS_OF_WHOLE_RUNS, leave_out_coverage, switch_off
 from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
 from suspectra_recorder.unrecorded_modules import imported_files
 
@@ -58,19 +58,6 @@ _MAX_EXAMPLES_S = 4.0
 """For all examples together: who asks waits for an answer so much longer."""
 _LONG_S = 0.3
 """For the set-up of a fixture: most tests take less to run."""
-# options of others that would run tests elsewhere or again, or write files that somebody waits for
-_SWITCHED_OFF = {
-    "numprocesses": 0,
-    "reruns": 0,
-    "maxfail": 0,
-    "xmlpath": None,
-    "usepdb": False,
-    "trace": False,
-    "lf": False,
-    "failedfirst": False,
-    "newfirst": False,
-    "stepwise": False,
-}
 
 
 _begun: _Machine | None = None
@@ -160,7 +147,7 @@ class _Machine:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
         """Switch off what belongs to a whole run."""
-        switch_off(config, _SWITCHED_OFF)
+        switch_off(config, OPTIONS_OF_WHOLE_RUNS)
         config.option.basetemp = os.path.join(self.order.scratch, "tmp")
         yield
 

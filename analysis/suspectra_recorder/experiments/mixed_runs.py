@@ -26,7 +26,7 @@ from suspectra_recorder.failures.tracebacks import raised_by_example
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, signal, sys, time
 from suspectra_recorder.pytest.verdict import Attempt
-from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
+from suspectra_recorder.pytest.whole_run import OPTIONS_OF_WHOLE_RUNS, leave_out_coverage, switch_off
 
 __builtins__ = library_references.builtins
 
@@ -35,18 +35,6 @@ KIND = "mixed"
 
 _CHUNK = 1 << 16
 _NOT_BEFORE = ("pytest", "_pytest", "conftest")  # what pytest itself loads as each run needs it
-_OPTIONS = {
-    "numprocesses": 0,
-    "reruns": 0,
-    "maxfail": 0,
-    "xmlpath": None,
-    "usepdb": False,
-    "trace": False,
-    "lf": False,
-    "failedfirst": False,
-    "newfirst": False,
-    "stepwise": False,
-}
 
 
 class MixedOutcome(TypedDict):
@@ -147,7 +135,7 @@ class MixedRuns:
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
         """Switch off what belongs to a whole run."""
-        switch_off(config, _OPTIONS)
+        switch_off(config, OPTIONS_OF_WHOLE_RUNS)
         config.option.basetemp = os.path.join(self._order.scratch, "tmp")
         yield
 

@@ -12,6 +12,21 @@ from suspectra_recorder.instrumentation.library_references import os
 
 __builtins__ = library_references.builtins
 
+OPTIONS_OF_WHOLE_RUNS = {
+    "numprocesses": 0,
+    "reruns": 0,
+    "maxfail": 0,
+    "xmlpath": None,
+    "usepdb": False,
+    "trace": False,
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+}
+"""Options, some of other plugins, with values by which they do not run tests elsewhere or again, or write files that
+somebody waits for."""
+
 
 def leave_out_coverage(config: pytest.Config) -> None:
     """Keep pytest-cov from starting, which would delete the data of the user's last run.
