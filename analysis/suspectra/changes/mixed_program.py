@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from suspectra.base.deadline import seconds_until
-from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.errors import Problem
 from suspectra.base.operating_system import FORK, require
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.units import ChangeUnit
-from suspectra.experiments.collection_problems import ended_early
+from suspectra.evidence.sources import SourceReader
+from suspectra.experiments.collection_problems import first_line
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.processes.runner import CommandToRun, Streams
@@ -84,6 +85,7 @@ class MixedProgram:
         self._again = False
         self._seconds = _FIRST_S
         self._scratch = ScratchFolder()
+        self._present = SourceReader(setup.workspace)
 
     def run(self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]) -> MixedRun:
         """Run tests with some of the changes since a baseline.
@@ -112,10 +114,7 @@ class MixedProgram:
 
     def _write(self, contents: dict[str, bytes | None]) -> None:
         for path in sorted({*contents, *self._written}):
-            if path not in contents:
-                content = self._original(path)
-            else:
-                content = contents[path]
+            content = contents[path] if path in contents else self._present(path)
             if path in self._written and self._written[path] == content:
                 continue
             target = self._folder / path
@@ -126,12 +125,6 @@ class MixedProgram:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
             self._written[path] = content
-
-    def _original(self, path: str) -> bytes | None:
-        try:
-            return (self._setup.workspace / path).read_bytes()
-        except OSError:
-            return None
 
     def _asked(self, request: MixedRequest, limit: float) -> MixedAnswer:
         if self._process is None or not self._again:
@@ -165,16 +158,10 @@ class MixedProgram:
             return CommandToRun(arguments, str(self._folder), environment, Streams.EVENTS)
 
         self._process = WaitingProcess(program_for)
-        try:
-            greeting: MixedGreeting = json.loads(next(self._process.lines(seconds_until(self._end, _MIXED_START_S))))
-        except EOFError:
-            self._process.ended()
-            if self._process.error is not None:
-                raise self._process.error from None
-            raise EvidenceError(ended_early(files[0], self._process.printed, self._setup.command)) from None
-        except TimeoutError:
-            problem = Problem(files[0], "", "pytest did not start in time", "look at what its plugins do")
-            raise EvidenceError(problem) from None
+        late = Problem(files[0], "", "pytest did not start in time", "look at what its plugins do")
+        command, seconds, end = self._setup.command, _MIXED_START_S, self._end
+        line = first_line(self._process, command, files[0], seconds=seconds, end=end, late=late)
+        greeting: MixedGreeting = json.loads(line)
         self._again = greeting["again"]
 
     def _stop(self) -> None:

@@ -8,10 +8,31 @@ import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
-from suspectra.base.errors import Problem
+from suspectra.base.deadline import seconds_until
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.processes.waiting import WaitingProcess
 from suspectra_recorder.experiments.messages import Greeting
 
 _ERROR = re.compile(r"(?:^|\s)error: (?!usage:)(.+)", re.IGNORECASE)  # of pytest itself, or of its options
+
+
+def first_line(
+    process: WaitingProcess, command: Sequence[str], file: str, *, seconds: float, end: float, late: Problem
+) -> bytes:
+    """Wait for the line that a process writes once pytest has started there, within so many seconds.
+
+    Raises EvidenceError when pytest ended before, or with `late` when it says nothing. Raises TimeIsUp at the `end`.
+    """
+    try:
+        return next(process.lines(seconds_until(end, seconds)))
+    except EOFError:
+        process.ended()
+        if process.error is not None:
+            raise process.error from None
+        raise EvidenceError(ended_early(file, process.printed, command)) from None
+    except TimeoutError:
+        seconds_until(end)
+        raise EvidenceError(late) from None
 
 
 def ended_early(file: str, printed: Sequence[str], command: Sequence[str]) -> Problem:

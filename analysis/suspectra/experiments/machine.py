@@ -17,7 +17,7 @@ from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError, Problem, SuspectraError
 from suspectra.base.operating_system import ELSEWHERE, FORK, require
 from suspectra.experiments.altered_runs import Alteration, Runs
-from suspectra.experiments.collection_problems import ended_early, not_collected
+from suspectra.experiments.collection_problems import first_line, not_collected
 from suspectra.experiments.run_answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, Streams, run
@@ -94,18 +94,12 @@ class Machine(Runs):
         self._greeted = greeting
 
     def _greeting(self, file: str, end: float) -> Greeting:
-        try:
-            greeting: Greeting = json.loads(next(self._process.lines(seconds_until(end, START_S + _ANSWER_S))))
-            return greeting
-        except EOFError:
-            self._process.ended()
-            if self._process.error is not None:
-                raise self._process.error from None
-            raise EvidenceError(ended_early(file, self._process.printed, self._command)) from None
-        except TimeoutError:
-            seconds_until(end)
-            cause = f"it was not collected within {START_S:.0f} s"
-            raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
+        cause = f"it was not collected within {START_S:.0f} s"
+        late = Problem(file, "", cause, "look at what it does while it is imported")
+        seconds = START_S + _ANSWER_S
+        line = first_line(self._process, self._command, file, seconds=seconds, end=end, late=late)
+        greeting: Greeting = json.loads(line)
+        return greeting
 
     def ask(
         self,
