@@ -104,6 +104,11 @@ class StateAlterations:
     _unaltered: StatesRun | None = field(default=None, init=False)
     _known: dict[object, bool] = field(default_factory=dict, init=False)
 
+    def put_off(self, seconds: float) -> None:
+        """Stop so much later."""
+        self.end += seconds
+        self.end_if_later += seconds
+
     def polluted(self, nodes: Combination, wanted: Property) -> bool:
         """Whether the failure can disappear if these nodes have other values.
 

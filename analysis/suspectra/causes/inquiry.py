@@ -145,19 +145,8 @@ class CauseInquiry(Inquiry[Narrowing]):
             harmful=self._harmful,
             values_shown=self.setup.values_shown,
             judgements=self.judgements,
-            ask=None if self.ask is None else partial(self._asked, self.ask, alterations),
+            ask=None if self.ask is None else self.patiently(self.ask, alterations.put_off),
         )
-
-    def _asked(self, ask: Ask, alterations: StateAlterations, state: CauseState) -> bool | None:
-        """Ask the user, who may take any time."""
-        began = time.monotonic()
-        try:
-            return ask(state)
-        finally:
-            waited = time.monotonic() - began
-            alterations.end += waited
-            alterations.end_if_later += waited
-            self._began += waited
 
     def _values(self, test: RepeatedTest, end: float) -> KnownValues:
         """The values of the failing run, and of passing ones as far as there is time."""

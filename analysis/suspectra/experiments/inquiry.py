@@ -6,7 +6,7 @@ import math
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,8 @@ MAX_SUSPECTS = 50
 """Statements whose functions are traced if a run is too long for a whole trace."""
 
 Step = TypeVar("Step")
+Question = TypeVar("Question")
+Reply = TypeVar("Reply")
 
 
 @dataclass
@@ -113,6 +115,22 @@ class Inquiry(ABC, Generic[Step]):
         """Count the time from now on. The end of it, as `time.monotonic` has it."""
         self._began = time.monotonic()
         return self._began + self.seconds
+
+    def patiently(
+        self, ask: Callable[[Question], Reply], put_off: Callable[[float], None]
+    ) -> Callable[[Question], Reply]:
+        """Let the user take any time for an answer: what `put_off` is called with seconds for ends so much later."""
+
+        def asked(question: Question) -> Reply:
+            began = time.monotonic()
+            try:
+                return ask(question)
+            finally:
+                waited = time.monotonic() - began
+                put_off(waited)
+                self._began += waited
+
+        return asked
 
     def note(self, problems: Iterable[Problem]) -> None:
         """Add problems that are not known yet."""

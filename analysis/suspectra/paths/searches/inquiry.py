@@ -37,7 +37,8 @@ class PathInquiry(SearchInquiry):
         Raises EvidenceError when nothing can be found out about the test, or what was found can't be kept.
         """
         limits = PathSearchLimits(self.begin())
-        options = replace(self.options, ask=self.asking(limits))
+        ask = self.options.ask
+        options = replace(self.options, ask=None if ask is None else self.patiently(ask, limits.put_off))
         technique, workspace = TECHNIQUES[self.technique], self.setup.workspace
         executed = executed_sources(workspace, self.spectrum, self.test.name)
         passing = nearest_tests(self.spectrum, self.test.name)

@@ -66,6 +66,10 @@ class PathSearchLimits:
         """Whether the time is up."""
         return time.monotonic() >= self.end
 
+    def put_off(self, seconds: float) -> None:
+        """Stop so much later."""
+        self.end += seconds
+
 
 @dataclass(frozen=True)
 class PathSetting:
@@ -158,23 +162,6 @@ class SearchInquiry(Inquiry[PathReport]):
         """What is known so far."""
         nothing = PathReport(self.technique, self.test.name, (), None, (), 0, False, 0.0)
         return replace(self._known or nothing, seconds=self.elapsed)
-
-    def asking(self, limits: PathSearchLimits) -> Callable[[str], bool | None] | None:
-        """Ask the user, who may take any time; None if that is not wanted."""
-        ask = self.options.ask
-        if ask is None:
-            return None
-
-        def patiently(question: str) -> bool | None:
-            asked = time.monotonic()
-            try:
-                return ask(question)
-            finally:
-                waited = time.monotonic() - asked
-                limits.end += waited
-                self._began += waited
-
-        return patiently
 
     def follow(self, reports: Generator[PathReport]) -> Generator[PathReport]:
         """Keep what a search reports."""
