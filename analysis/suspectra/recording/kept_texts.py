@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from suspectra.evidence.opening import read_evidence
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.log.frames import DAMAGE
@@ -92,7 +93,7 @@ def keep_texts(workspace: str, logs: Iterable[str]) -> None:
     run = _Sources()
     for path in logs:
         with suppress(OSError, *DAMAGE):
-            run.read(Path(path).read_bytes())
+            run.read(read_evidence(path, follow=False))
     if run.passed:
         KeptTexts(workspace).keep(sorted(run.sources))
 
