@@ -111,7 +111,7 @@ def write_moves(group: ModelOfGroup, element: int, top: int, out: TextIO, source
     rows = []
     for move in model.next_moves(element, top):
         target = entry(model, move.element, steps)
-        rows.append((chance(move.probability), *_place(target), ", ".join(move.reasons), _source(target, sources)))
+        rows.append((chance(move.probability), _place(target), ", ".join(move.reasons), _source(target, sources)))
     if rows:
         _write_table(("Chance", "Next", "Because", "Source"), rows, out, right={0})
     else:
@@ -131,7 +131,7 @@ def write_plan(groups: Sequence[ModelOfGroup], element: int | None, top: int, ou
             out.write("There is nowhere to go from here.\n")
             continue
         rows = [
-            (str(steps), *_place(target), ", ".join(reasons), _source(target, sources))
+            (str(steps), _place(target), ", ".join(reasons), _source(target, sources))
             for target, steps, reasons in _planned(group, plan, element, top)
         ]
         _write_table(("Steps", "Next", "Because", "Source"), rows, out, right={0})
@@ -147,7 +147,7 @@ def write_steps(groups: Sequence[ModelOfGroup], top: int, out: TextIO, sources: 
         for element in _soonest(model, steps, top):
             own = entry(model, element, steps)
             rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
-            rows.append((f"{own['ht_rank']:g}", _number(own), rank, *_place(own), _source(own, sources)))
+            rows.append((f"{own['ht_rank']:g}", _number(own), rank, _place(own), _source(own, sources)))
         _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
         known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
         summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
@@ -161,14 +161,14 @@ def _write_heading(group: ModelOfGroup, number: int, out: TextIO) -> None:
 
 def _write_place(group: ModelOfGroup, element: int, out: TextIO, sources: Sources) -> None:
     own = entry(group.model, element, group.steps)
-    where = f"{own['file']}:{own['line']}" + (f" in {own['function']}" if own["function"] else "")
+    where = _place(own) + (f" in {own['function']}" if own["function"] else "")
     out.write(f"{Style(out)(safe(where), 'bold')}\n    {_source(own, sources)}\n\n")
     if own["rank_best"] is None:
         out.write("It is not ranked.\n\n")
 
 
-def _place(own: MoveEntry) -> tuple[str]:
-    return (f"{own['file']}:{own['line']}",)
+def _place(own: MoveEntry) -> str:
+    return f"{own['file']}:{own['line']}"
 
 
 def _source(own: MoveEntry, sources: Sources) -> str:

@@ -101,10 +101,8 @@ def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> ls
     if mark is None:
         return None
     cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
-    return next(
-        (lsp.Command(title, COMMAND_IDS["jump"], arguments=[cursor]) for title in next_place(folder, snapshot, mark)),
-        None,
-    )
+    title = next_place(folder, snapshot, mark)
+    return lsp.Command(title, COMMAND_IDS["jump"], arguments=[cursor]) if title else None
 
 
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:

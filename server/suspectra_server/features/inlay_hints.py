@@ -39,7 +39,7 @@ def register(session: Session) -> None:
                         *filter(None, [mark.suspect.badge]),
                         score_words(mark.suspect.score),
                         *snapshot.ranking.findings.get(mark.suspect.element, ())[:1],
-                        *next_place(folder, snapshot, mark),
+                        *filter(None, [next_place(folder, snapshot, mark)]),
                     ]
                 ),
                 tooltip=headline(snapshot.ranking, mark.suspect),
