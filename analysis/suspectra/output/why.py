@@ -64,7 +64,8 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
 def _chain(answer: WhyAnswer) -> Iterator[str]:
     if len(answer.chain) < 2:
         return
-    yield f"How it leads to the failure of {answer.chain_of.rpartition('::')[2]}:"
+    test = answer.chain_of.rpartition("::")[2]
+    yield f"How it leads to the failure of {test}:" if answer.leads_to_failure else f"How it comes about in {test}:"
     widest = max(width(line.location.short) for line in answer.chain)
     for line in answer.chain:
         yield f"    {pad(line.location.short, widest)}  {_with_value(line)}"

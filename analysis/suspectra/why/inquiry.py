@@ -23,7 +23,8 @@ from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
-from suspectra.dependences.slices import SliceStep, chop, nodes_at
+from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at
+from suspectra.dependences.trace import DependenceTrace
 from suspectra.distinctions.tie import advise
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.failures import failure_of
@@ -38,7 +39,7 @@ from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
-from suspectra.runs.experiment import Experiment
+from suspectra.runs.experiment import EVERY, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
@@ -46,10 +47,12 @@ from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import AnswerLine, Certainty, ChangedText, WhyAnswer
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
-_MOST_TESTS = 20  # with which changes are tried
-_LINKS = 4  # of the way to the failure that are shown
-_AGAIN_S = 1.0  # between two looks at what experiments have found
-_ALL = 1 - 1e-9
+_MAX_TESTS = 20  # with which changes are tried
+_MAX_LINKS = 4  # of the way to the failure that are shown
+_AGAIN_S = 1.0
+"""Between two looks at what experiments have found: to rank takes time, too."""
+_SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
+_TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
 @dataclass(kw_only=True)
@@ -63,6 +66,7 @@ class WhyInquiry(Inquiry[str]):
     answer: WhyAnswer = field(init=False)  # what is known by now
     _sources: Sources = field(init=False)
     _tried: list[str] = field(default_factory=list, init=False)
+    _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
 
     def __post_init__(self) -> None:
         self._sources = Sources(self.setup.workspace, self.evidence.files)
@@ -102,7 +106,7 @@ class WhyInquiry(Inquiry[str]):
         """Look for the change that broke the tests."""
         isolation = ChangeIsolation(
             setup=self.setup,
-            tests=self._tests[:_MOST_TESTS],
+            tests=self._tests[:_MAX_TESTS],
             baselines=self.baselines,
             seconds=self._left * _FOR_CHANGES,
         )
@@ -189,10 +193,12 @@ class WhyInquiry(Inquiry[str]):
         place = _named(first.location, first.function)
         counts = in_words(first.ef, first.ep, report.spectrum.counts, only_read=first.only_read)
         reasons = [*([first.badge.capitalize() + "."] if first.badge else []), counts]
-        certainty, because, surer = _weighed(repairs, len(self._group.group.tests))
-        if repairs and isinstance(report, InvestigationReport):
-            reasons = [report.in_words(first.element)[0], *reasons]
-            conclusion = f"Most likely {place} is wrong." if certainty is not Certainty.LOW else f"Look at {place}."
+        best = max(repairs, key=lambda repair: repair.factor, default=None)
+        self._finding = best
+        certainty, because, surer = _weighed(best, len(self._group.group.tests))
+        if best is not None and isinstance(report, InvestigationReport):
+            reasons = [*report.in_words(first.element)[:2], *reasons]
+            conclusion = _conclusion(best, place)
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
         return WhyAnswer(
@@ -220,13 +226,13 @@ class WhyInquiry(Inquiry[str]):
         """Show how the suspect leads to the failure; without a finding, look for another one there."""
         if self.answer.changes or self._left <= 0:
             return
-        test = self._tests[0]
-        if self.answer.certainty is Certainty.LOW:
+        test = self._test_of_finding()
+        if self._finding is None:
             yield f"Searching for the causes of {test.name}"
             yield from self._search(test, suspicion)
         if not self.answer.chain and self.answer.suspect is not None:
             yield f"Following the values of {test.name} to the failure"
-            self._trace(test, suspicion, self.answer.suspect.location)
+            self._trace(test, suspicion)
         self.answer = replace(self.answer, tried=tuple(self._tried))
 
     def _search(self, test: FailingTest, suspicion: Suspicion) -> Iterator[str]:
@@ -243,14 +249,13 @@ class WhyInquiry(Inquiry[str]):
         if report.roots and not report.fails_later:
             root = report.roots[0]
             location = Location(root.file, root.line, max(root.line, root.end_line))
-            lines = [AnswerLine(at, self._sources.lines(at), one.value) for one in report.chain if (at := _at(one))]
             self.answer = replace(
                 self.answer,
                 conclusion=f"Look at {_named(location, '')}: with another value there the test passes.",
                 because="another value there may only make up for a fault before or behind it",
                 suspect=self._line(location),
                 chain_of=test.name,
-                chain=_shortened(lines),
+                chain=_shortened(self._lines(report.chain)),
             )
         elif parting := self._parting():
             self.answer = replace(self.answer, reasons=(*self.answer.reasons, parting))
@@ -260,39 +265,105 @@ class WhyInquiry(Inquiry[str]):
         advice = advise(self._group.report, self.evidence.program)
         return advice.best.sentence(self._group.report.spectrum) if advice.best is not None else ""
 
-    def _trace(self, test: FailingTest, suspicion: Suspicion, begin: Location) -> None:
-        """Show the values from a line to the failure."""
+    def _test_of_finding(self) -> FailingTest:
+        """A test that passes by the finding, else the first one."""
+        passing = {one.test for one in self._finding.found} if self._finding is not None else set()
+        return next((test for test in self._tests if test.name in passing), self._tests[0])
+
+    def _trace(self, test: FailingTest, suspicion: Suspicion) -> None:
+        """Show the values from the suspect to the failure; or, of a wrong value, how it comes about."""
         traces = TraceInquiry(self.setup, [test], suspicion)
         with closing(traces.steps()) as made:
             for trace in made:
-                begins = nodes_at(trace, begin.file, begin.line).tolist()
-                between = chop(trace, begins, [trace.failure])
-                ways = [between.chain(node) for node in reversed(begins) if between.members[node]]
-                way = min(filter(None, ways), key=len, default=[])
-                lines = [AnswerLine(at, self._sources.lines(at), step.result) for step in way if (at := _at(step))]
-                self.answer = replace(self.answer, chain_of=test.name, chain=_shortened(lines))
+                if self._finding is not None and self._finding.kind == "value":
+                    self._from_inputs(trace)
+                if len(self.answer.chain) <= 1:
+                    self._to_failure(trace)
+        self.note(traces.problems)
+
+    def _to_failure(self, trace: DependenceTrace) -> None:
+        assert self.answer.suspect is not None
+        begin = self.answer.suspect.location
+        begins = nodes_at(trace, begin.file, begin.line).tolist()
+        between = chop(trace, begins, [trace.failure])
+        ways = [between.chain(node) for node in reversed(begins) if between.members[node]]
+        way = min(filter(None, ways), key=len, default=[])
+        self.answer = replace(
+            self.answer, chain_of=trace.test, chain=_shortened(self._lines(way)), leads_to_failure=True
+        )
+
+    def _from_inputs(self, trace: DependenceTrace) -> None:
+        """Go to the first statement at which the value can be replaced, and to what its function makes it of."""
+        report = self._group.report
+        assert isinstance(report, InvestigationReport)
+        first: tuple[int, int] | None = None
+        for element, repairs in report.repairs.items():
+            found = [one for repair in repairs if repair.kind == "value" for one in repair.found]
+            times = [one.instance for one in found if one.test == trace.test]
+            where = report.spectrum.elements.location(element)
+            at_place = nodes_at(trace, where.file, where.line).tolist()
+            nodes = [node for node in at_place if EVERY in times or trace.graph.instance[node] in times]
+            if times and nodes:
+                first = min(filter(None, (first, (nodes[-1], element))))
+        if first is None:
+            return
+        node, element = first
+        made_of = backward(trace, [node])
+        inside = [one for one in range(node + 1) if made_of.members[one] and trace.call[one] == trace.call[node]]
+        steps = [step for one in inside if (step := made_of.step(one)).result and step.kind in _SHOWN_KINDS]
+        self._about(element, report)
+        self.answer = replace(
+            self.answer, chain_of=trace.test, chain=_shortened(self._lines(steps)), leads_to_failure=False
+        )
+
+    def _about(self, element: int, report: InvestigationReport) -> None:
+        """Let the answer be about another statement that has a repair."""
+        suspect = report.suspect_of(element)
+        place = _named(suspect.location, suspect.function)
+        self.answer = replace(
+            self.answer,
+            conclusion=_conclusion(self._finding, place),
+            suspect=self._line(suspect.location),
+            reasons=(*report.in_words(element)[:2], self.answer.reasons[-1]),
+        )
+
+    def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
+        lines = []
+        for step in steps:
+            if step.line > 0:
+                at = Location(step.file, step.line, max(step.line, step.end_line))
+                value = step.result if isinstance(step, SliceStep) else step.value
+                lines.append(AnswerLine(at, self._sources.lines(at), value))
+        return lines
 
     def _line(self, location: Location) -> AnswerLine:
         return AnswerLine(location, self._sources.lines(location))
 
 
-def _weighed(repairs: Sequence[Repair], tests: int) -> tuple[Certainty, str, str]:
-    """How sure repairs make an answer, why, and what would make it surer."""
-    if not repairs:
-        none = "no experiment has made a test pass, so this is only what the tests have in common"
-        return Certainty.LOW, none, "Give it more time with --seconds, or add a test of the suspect."
-    best = max(repairs, key=lambda repair: repair.factor)
-    alone = best.as_good == 1
+def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:
+    """How sure a repair makes an answer, why, and what would make it surer."""
+    more = "Give it more time with --seconds."
+    if best is None:
+        return Certainty.LOW, "no experiment has made a test pass, so it is only what the tests have in common", more
+    which = "the test passes" if tests == 1 else f"{best.repaired} of {tests} tests pass"
+    which = f"{every(tests)} tests pass" if best.repaired == tests > 1 else which
+    others = best.as_good - 1
+    alone = "nothing else that was tried does as much" if not others else f"as they do at {many(others, 'other place')}"
+    if best.kind == "value":
+        certainty = Certainty.MEDIUM if best.factor >= _TELLING else Certainty.LOW
+        return certainty, f"{which} with another value there, so the fault is there or in what makes the value", more
     if best.accepted:
-        return Certainty.HIGH, "a small change there makes all of them pass and breaks no other test", ""
-    if best.share >= _ALL:
-        only = "nothing else that was tried does as much" if alone else f"so it is at {best.as_good - 1} other places"
-        certainty = Certainty.HIGH if alone and tests > 1 else Certainty.MEDIUM
-        whole = "it passes" if tests == 1 else f"{every(tests)} tests pass"
-        return certainty, f"{whole} with something altered there, and {only}", "Give it more time with --seconds."
-    some = f"{best.repaired} of {many(tests, 'test')} {'passes' if best.repaired == 1 else 'pass'}"
-    because = f"{some} with something altered there, which may only make up for a fault before it"
-    return Certainty.MEDIUM if alone else Certainty.LOW, because, "Give it more time with --seconds."
+        return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", ""
+    certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
+    if certainty is Certainty.MEDIUM and not others and tests > 1:
+        certainty = Certainty.HIGH
+    return certainty, f"{which} with one thing altered there, and {alone}", more
+
+
+def _conclusion(finding: Repair | None, place: str) -> str:
+    if finding is not None and finding.kind == "value":
+        return f"At {place} the value is wrong already."
+    return f"Most likely {place} is wrong."
 
 
 def _found(experiment: Experiment, made: int) -> str:
@@ -315,14 +386,10 @@ def _changed(unit: ChangeUnit) -> ChangedText:
     return ChangedText(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
 
 
-def _at(step: SliceStep | CauseState) -> Location | None:
-    return Location(step.file, step.line, max(step.line, step.end_line)) if step.line > 0 else None
-
-
 def _shortened(lines: Sequence[AnswerLine]) -> tuple[AnswerLine, ...]:
     """The first and the last lines of a chain, each once."""
     once = list({line.location: line for line in lines}.values())
-    if len(once) <= _LINKS:
+    if len(once) <= _MAX_LINKS:
         return tuple(once)
-    half = math.ceil(_LINKS / 2)
-    return (*once[:half], *once[half - _LINKS :])
+    half = math.ceil(_MAX_LINKS / 2)
+    return (*once[:half], *once[half - _MAX_LINKS :])
