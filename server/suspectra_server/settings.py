@@ -38,6 +38,7 @@ from suspectra.base.options import (
     PATHS_SECONDS,
     SAME_FUNCTION,
     TECHNIQUE,
+    WHY_SECONDS,
 )
 from suspectra.markov.jumps import JumpModel
 from suspectra.techniques import make_technique
@@ -82,6 +83,7 @@ class Settings:
     run: str = "manual"
     c_tests: tuple[str, ...] = ()
     investigation_seconds: float = INVESTIGATION_SECONDS.default
+    why_seconds: float = WHY_SECONDS.default
     causes_seconds: float = CAUSES_SECONDS.default
     paths_seconds: float = PATHS_SECONDS.default
     experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
@@ -408,6 +410,7 @@ SETTINGS = (
         heading=EXPERIMENTS,
         scope="resource",
     ),
+    Setting(WHY_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),

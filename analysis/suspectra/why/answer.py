@@ -65,6 +65,11 @@ class WhyAnswer:
     another: str = ""  # one of these
     tried: tuple[str, ...] = field(default=())  # what was done, in the order in which it was
 
+    @property
+    def place(self) -> Location | None:
+        """The line that it is about: the first of a change, or the suspect."""
+        return self.changes[0].location if self.changes else self.suspect.location if self.suspect else None
+
     def to_json(self) -> dict[str, object]:
         """The answer for other tools."""
         return {
@@ -74,6 +79,7 @@ class WhyAnswer:
             "certainty": self.certainty.value,
             "because": self.because,
             "surer": self.surer,
+            "place": str(self.place) if self.place else None,
             "suspect": self.suspect.to_json() if self.suspect else None,
             "changes": [change.to_json() for change in self.changes],
             "reasons": list(self.reasons),

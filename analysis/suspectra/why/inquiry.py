@@ -25,6 +25,7 @@ from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
 from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at
 from suspectra.dependences.trace import DependenceTrace
+from suspectra.distinctions.steps import NearestTest, SameCoverage
 from suspectra.distinctions.tie import advise
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.failures import failure_of
@@ -52,6 +53,7 @@ _MAX_LINKS = 4  # of the way to the failure that are shown
 _AGAIN_S = 1.0
 """Between two looks at what experiments have found: to rank takes time, too."""
 _SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
+_ALIKE = 0.5  # the least similarity of a passing test that is worth a look
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
@@ -123,12 +125,11 @@ class WhyInquiry(Inquiry[str]):
 
     def _broken(self, cause: BreakingChange, tested: int) -> WhyAnswer:
         """The answer that a change is."""
-        total = len(cause.since.units)
-        this = "this change" if len(cause.units) == 1 else f"these {len(cause.units)} changes together"
+        total, count = len(cause.since.units), len(cause.units)
+        which = "Your only change" if total == 1 else f"{'One' if count == 1 else count} of your {total:,} changes"
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
-        of_all = f"one of {total:,}" if total > 1 else "the only one"
-        conclusion = f"You broke it by {this} ({of_all} since {cause.since.name})."
-        it = "it" if len(cause.units) == 1 else "them"
+        conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
+        it = "it" if count == 1 else "them"
         without = f"without {it} {_tests_do(len(cause.mends), tested, 'pass')}" if cause.mends else ""
         alone = f"with {it} alone {_tests_do(len(cause.alone_breaks), tested, 'fail')}" if cause.alone_breaks else ""
         because = ", and ".join(filter(None, (without, alone))) or "it decides whether the test passes, with the others"
@@ -197,8 +198,8 @@ class WhyInquiry(Inquiry[str]):
         self._finding = best
         certainty, because, surer = _weighed(best, len(self._group.group.tests))
         if best is not None and isinstance(report, InvestigationReport):
-            reasons = [*report.in_words(first.element)[:2], *reasons]
-            conclusion = _conclusion(best, place)
+            reasons = [*_findings(report, first.element, best), *reasons]
+            conclusion = _conclusion(best, certainty, place)
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
         return WhyAnswer(
@@ -241,8 +242,8 @@ class WhyInquiry(Inquiry[str]):
             with closing(inquiry.steps()) as steps:
                 for step in steps:
                     yield str(step)
-        except EvidenceError as error:
-            self.note([error.problem])
+        except EvidenceError:
+            pass  # nothing can be altered there: what is known by now is the answer
         report = inquiry.report
         if report.alterations:
             self._tried.append(f"{many(report.alterations, 'run')} with other states")
@@ -263,7 +264,9 @@ class WhyInquiry(Inquiry[str]):
     def _parting(self) -> str:
         """What the passing test does otherwise that is most like a failing one."""
         advice = advise(self._group.report, self.evidence.program)
-        return advice.best.sentence(self._group.report.spectrum) if advice.best is not None else ""
+        alike = [step for step in advice.steps if isinstance(step, SameCoverage | NearestTest)]
+        best = next((step for step in alike if step.pair.similarity >= _ALIKE), None)
+        return best.sentence(self._group.report.spectrum) if best is not None else ""
 
     def _test_of_finding(self) -> FailingTest:
         """A test that passes by the finding, else the first one."""
@@ -322,9 +325,9 @@ class WhyInquiry(Inquiry[str]):
         place = _named(suspect.location, suspect.function)
         self.answer = replace(
             self.answer,
-            conclusion=_conclusion(self._finding, place),
+            conclusion=_conclusion(self._finding, self.answer.certainty, place),
             suspect=self._line(suspect.location),
-            reasons=(*report.in_words(element)[:2], self.answer.reasons[-1]),
+            reasons=(*_findings(report, element, self._finding), self.answer.reasons[-1]),
         )
 
     def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
@@ -360,10 +363,16 @@ def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:
     return certainty, f"{which} with one thing altered there, and {alone}", more
 
 
-def _conclusion(finding: Repair | None, place: str) -> str:
+def _conclusion(finding: Repair | None, certainty: Certainty, place: str) -> str:
     if finding is not None and finding.kind == "value":
         return f"At {place} the value is wrong already."
-    return f"Most likely {place} is wrong."
+    words = {Certainty.LOW: "Perhaps ", Certainty.MEDIUM: "Most likely "}.get(certainty, "")
+    return f"{words}{place} is wrong."
+
+
+def _findings(report: InvestigationReport, element: int, best: Repair | None) -> list[str]:
+    """What makes tests pass at a statement: of values, which each test may have its own of, two sentences."""
+    return report.in_words(element)[: 2 if best is not None and best.kind == "value" else 1]
 
 
 def _found(experiment: Experiment, made: int) -> str:
