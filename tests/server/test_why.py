@@ -38,7 +38,7 @@ def test_one_answer_comes_after_consent_with_the_line_that_it_is_about(client, p
     assert any(sentence.startswith("This is nearly certain") for sentence in answer["sentences"])
     assert answer["location"]["uri"] == (project / "many.py").as_uri()
     assert answer["location"]["range"]["start"]["line"] == 1
-    assert answer["markdown"].startswith("**many.py:2 in is_many is wrong.**")
+    assert answer["markdown"].startswith("**many.py:2 in `is_many` is wrong.**")
     found = client.request("suspectra/agentAnswer", {"tool": "why", "arguments": {"seconds": 5}})["text"]
     assert '"place": "many.py:2"' in found
 
