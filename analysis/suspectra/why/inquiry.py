@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,7 @@ from suspectra.evidence.failures import failure_of
 from suspectra.evidence.logs.experiments import with_experiments
 from suspectra.evidence.named_tests import with_failing
 from suspectra.evidence.sources import Sources
+from suspectra.experiments.alterations.mutants import MAX_PASSING
 from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
@@ -167,8 +169,9 @@ class WhyInquiry(Inquiry[str]):
                     if news and time.monotonic() - looked > _AGAIN_S:
                         yield _found(experiment, made)
                         self._rank_again()
-                        looked, news = time.monotonic(), False
-                        if self._is_sure():
+                        looked = time.monotonic()
+                        news = self._is_sure() and not self._is_verified()  # passing tests are still run
+                        if self._is_sure() and not news:
                             break
         except EvidenceError as error:
             self.note([error.problem])
@@ -185,6 +188,19 @@ class WhyInquiry(Inquiry[str]):
 
     def _is_sure(self) -> bool:
         return self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
+
+    def _is_verified(self) -> bool:
+        """Whether a change that makes all failing tests pass was tried with the passing tests that execute it."""
+        if self._finding is None:
+            return False
+        tried: dict[object, set[str]] = defaultdict(set)
+        for one in self._finding.made:
+            tried[one.key[1:]].add(one.test)
+        spectrum, place = self._group.report.spectrum, self._finding.found[0]
+        element = spectrum.elements.at(place.file, place.line)
+        passing = int(spectrum.counts.ep[element]) if element is not None else 0
+        fixing = {one.key[1:] for one in self._finding.found}
+        return max(len(tried[key] - set(self._group.group.tests)) for key in fixing) >= min(passing, MAX_PASSING)
 
     def _ranked(self, report: RankedReport, others: Sequence[str]) -> WhyAnswer:
         """The answer by a ranking."""
