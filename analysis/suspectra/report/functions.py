@@ -69,6 +69,9 @@ class FunctionLevels:
     tied: Ints  # how many of its statements are in its best tie; shape (k,)
     of: Ints  # the function of each statement, as an index into the others; shape (n,)
 
+    def __len__(self) -> int:
+        return len(self.number)
+
     @classmethod
     def from_statements(
         cls, elements: Elements, statements: Ints, level: Ints, tie: Ints, raised: Ints

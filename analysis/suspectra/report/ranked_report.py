@@ -461,6 +461,12 @@ class RankedReport:
         """The candidates that failing tests execute, in the order of the columns."""
         return np.flatnonzero((self.level >= 0) & (self.spectrum.counts.ef > 0))
 
+    @property
+    def first_of_functions(self) -> int:
+        """The first element of the first function; the first element where failing tests execute none."""
+        first = self.functions(1)
+        return first[0].elements[0] if first else int(self.top(1)[0])
+
     def functions(self, top: int | None = None) -> list[SuspectFunction]:
         """Return the first `top` functions that failing tests execute, or all.
 
