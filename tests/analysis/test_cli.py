@@ -67,6 +67,13 @@ def closed(properties: dict) -> dict:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
+FUNCTION = {
+    **{name: {"type": "string"} for name in ("file", "function")},
+    "score": {"type": "number"},
+    **{name: {"type": "integer", "minimum": 1} for name in ("rank_best", "rank_worst", "tied", "statements")},
+    "raised": {"type": "integer", "minimum": 0},
+    "lines": {"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": 3},
+}
 GROUP = {
     "id": {"type": "integer", "minimum": 1},
     "title": {"type": "string", "minLength": 1},
@@ -75,6 +82,7 @@ GROUP = {
     "since": {"enum": ["change", "unknown", "before"]},
     "tests": {"type": "array", "items": {"type": "string"}, "minItems": 1},
     "uncovered": {"type": "array", "items": {"type": "string"}},
+    "functions": {"type": "array", "items": closed(FUNCTION)},
     "suspects": {"type": "array", "items": closed(SUSPECT)},
 }
 FRAME = {"file": {"type": "string"}, "line": {"type": "integer", "minimum": 1}, "function": {"type": "string"}}
@@ -108,6 +116,7 @@ CONTRACT = closed(
         "stacks": {"type": "object", "additionalProperties": closed(STACK)},
         "collection_errors": {"type": "array", "items": closed(COLLECTION_ERROR)},
         "groups": {"type": "array", "items": closed(GROUP), "minItems": 1},
+        "functions": {"type": "array", "items": closed(FUNCTION)},
         "suspects": {"type": "array", "items": closed(SUSPECT)},
     }
 )
@@ -139,6 +148,11 @@ def test_json_keeps_its_contract_with_every_technique(suspectra, technique):
         assert suspect["ep"] + suspect["np"] == ranking["passed"]
         assert len(suspect["failing_tests"]) == suspect["ef"]
         assert suspect["rank_average"] == (suspect["rank_best"] + suspect["rank_worst"]) / 2
+    executed = {(suspect["file"], suspect["function"]) for suspect in suspects if suspect["ef"]}
+    assert {(one["file"], one["function"]) for one in ranking["functions"]} == executed
+    assert sum(one["statements"] for one in ranking["functions"]) == sum(suspect["ef"] > 0 for suspect in suspects)
+    for before, after in pairwise(ranking["functions"]):
+        assert before["rank_best"] <= after["rank_best"] <= before["rank_worst"] + 1
 
 
 def test_infinite_scores_are_the_largest_double(suspectra, shop):
@@ -154,7 +168,7 @@ def test_infinite_scores_are_the_largest_double(suspectra, shop):
 
 
 def test_table(suspectra):
-    status, out, err = suspectra("rank", "--technique", "ochiai", "--top", "4")
+    status, out, err = suspectra("rank", "--lines", "--technique", "ochiai", "--top", "4")
     assert status == 0
     assert out == (
         "✗ 8 tests: AssertionError, first suspect cart.py:15\n"
@@ -187,7 +201,7 @@ def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspe
     assert strict_json(suspectra("rank", "--format", "json")[1])["without"] == []
     report = (shop / "results.xml").read_text()
     (shop / "results.xml").write_text(re.sub(r"(<(failure|error)\b[^>]*>).*?(</\2>)", r"\1\3", report, flags=re.DOTALL))
-    out = suspectra("rank", "--top", "4")[1]
+    out = suspectra("rank", "--lines", "--top", "4")[1]
     rows = out.split("\n")
     assert rows[4].startswith("   1  1.0000  src/cart.py:19")
     assert rows[5] == "      Ahead of equal scores: it returns."
@@ -200,10 +214,41 @@ def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspe
         assert "Ahead of equal scores: it returns." in suspectra("rank", "--format", form)[1]
 
 
+def test_functions_come_first_each_with_its_best_lines(suspectra):
+    status, out, err = suspectra("rank", "--technique", "ochiai", "--top", "4")
+    assert (status, err) == (0, "")
+    assert out == (
+        "✗ 8 tests: AssertionError, first suspect cart.py:15\n"
+        "All 8 execute cart.py:15, and no passing test does. 1 more, which executes nothing that may be a suspect, is "
+        "counted here because the group is the largest: tests/test_cart.py::test_setup.\n"
+        "\n"
+        "Rank   Score  Location        ef  ep  nf  np  Source\n"
+        "   1  discount · 2 lines tied\n"
+        "      0.9428  src/cart.py:15   8   0   1   5  if percent > 50:\n"
+        "      0.9428  src/cart.py:19   8   0   1   5  return amount * (100 - percent) / 10  # wrong: 100\n"
+        "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more\n"
+        "\n"
+        "✗ 3 tests: cart.py:8\n"
+        "All 3 execute cart.py:8, with 2 passing tests.\n"
+        "\n"
+        "Rank   Score  Location        ef  ep  nf  np  Source\n"
+        "   1  total · 3 lines tied\n"
+        "      0.7746  src/cart.py:8    3   2   0   3  amount = 0\n"
+        "      0.7746  src/cart.py:9    3   2   0   3  for price, count in items:\n"
+        "      0.7746  src/cart.py:11   3   2   0   3  return amount\n"
+        "      executed by 3 failing tests: test_cart.py::Sums::test_parts, test_cart.py::test_strict and 1 more\n"
+        "\n"
+        "up to 2 of 2 functions that failing tests execute for each of 2 failure groups, by Ochiai, from 12 failed and 5"
+        " passed\ntests (.coverage)\n"
+    )
+
+
 @pytest.mark.slow
-def test_table_lists_20_and_machine_formats_all(suspectra, recorded_ledger):
-    assert len(re.findall(r"src/ledger/\w+\.py:\d+ ", suspectra("rank", "--workspace", str(recorded_ledger))[1])) == 20
-    assert suspectra("rank")[1].count("src/cart.py:") == 6, "of a group, only what its tests execute"
+def test_tables_list_10_functions_or_20_lines_and_machine_formats_all(suspectra, recorded_ledger):
+    ledger = ("--workspace", str(recorded_ledger))
+    assert len(re.findall(r"^ +\d+  ", suspectra("rank", *ledger)[1], re.M)) == 10
+    assert len(re.findall(r"src/ledger/\w+\.py:\d+ ", suspectra("rank", "--lines", *ledger)[1])) == 20
+    assert suspectra("rank", "--lines")[1].count("src/cart.py:") == 6, "of a group, only what its tests execute"
     assert suspectra("rank", "--format", "csv")[1].count("src/cart.py") == 22
     assert (
         suspectra("rank", "--format", "csv", "--technique", "ochiai", "--top", "3")[1].count("src/cart.py") == 5

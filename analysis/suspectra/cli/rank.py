@@ -6,6 +6,7 @@ Heavy modules are imported inside functions, since help loads the modules of all
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from suspectra.output.rankings.ranking import Listing
     from suspectra.report import RankedReport
 
-TABLE_TOP = 20
-GROUP_TOP = 5  # the least number of suspects of each failure group
+FUNCTIONS_TOP, LINES_TOP = 10, 20
+GROUP_TOP = {FUNCTIONS_TOP: 3, LINES_TOP: 5}  # the least number for each failure group
 _FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown", "summary", "agent"])
 _EXPLANATION_FORMAT = click.Choice(["table", "json"])
 _PATH = click.Path(path_type=Path)
@@ -34,7 +35,13 @@ _PATH = click.Path(path_type=Path)
 @evidence_options
 @technique_options
 @click.option(
-    "--top", type=click.IntRange(min=1), help=f"How many suspects to list.  [default: {TABLE_TOP} in a table, else all]"
+    "--top",
+    type=click.IntRange(min=1),
+    help=f"How many functions to list in a table or in Markdown, else how many lines.  [default: {FUNCTIONS_TOP},"
+    f" {LINES_TOP} with --lines, else all]",
+)
+@click.option(
+    "--lines", is_flag=True, help="List lines in a table or in Markdown, not functions with their first lines."
 )
 @click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
 @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
@@ -43,21 +50,23 @@ _PATH = click.Path(path_type=Path)
 def rank(
     tests: tuple[str, ...],
     top: int | None,
+    lines: bool,
     form: str,
     output: Path | None,
     workspace: Path,
     scheduler: str | None,
     **chosen: Unpack[RankingOptions],
 ) -> None:
-    """Rank statements by how suspicious the tests make them: all of them, or TEST of those that fail.
+    """Rank functions, and their lines, by how suspicious the tests make them: by all tests, or by TEST of the failing.
 
     By default, the newest evidence of the workspace is used: a recording of Python or C/C++, or a .coverage file with
     a JUnit report. Failing tests that probably have different faults get separate rankings.
     """
     localized = localize(workspace, groups=True, scheduler=scheduler, tests=tests, **chosen)
     if form in ("table", "markdown"):
-        top = top or max(TABLE_TOP // len(localized.groups), GROUP_TOP)
-    ranking = _ranking(localized, top)
+        most = LINES_TOP if lines else FUNCTIONS_TOP
+        top = top or max(most // len(localized.groups), GROUP_TOP[most])
+    ranking = replace(_ranking(localized, top), by_line=lines)
     with written(output) as out:
         _write(ranking, form, out, workspace)
     warn(ranking.notices)
