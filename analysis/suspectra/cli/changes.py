@@ -85,7 +85,7 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
     isolation = ChangeIsolation(
         setup=rerun_setup(command, _rerun(chosen)),
         tests=list(failing.values()),
-        baselines=_baselines(workspace, source, chosen["since"]),
+        baselines=older_texts(workspace, source, chosen["since"]),
         seconds=chosen["changes_seconds"],
     )
     interrupted = _search(isolation)
@@ -110,7 +110,8 @@ def _rerun(chosen: _Options) -> RerunOptions:
     }
 
 
-def _baselines(workspace: Path, source: EvidenceSource, since: str | None) -> Iterator[Baseline]:
+def older_texts(workspace: Path, source: EvidenceSource, since: str | None) -> Iterator[Baseline]:
+    """The texts with which tests may have passed: that of a revision, or else all that are known, the newest first."""
     from suspectra.changes.baselines import from_revision, last_passes, revisions
 
     if since is not None:

@@ -39,7 +39,9 @@ _PATH = click.Path(path_type=Path)
 @click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
 @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
 @click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster. For very large test suites.")
+@click.argument("tests", metavar="[TEST]...", nargs=-1)
 def rank(
+    tests: tuple[str, ...],
     top: int | None,
     form: str,
     output: Path | None,
@@ -47,12 +49,12 @@ def rank(
     scheduler: str | None,
     **chosen: Unpack[RankingOptions],
 ) -> None:
-    """Rank statements by how suspicious the tests make them.
+    """Rank statements by how suspicious the tests make them: all of them, or TEST of those that fail.
 
     By default, the newest evidence of the workspace is used: a recording of Python or C/C++, or a .coverage file with
     a JUnit report. Failing tests that probably have different faults get separate rankings.
     """
-    localized = localize(workspace, groups=True, scheduler=scheduler, **chosen)
+    localized = localize(workspace, groups=True, scheduler=scheduler, tests=tests, **chosen)
     if form in ("table", "markdown"):
         top = top or max(TABLE_TOP // len(localized.groups), GROUP_TOP)
     ranking = _ranking(localized, top)

@@ -122,6 +122,24 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
     return {element: tuple(several) for element, several in found.items()}
 
 
+def tried_in_vain(made: Iterable[Experiment], spectrum: Spectrum, found: Mapping[int, object]) -> dict[int, int]:
+    """How many alterations were tried with failing tests at statements at which none repairs.
+
+    By candidate, those at which something does not count.
+    """
+    tried: dict[int, set[tuple[object, ...]]] = defaultdict(set)
+    at: dict[tuple[str, int], int | None] = {}
+    for one in made:
+        if one.test in spectrum.failing_index and one.outcome is not ExperimentOutcome.NOT_REACHED:
+            place = one.file, one.line
+            if place not in at:
+                at[place] = spectrum.elements.at(*place)
+            element = at[place]
+            if element is not None and spectrum.candidates[element] and element not in found:
+                tried[element].add(one.key[1:])
+    return {element: len(several) for element, several in tried.items()}
+
+
 def _for_kind(
     kind: str, statements: Mapping[int, _Tried], investigated: set[str], spectrum: Spectrum
 ) -> Iterator[tuple[int, Repair]]:
