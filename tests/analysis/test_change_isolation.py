@@ -14,6 +14,7 @@ import pytest
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.cli.main import run
+from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.recording import kept_texts
@@ -124,7 +125,8 @@ def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsy
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     assert run(["changes", "--since", "HEAD", "--seconds", "120", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    log = project / ".suspectra" / "experiments" / "log.jsonl"
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and path != log} == before
     assert (found["baseline"], found["changes"], found["complete"]) == ("HEAD", 8, True)
     assert found["failed_before"] == ["test_price.py::test_old"]
     by_test = {tuple(cause["mends"]): cause for cause in found["causes"]}
@@ -146,6 +148,16 @@ def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsy
     assert ("return scaled(value)", "return times(value, 3)") in said(renamed)
     assert renamed["first_difference"]["line"] == 13
     assert found["runs"] < 40
+    # what was found comes first, as long as the sources are these
+    assert run(["rank", "--format", "json"]) == 0
+    groups = {one["tests"][0]: one for one in json.loads(capsys.readouterr().out)["groups"]}
+    first = groups["test_price.py::test_doubled"]["suspects"][0]
+    assert (first["file"], first["line"]) in {("shop/price.py", 13), ("shop/price.py", 17)}
+    assert first["reason"] == "The failing test passes without your change here and 2 more."
+    text = (project / "shop" / "price.py").read_bytes()
+    (project / "shop" / "price.py").write_bytes(text + b"\n")
+    assert read_experiments(project)[0] == ()
+    (project / "shop" / "price.py").write_bytes(text)
 
 
 def test_changes_in_functions_need_no_new_process(tmp_path):

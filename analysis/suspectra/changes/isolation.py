@@ -11,6 +11,7 @@ Another cause is looked for without the first one: with all other changes, those
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,10 +24,13 @@ from suspectra.changes.definitions import defined_once, in_functions
 from suspectra.changes.mixed_program import MixedFailure, MixedProgram, MixedRun
 from suspectra.changes.units import ChangeUnit, clusters
 from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
+from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
+from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
+from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
 _FEW = 4  # changes that need each other, and are one cause
@@ -43,6 +47,25 @@ class BreakingChange:
     minimal: bool  # whether nothing can be left out; False where there was no time to try
     since: Baseline  # what they were changes of
     difference: ValueDifference | None = None  # the first value that they make another one
+
+    def experiments(self) -> Iterator[Experiment]:
+        """What was tried with each of them: the tests that pass without it."""
+        for test in self.mends:
+            for unit in self.units:
+                yield Experiment(
+                    test,
+                    UNDO,
+                    unit.file,
+                    unit.line,
+                    unit.end_line,
+                    0,
+                    "change",
+                    EVERY,
+                    str(len(self.units)),
+                    ExperimentOutcome.PASSED,
+                    detail=self.since.name,
+                    replacement=unit.before,
+                )
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
@@ -100,6 +123,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             finally:
                 self.runs = program.runs
                 program.close()
+                self._keep()
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
@@ -113,6 +137,19 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             "complete": self.complete,
             "seconds": round(self.elapsed, 3),
         }
+
+    def _keep(self) -> None:
+        """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
+        if not self.causes:
+            return
+        read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests}
+        with ExperimentLog(self.setup.workspace) as log:
+            for cause in self.causes:
+                paths = {*files, *(one.path for one in cause.since.differences)}
+                texts = {path: text for path in sorted(paths) if (text := read(path)) is not None}
+                sources = {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
+                for experiment in cause.experiments():
+                    log.add(experiment, sources)
 
     def _search(self, program: MixedProgram) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
