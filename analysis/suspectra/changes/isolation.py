@@ -48,6 +48,16 @@ class BreakingChange:
     since: Baseline  # what they were changes of
     difference: ValueDifference | None = None  # the first value that they make another one
 
+    def __str__(self) -> str:
+        tests = self.mends or (self.test,)
+        name = tests[0].rpartition("::")[2]
+        who = name if len(tests) == 1 else f"{name} and {many(len(tests) - 1, 'other')}"
+        what = "your change" if len(self.units) == 1 else f"{len(self.units)} of your changes together,"
+        places = ", ".join(map(str, self.units[:_FEW])) + (" …" if len(self.units) > _FEW else "")
+        it, pass_then = "it" if len(self.units) == 1 else "them", "it passes" if len(tests) == 1 else "they pass"
+        without = f"; without {it} {pass_then}" if self.mends else ""
+        return f"{who} {'was' if len(tests) == 1 else 'were'} broken by {what} at {places}{without}."
+
     def experiments(self) -> Iterator[Experiment]:
         """What was tried with each of them: the tests that pass without it."""
         for test in self.mends:
