@@ -38,6 +38,7 @@ from suspectra.mutation.parsed_source import ParsedSource
 RELEASES = (("xmltodict", "0.12.0", "0.13.0"),)
 OUTCOME = re.compile(r"^(PASSED|FAILED) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
 PYTEST = (sys.executable, "-m", "pytest")
+PATH = os.pathsep.join(("src", "."))  # where projects have their packages
 MAX_TRIED = 30  # mutants until one is seen by a test
 
 
@@ -53,7 +54,7 @@ class Seeded:
 
 def outcomes(folder: Path) -> dict[str, str]:
     """How the tests of a folder end."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "."}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": PATH}
     command = [*PYTEST, "-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--color=no"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return {name: outcome for outcome, name in OUTCOME.findall(done.stdout)}
@@ -151,7 +152,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         sources = chosen.sources or Path(scratch) / "sources"
         sources.mkdir(exist_ok=True)
-        os.environ["PYTHONPATH"] = "."
+        os.environ["PYTHONPATH"] = PATH
         for name, older, newer in given:
             before, after = (distribution(sources, name, version) for version in (older, newer))
             for subject in seeded(before, after, Path(scratch), random.Random(name), chosen.seeds):

@@ -402,6 +402,34 @@ COMMANDS = (
         enablement="isWorkspaceTrusted",
     ),
     CommandDeclaration(
+        "findChange",
+        "Which Change Broke It?",
+        (
+            Argument("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+            Argument("tests?", "string[]", "Failing tests, as for `suspectra.server.investigate`."),
+            Argument(
+                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
+            ),
+        ),
+        "boolean",
+        "Find which change broke failing tests: they run in a temporary copy with only some of the changes since they"
+        " passed, or since a commit. What is found comes first in the ranking as long as the sources are unchanged,"
+        " and its lines have code actions that undo and show it. Progress, cancelling and the final message are those"
+        " of `suspectra.server.investigate`. True once it has started; nobody is asked. Refused in a workspace that the"
+        " client does not trust, and while tests run.",
+        icon="git-compare",
+        enablement="isWorkspaceTrusted",
+    ),
+    CommandDeclaration(
+        "showDifference",
+        "Show Difference",
+        (_URI, _LINE),
+        "RunTexts",
+        "A file as it is and without the change on this line that broke tests, as two texts for a side-by-side view."
+        " Refused where no such change is known.",
+        icon="diff",
+    ),
+    CommandDeclaration(
         "findCause",
         "Find the Cause of This Failure",
         _FAILING_TEST,
@@ -560,9 +588,9 @@ COMMANDS = (
         "Cancel Altered Runs",
         (),
         "boolean",
-        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findCause`, `whatLedHere`,"
-        " `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found is kept. True if there was"
-        " something to stop.",
+        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findChange`, `findCause`,"
+        " `whatLedHere`, `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found is kept. True"
+        " if there was something to stop.",
         icon="stop-circle",
         enablement="suspectra.investigating",
     ),

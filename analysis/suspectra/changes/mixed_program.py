@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +16,10 @@ from suspectra.base.errors import Problem
 from suspectra.base.operating_system import FORK, require
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import MAX_VALUES, ValueTrace
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.collection_problems import first_line
+from suspectra.experiments.dependences import read_columns
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.processes.runner import CommandToRun, Streams
@@ -50,6 +53,7 @@ class MixedRun(NamedTuple):
     failed: dict[str, MixedFailure]
     messages: dict[str, str]  # of those that failed, the first line
     error: str = ""  # why something could not be collected
+    exchanged: bool = False  # whether functions got their code, and nothing was loaded
 
     @classmethod
     def from_answer(cls, answer: MixedAnswer) -> MixedRun:
@@ -61,6 +65,7 @@ class MixedRun(NamedTuple):
             {name: _failure(one) for name, one in bad.items()},
             {name: one["message"] for name, one in bad.items()},
             answer.get("error", ""),
+            answer.get("exchanged", False),
         )
 
 
@@ -87,8 +92,12 @@ class MixedProgram:
         self._scratch = ScratchFolder()
         self._present = SourceReader(setup.workspace)
 
-    def run(self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]) -> MixedRun:
+    def run(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
+    ) -> MixedRun:
         """Run tests with some of the changes since a baseline.
+
+        Unless `fresh`, functions may just get other code where that is enough: what they did at import is not repeated.
 
         Raises TimeIsUp when there is no time left.
         """
@@ -97,15 +106,30 @@ class MixedProgram:
         if not all(_compiles(path, text) for path, text in contents.items()):
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._write(contents)
-        limit = seconds_until(self._end, self._seconds)
         self.runs += 1
-        request: MixedRequest = {"tests": names, "seconds": limit, "modules": self._modules}
-        answer = self._asked(request, limit)
+        answer = self._asked(names, sorted(contents), fresh=fresh)
         if not self._modules and "modules" in answer:
             self._modules = answer["modules"]
             took = sum(one["seconds"] for one in answer["tests"].values())
             self._seconds = max(_LEAST_S, _FACTOR * took, self._seconds / _FACTOR)
         return MixedRun.from_answer(answer)
+
+    def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
+        """Run a test with some of the changes since a baseline, and note values; None where that is not possible.
+
+        Raises TimeIsUp when there is no time left.
+        """
+        contents = {one.path: one.content(made) for one in baseline.differences}
+        self._write(contents)
+        self.runs += 1
+        columns = self._scratch.file(f"columns-{self.runs}")
+        answer = self._asked([test], sorted(contents), columns=columns)
+        if "dependences" not in answer:
+            return None
+        return ValueTrace.from_answer(answer["dependences"], read_columns(Path(columns)), self._source)
+
+    def _source(self, path: str) -> bytes:
+        return (self._folder / path).read_bytes()
 
     def load_nothing_before(self) -> None:
         """Let each run load by itself what it needs, in a process that has loaded nothing of that."""
@@ -126,11 +150,21 @@ class MixedProgram:
                 target.write_bytes(content)
             self._written[path] = content
 
-    def _asked(self, request: MixedRequest, limit: float) -> MixedAnswer:
+    def _asked(self, names: list[str], files: list[str], *, fresh: bool = True, columns: str = "") -> MixedAnswer:
         if self._process is None or not self._again:
             self._stop()
             self._start()
         assert self._process is not None
+        limit = seconds_until(self._end, self._seconds)
+        request: MixedRequest = {
+            "tests": names,
+            "seconds": limit,
+            "modules": self._modules,
+            "files": files,
+            "fresh": fresh or not self._again,
+            "columns": columns,
+            "most": MAX_VALUES,
+        }
         try:
             self._process.send(request)
             answer: MixedAnswer = json.loads(next(self._process.lines(limit + _LEAST_S)))
@@ -175,6 +209,7 @@ class MixedProgram:
         self._scratch.remove()
 
 
+@lru_cache(maxsize=256)
 def _compiles(path: str, text: bytes | None) -> bool:
     """Whether a mixture can be Python: of the newest syntax, only the interpreter of the tests knows."""
     if text is None or not is_python(path):

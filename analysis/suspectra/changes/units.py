@@ -77,6 +77,17 @@ class FileDifference:
             piece.after if piece.unit is None or piece.unit in made else piece.before for piece in self.pieces
         ).encode()
 
+    def lines(self, made: Collection[ChangeUnit], changed: Collection[ChangeUnit]) -> list[tuple[int, int]]:
+        """What corresponds to each line of the text in which only some units are made, whichever others are.
+
+        The number of its piece, and the line in that; -1 for each line of the units in `changed`.
+        """
+        found: list[tuple[int, int]] = []
+        for number, piece in enumerate(self.pieces):
+            text = piece.after if piece.unit is None or piece.unit in made else piece.before
+            found += [(number, -1 if piece.unit in changed else line) for line in range(_lines(text))]
+        return found
+
 
 class _Line(NamedTuple):
     """A logical line of Python with the comments before it, or a line of any other text."""

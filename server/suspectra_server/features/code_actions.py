@@ -15,6 +15,7 @@ from suspectra_server.features.failing_tests import (
     DEBUG_HERE,
     INFLUENCED,
     LED_HERE,
+    WHICH_CHANGE,
     WHY,
     WOULD_PASS,
     can_be_investigated,
@@ -22,6 +23,7 @@ from suspectra_server.features.failing_tests import (
 )
 from suspectra_server.features.fixes import fix_actions
 from suspectra_server.features.suspect_texts import rank_words
+from suspectra_server.features.undo_actions import undo_actions
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
 
@@ -59,6 +61,7 @@ def register(session: Session) -> None:
                     (WHY, "why", [folder.uri, tests]),
                     (DEBUG, "debugTest", [folder.uri, tests[0]]),
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
+                    (WHICH_CHANGE, "findChange", [folder.uri, tests]),
                     (COMPARE_VALUES, "compareValues", [folder.uri, tests]),
                     (CAUSE, "findCause", [folder.uri, tests[0]]),
                     (COMPARE_RUNS, "comparePassing", [folder.uri, tests[0]]),
@@ -88,7 +91,11 @@ def register(session: Session) -> None:
         offered += _actions(session, params, wanted)
         if session.can("text_document.code_action.code_action_literal_support"):
             elements = [mark.suspect.element for mark in marks]
-            offered[:0] = fix_actions(session, folder, elements, _own(params))
+            own = _own(params)
+            offered[:0] = [
+                *undo_actions(session, folder, elements, own),
+                *fix_actions(session, folder, elements, own),
+            ]
         return offered
 
 

@@ -30,6 +30,7 @@ from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.state.documents import DocumentVersion
 from suspectra_server.state.fix import Fix
 from suspectra_server.state.group import Group
+from suspectra_server.state.undo import Undo, undos_at
 
 RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 
@@ -264,6 +265,16 @@ class Ranking:
         found = {
             element: tuple(fix for result in results if (fix := Fix.for_result(result, element, spectrum)))
             for element, results in mutant_results(self.evidence.experiments, spectrum).items()
+        }
+        return {element: several for element, several in found.items() if several}
+
+    @cached_property
+    def undos(self) -> Mapping[int, tuple[Undo, ...]]:
+        """Changes of the user without which failing tests pass, by element."""
+        made = self.evidence.experiments if self.evidence is not None else ()
+        found = {
+            element: undos_at(made, [one for repair in several for one in repair.found])
+            for element, several in self._repairs.items()
         }
         return {element: several for element, several in found.items() if several}
 

@@ -27,7 +27,7 @@ from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
-from suspectra.runs.experiment import Experiment
+from suspectra.runs.experiment import UNDO, Experiment
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
 from suspectra.techniques.catalogue import INVESTIGATION as INFO
@@ -45,7 +45,7 @@ PRIOR_EXPONENT = 1.4
 _EVIDENCE = AllEvidence()
 _TELLING = 2.0  # the factor of repairs before which no check that only hides the symptom ranks
 _STEP = 1e-9  # of a score: the difference to one that ranks right behind it
-_KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation"}
+_KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation", UNDO: "undoing a change"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,7 +102,8 @@ class Investigation(Staged):
         found = repairs(made, spectrum)
         spectrum = base.spectrum  # with the definitions that tests read
         in_vain = tried_in_vain(made, spectrum, found)
-        ranked = RankedReport.from_scores(self, spectrum, _in_order(scores(base, found), base, found, in_vain))
+        known = _undone_first(_in_order(scores(base, found), base, found, in_vain), found)
+        ranked = RankedReport.from_scores(self, spectrum, known)
         notes = (*base.notes, *([] if made else [_no_experiments()]))
         return InvestigationReport(
             self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found, in_vain=in_vain
@@ -157,6 +158,15 @@ def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Flo
     if hiding:
         others = [element for element, several in found.items() if _factor(several) >= _TELLING]
         _raise_above(float(known[hiding].max()), others, known)
+    return known
+
+
+def _undone_first(known: Floats, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
+    """Put changes without which failing tests pass before all else: that was tried, and no other text is needed."""
+    undone = [element for element, several in found.items() if any(repair.kind == UNDO for repair in several)]
+    if undone:
+        known = known.copy()
+        _raise_above(float(np.delete(known, undone).max(initial=0)), undone, known)
     return known
 
 
