@@ -40,6 +40,7 @@ _PATH = click.Path(path_type=Path)
     help=f"How many functions to list in a table or in Markdown, else how many lines.  [default: {FUNCTIONS_TOP},"
     f" {LINES_TOP} with --lines, else all]",
 )
+@click.option("--verbose", "-v", is_flag=True, help="Show scores, counts of tests, and what breaks ties in a table.")
 @click.option(
     "--lines", is_flag=True, help="List lines in a table or in Markdown, not functions with their first lines."
 )
@@ -51,6 +52,7 @@ def rank(
     tests: tuple[str, ...],
     top: int | None,
     lines: bool,
+    verbose: bool,
     form: str,
     output: Path | None,
     workspace: Path,
@@ -66,7 +68,7 @@ def rank(
     if form in ("table", "markdown"):
         most = LINES_TOP if lines else FUNCTIONS_TOP
         top = top or max(most // len(localized.groups), GROUP_TOP[most])
-    ranking = replace(_ranking(localized, top), by_line=lines)
+    ranking = replace(_ranking(localized, top), by_line=lines, verbose=verbose)
     with written(output) as out:
         _write(ranking, form, out, workspace)
     warn(ranking.notices)

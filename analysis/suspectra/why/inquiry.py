@@ -24,6 +24,7 @@ from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import ValueDifference
 from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.distinctions.steps import NearestTest, SameCoverage
@@ -42,7 +43,7 @@ from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
-from suspectra.runs.experiment import EVERY, Experiment
+from suspectra.runs.experiment import EVERY, UNDO, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
@@ -143,7 +144,7 @@ class WhyInquiry(Inquiry[str]):
             surer="" if shown else "Give it more time with --seconds.",
             suspect=None,
             changes=tuple(map(_changed, cause.units)),
-            reasons=(),
+            reasons=() if cause.difference is None else (_difference(cause.difference),),
             tried=tuple(self._tried),
         )
 
@@ -371,6 +372,8 @@ def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:
     if best.kind == "value":
         certainty = Certainty.MEDIUM if best.factor >= _TELLING else Certainty.LOW
         return certainty, f"{which} with another value there, so the fault is there or in what makes the value", more
+    if best.kind == UNDO:
+        return Certainty.HIGH, f"without the change {which}", ""
     if best.accepted:
         return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", ""
     certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
@@ -379,9 +382,16 @@ def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:
     return certainty, f"{which} with one thing altered there, and {alone}", more
 
 
+def _difference(found: ValueDifference) -> str:
+    place = Location(found.file, found.line, found.line).short
+    return f"The first value that this changes is {found.name} at {place}: {found.after}, was {found.before}."
+
+
 def _conclusion(finding: Repair | None, certainty: Certainty, place: str) -> str:
     if finding is not None and finding.kind == "value":
         return f"At {place} the value is wrong already."
+    if finding is not None and finding.kind == UNDO:
+        return f"Your change at {place} broke it."
     words = {Certainty.LOW: "Perhaps ", Certainty.MEDIUM: "Most likely "}.get(certainty, "")
     return f"{words}{place} is wrong."
 
