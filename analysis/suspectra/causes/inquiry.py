@@ -74,6 +74,8 @@ class CauseInquiry(Inquiry[Narrowing]):
 
     def _limits_of(self, search: CauseNarrowing) -> Iterator[Problem]:
         """What has to be known to judge what was found."""
+        if not search.report.roots and not solver.is_available():
+            yield solver.missing_solver()
         if search.fails_later and search.report.roots:
             yield Problem("", "", _FAILS_LATER, _READ_AS_HINT)
         if files := sorted(search.left_alone):
@@ -111,8 +113,6 @@ class CauseInquiry(Inquiry[Narrowing]):
     def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseNarrowing:
         """The search, with all that it needs."""
         values = self._values(test, end)
-        if not solver.is_available():
-            self.note([solver.missing_solver()])
         alterations = StateAlterations(
             partial(test.alone, most_seconds=TIME_BOUND_S),
             points_of(trace),

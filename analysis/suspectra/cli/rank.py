@@ -6,6 +6,7 @@ Heavy modules are imported inside functions, since help loads the modules of all
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -31,7 +32,30 @@ _EXPLANATION_FORMAT = click.Choice(["table", "json"])
 _PATH = click.Path(path_type=Path)
 
 
-@click.command()
+class _Grouped(click.Command):
+    """Help lists the many options in groups, those first that are needed most."""
+
+    groups: Mapping[str, Sequence[str]] = {
+        "What is shown": ("top", "lines", "verbose", "form", "output"),
+        "What is ranked": ("workspace", "since", "recording", "include_tests"),
+        "How it is ranked": ("technique", "parameters", "break_ties", "clone_failed", "scheduler"),
+        "Evidence of other tools": (
+            *("coverage", "junit", "gcov", "gcovr", "lcov", "cobertura", "outcomes", "build", "mapping"),
+        ),
+    }
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list for each group."""
+        known = {option.name: option.get_help_record(ctx) for option in self.get_params(ctx)}
+        named = {name for names in self.groups.values() for name in names}
+        rest = [name for name in known if name not in named]
+        for title, names in (*self.groups.items(), ("Other", rest)):
+            if records := [record for name in names if (record := known.get(name)) is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+@click.command(cls=_Grouped)
 @evidence_options
 @technique_options
 @click.option(
