@@ -150,7 +150,7 @@ class CauseInquiry(Inquiry[Narrowing]):
 
     def _values(self, test: RepeatedTest, end: float) -> KnownValues:
         """The values of the failing run, and of passing ones as far as there is time."""
-        noted = _noted(test, test.test, TRACE_S)
+        noted = noted_values(test, test.test, TRACE_S)
         until = time.monotonic() + (end - time.monotonic()) * PASSING_SHARE
         others = []
         for name in self._passing:
@@ -158,7 +158,7 @@ class CauseInquiry(Inquiry[Narrowing]):
             if left <= 0:
                 break
             try:
-                others.append(_noted(test, name, left))
+                others.append(noted_values(test, name, left))
             except EvidenceError:
                 continue  # it was not collected
         return KnownValues(noted, others)
@@ -171,6 +171,7 @@ class CauseInquiry(Inquiry[Narrowing]):
         return bool(self._uses[file])
 
 
-def _noted(test: RepeatedTest, name: str, seconds: float) -> NotedValues:
+def noted_values(test: RepeatedTest, name: str, seconds: float) -> NotedValues:
+    """Run a test of the process of another one unaltered, and note what it assigns."""
     (answer,) = test.runs.ask(name, [{"kind": "values"}], steps=MAX_DECISIONS, seconds=seconds)
     return NotedValues.from_answer(answer)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from suspectra.base.english import every, many
 from suspectra.base.errors import EvidenceError
 from suspectra.base.location import Location
-from suspectra.causes.inquiry import CauseInquiry
+from suspectra.causes.inquiry import CauseInquiry, noted_values
 from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
@@ -35,8 +35,10 @@ from suspectra.evidence.logs.experiments import with_experiments
 from suspectra.evidence.named_tests import with_failing
 from suspectra.evidence.sources import Sources
 from suspectra.experiments.alterations.mutants import MAX_PASSING
+from suspectra.experiments.alterations.replacing import NotedValues
 from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
+from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
@@ -49,6 +51,7 @@ from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import AnswerLine, Certainty, ChangedText, WhyAnswer
+from suspectra.why.shifts import Shift, shift_of
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _MAX_TESTS = 20  # with which changes are tried
@@ -57,6 +60,7 @@ _AGAIN_S = 1.0
 """Between two looks at what experiments have found: to rank takes time, too."""
 _SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
 _ALIKE = 0.5  # the least similarity of a passing test that is worth a look
+_MAX_SHIFTED = 6  # failing tests whose values are compared
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
@@ -295,7 +299,7 @@ class WhyInquiry(Inquiry[str]):
         traces = TraceInquiry(self.setup, [test], suspicion)
         with closing(traces.steps()) as made:
             for trace in made:
-                if self._finding is not None and self._finding.kind == "value":
+                if self._finding is not None and self._finding.kind == "value" and not self._shift():
                     self._from_inputs(trace)
                 if len(self.answer.chain) <= 1:
                     self._to_failure(trace)
@@ -336,16 +340,55 @@ class WhyInquiry(Inquiry[str]):
             self.answer, chain_of=trace.test, chain=_shortened(self._lines(steps)), leads_to_failure=False
         )
 
-    def _about(self, element: int, report: InvestigationReport) -> None:
+    def _about(self, element: int, report: InvestigationReport, shift: Shift | None = None) -> None:
         """Let the answer be about another statement that has a repair."""
         suspect = report.suspect_of(element)
         place = _named(suspect.location, suspect.function)
+        counts = in_words(suspect.ef, suspect.ep, report.spectrum.counts)
+        found = _findings(report, element, self._finding)
         self.answer = replace(
             self.answer,
             conclusion=_conclusion(self._finding, self.answer.certainty, place),
             suspect=self._line(suspect.location),
-            reasons=(*_findings(report, element, self._finding), self.answer.reasons[-1]),
+            reasons=(*found, counts),
         )
+        if shift is not None:
+            self.answer = replace(
+                self.answer,
+                conclusion=f"Most likely {place} is wrong.",
+                certainty=Certainty.MEDIUM,
+                because="the same difference makes all of them pass, so the fault is there or in what makes the value",
+                reasons=(str(shift), counts),
+            )
+
+    def _shift(self) -> bool:
+        """Look for a statement whose value has to differ by the same in all failing tests."""
+        report, tests = self._group.report, [test.name for test in self._tests]
+        if not isinstance(report, InvestigationReport) or not 1 < len(tests) <= _MAX_SHIFTED:
+            return False
+        found = {
+            element: [one for repair in repairs if repair.kind == "value" for one in repair.found]
+            for element, repairs in report.repairs.items()
+        }
+        whole = [element for element, several in found.items() if {one.test for one in several} == set(tests)]
+        if not whole:
+            return False
+        noted = self._noted_values()
+        where, passing = report.spectrum.elements.location, report.spectrum.counts.ep
+        # what few passing tests execute is more suspicious; of several the first, on which the others depend
+        for element in sorted(whole, key=lambda element: (int(passing[element]), where(element))):
+            if shift := shift_of(found[element], noted):
+                self._about(element, report, shift)
+                return True
+        return False
+
+    def _noted_values(self) -> dict[str, NotedValues]:
+        """The values of the failing tests, as far as they are known; empty where one can't be run."""
+        with self.setup.folder() as folder, closing(self.setup.repeated(folder, self._tests, ("values",))) as tests:
+            try:
+                return {test.name: noted_values(tests[test.name], test.name, TRACE_S) for test in self._tests}
+            except EvidenceError:
+                return {}
 
     def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
         lines = []
