@@ -17,7 +17,14 @@ from suspectra.causes.failing_run import At, Read, capacities, constants, failin
 from suspectra.causes.judgements import Ask, JudgedAlterations, Judgement, judged
 from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrowing
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
-from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
+from suspectra.dependences.narrowing import (
+    GETS_FURTHER,
+    MAX_COMBINATION,
+    PASSES,
+    FailingRun,
+    FoundCauses,
+    NarrowingSearch,
+)
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.unusable_tests import CURE_OF_A_PASS
 
@@ -47,7 +54,7 @@ class CauseNarrowing:
     ):
         self._began = time.monotonic()
         self._half = self._began + (alterations.end - self._began) / 2
-        self._trace, self.alterations = trace, alterations
+        self._trace, self.alterations, self._at = trace, alterations, at
         self._states = CauseStates(trace if values_shown else trace.without_values())
         self._steps: list[Narrowing] = []
         self._examined: set[int] = set()
@@ -133,10 +140,20 @@ class CauseNarrowing:
             return False
         return True
 
+    def _by_suspicion(self, causes: FoundCauses) -> FoundCauses:
+        """Put what all tests have to be set up last: the first root is the one whose way to the failure is shown."""
+        sites, site = self._trace.sites, self._trace.graph.site
+
+        def suspicion(node: int) -> float:
+            at = sites[site[node]]
+            return self._at(at.file, at.line)
+
+        return replace(causes, roots=tuple(sorted(causes.roots, key=suspicion, reverse=True)))
+
     @property
     def report(self) -> CauseReport:
         """What is known so far."""
-        causes, states = self.search.causes, self._states
+        causes, states = self._by_suspicion(self.search.causes), self._states
         return CauseReport(
             self._trace.test,
             states.all(causes.roots),

@@ -44,7 +44,7 @@ from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
-from suspectra.report import RankedReport
+from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, UNDO, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
@@ -221,6 +221,9 @@ class WhyInquiry(Inquiry[str]):
         if best is not None and isinstance(report, InvestigationReport):
             reasons = [*_findings(report, first.element, best), *reasons]
             conclusion = _conclusion(best, certainty, place)
+        elif self._raised_at(first, report):
+            certainty, because = Certainty.MEDIUM, "the exception is raised right there, and no passing test gets there"
+            conclusion = f"Most likely {place} is wrong."
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
         return WhyAnswer(
@@ -237,10 +240,20 @@ class WhyInquiry(Inquiry[str]):
             tried=tuple(self._tried),
         )
 
+    def _raised_at(self, suspect: Suspect, report: RankedReport) -> bool:
+        """Whether all tests end in a statement that no passing test executes, by something else than an assertion."""
+        spectrum, names = report.spectrum, self._group.group.tests
+        if spectrum.raised is None or suspect.ep:
+            return False
+        there = all(spectrum.raised[spectrum.failing_index[name]] == suspect.element for name in names)
+        stacks = [self.evidence.stacks.get(name) for name in names]
+        return there and not any(stack is None or stack.assertion for stack in stacks)
+
     def _failure(self) -> str:
         """How the first test fails."""
         first = self._group.group.tests[0]
-        return failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
+        failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
+        return first.rpartition("::")[2] + failed.removeprefix(first)
 
     # how it leads to the failure
 
@@ -358,6 +371,7 @@ class WhyInquiry(Inquiry[str]):
                 conclusion=f"Most likely {place} is wrong.",
                 certainty=Certainty.MEDIUM,
                 because="the same difference makes all of them pass, so the fault is there or in what makes the value",
+                surer="",
                 reasons=(str(shift), counts),
             )
 
