@@ -361,7 +361,6 @@ def test_version_and_help(suspectra):
         (["report"], "--html"),
         (["causes"], "Missing argument 'TEST'."),
         (["paths"], "Missing argument 'TEST'."),
-        (["slice", "--failure", "test_cart.py::test_total"], "Name a test with --test"),
     ],
     ids=" ".join,
 )
