@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.alterations.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
+from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import HOW_TO_ALLOW
@@ -62,15 +63,25 @@ class CauseInquiry(Inquiry[Narrowing]):
                 test = tests[self.test.name]
                 trace = self._traced(folder)
                 self._search = self._prepared(test, trace, folder, end)
-                self.explained_by = self._search.explained_by(self.known)
-                if self.explained_by is None:
-                    yield from self._search.steps()
+                try:
+                    self.explained_by = self._search.explained_by(self.known)
+                    if self.explained_by is None:
+                        yield from self._search.steps()
+                finally:  # also when the search is stopped
+                    self._keep(test.trace.sources)
             finally:
                 tests.close()
                 self.complete = self.report.complete
                 self.note(tests.notices)
                 if self._search is not None:
                     self.note(self._limits_of(self._search))
+
+    def _keep(self, sources: Mapping[str, str]) -> None:
+        """Add what was found to the evidence of the workspace, where it counts as long as the sources are these."""
+        if self._search is not None:
+            with ExperimentLog(self.setup.workspace) as log:
+                for experiment in self._search.experiments():
+                    log.add(experiment, sources)
 
     def _limits_of(self, search: CauseNarrowing) -> Iterator[Problem]:
         """What has to be known to judge what was found."""
