@@ -40,7 +40,9 @@ _PATH = click.Path(path_type=Path)
     help=f"How many functions to list in a table or in Markdown, else how many lines.  [default: {FUNCTIONS_TOP},"
     f" {LINES_TOP} with --lines, else all]",
 )
-@click.option("--lines", is_flag=True, help="List lines in a table or in Markdown, not functions with their first lines.")
+@click.option(
+    "--lines", is_flag=True, help="List lines in a table or in Markdown, not functions with their first lines."
+)
 @click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
 @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
 @click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster. For very large test suites.")

@@ -452,9 +452,7 @@ class RankedReport:
         raised = self.spectrum.raised if self.spectrum.raised is not None else np.zeros(0, np.int32)
         failed = np.bincount(raised[raised >= 0], minlength=len(self.level))[executed]
         level = self.level[executed]
-        return FunctionLevels.from_statements(
-            self.spectrum.elements, executed, level, self.tie_of_level[level], failed
-        )
+        return FunctionLevels.from_statements(self.spectrum.elements, executed, level, self.tie_of_level[level], failed)
 
     @cached_property
     def _executed_by_failing(self) -> Ints:

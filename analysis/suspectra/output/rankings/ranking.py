@@ -241,7 +241,9 @@ class Listing:
         """A statement of a function; why it is the first of its tie is no reason, as functions have their own order."""
         report, element = self.report, suspect.element
         level, ties = int(report.level[element]), report.tie_of_level
-        reason = "" if ties[level : level + 2].tolist() == 2 * [ties[level]] else report.technique.reason(report, element)
+        reason = (
+            "" if ties[level : level + 2].tolist() == 2 * [ties[level]] else report.technique.reason(report, element)
+        )
         counted = _counted(suspect.ef, suspect.ep, report.spectrum.counts, suspect.only_read)
         return {
             "file": suspect.location.file,
