@@ -73,14 +73,15 @@ def programs() -> Iterator[tuple[str, str, Classic, str, str, Cases]]:
 
 def drawn(classic: Classic, sources: Sequence[str]) -> Cases:
     """Arguments with which the correct program, those with one fault and that with both differ in these ways."""
-    right, *wrong = (limited(function_of(source, classic.entry)) for source in sources)
+    right, one, other, both = (limited(function_of(source, classic.entry)) for source in sources)
     cases: dict[str, list[Arguments]] = {"a": [], "b": [], "p": []}
     draw, known = random.Random(SEED), set[str]()
     for _ in range(MAX_DRAWN):
         arguments = classic.draw(draw)
         if repr(arguments) not in known:
             known.add(repr(arguments))
-            fails = tuple(call(arguments) != right(arguments) for call in wrong)
+            wanted = right(arguments)
+            fails = one(arguments) != wanted, other(arguments) != wanted, both(arguments) != wanted
             fault = {(True, False, True): "a", (False, True, True): "b", (False, False, False): "p"}.get(fails)
             if fault and len(cases[fault]) < (PASSING if fault == "p" else FAILING):
                 cases[fault].append(arguments)
@@ -199,9 +200,9 @@ def main() -> None:
         print(f"{kind:4} {title:16} {len(made):6} runs   {' → '.join(shown)}", flush=True)
     print("\n| | programs | right without mutants | with them | no group with two faults | with them |")
     print("|---|---:|---:|---:|---:|---:|")
-    for kind, found in counts.items():
+    for kind, counted in counts.items():
         columns = ("programs", "right without", "right with", "pure without", "pure with")
-        print(f"| {kind} | {' | '.join(str(found[column]) for column in columns)} |")
+        print(f"| {kind} | {' | '.join(str(counted[column]) for column in columns)} |")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """What experiments say of failing tests: that they share a fault, or that they do not.
 
-A correction of a fault makes all tests pass that fail because of it, and no others. No experiment is known to be one. But
-where each of two tests passes with an alteration with which the other one still fails, and no alteration makes both pass,
-they probably have faults of their own. And groups all of whose tests pass with the same change of the program, which
-breaks none that passed, are probably one. That one of two tests passes says nothing: most alterations that make a test
-pass at a place that is right compensate for what this test does there.
+A correction of a fault makes all tests pass that fail because of it, and no others. No experiment is known to be one.
+But where each of two tests passes with a harmless alteration with which the other one still fails, and no alteration
+makes both pass, they probably have faults of their own. And groups all of whose tests pass with the same change of the
+program, which breaks none that passed, are probably one. That one of two tests passes says nothing: most alterations
+that make a test pass at a place that is right compensate for what this test does there.
 
 An alteration counts if it is the same for all tests: a change of the program, or a decision or a value that is altered
-each time. What breaks a passing test puts nothing together, nor does leaving out a check that raises, with which tests
-pass whatever is wrong.
+each time. It is harmless if it breaks no test that passed, as far as that was tried, and leaves out no check that
+raises, without which tests pass whatever is wrong.
 """
 
 from __future__ import annotations
@@ -60,34 +60,30 @@ class ExperimentLinks:
     def apart(self) -> Bools:
         """Whether two tests probably have faults of their own; shape (tests, tests)."""
         passes, fails = self._table("passing"), self._table("failing")
-        harmless = passes[[one.harmless for one in self.altered]]
-        parted = passes.T @ fails > 0
-        return parted & parted.T & (harmless.T @ harmless == 0)
+        harmless = np.array([one.harmless for one in self.altered], bool)
+        both = passes[np.array([not one.first.guard for one in self.altered], bool)]
+        one: Bools = passes[harmless].T @ fails[harmless] > 0
+        neither: Bools = both.T @ both == 0
+        return one & one.T & neither
 
     def joining(self) -> list[frozenset[int]]:
         """Tests, by index, that pass with a change of the program that breaks none: two or more for each change."""
         return [frozenset(one.passing) for one in self.altered if one.confirmed and len(one.passing) > 1]
 
     def why(self, tests: Sequence[str]) -> str:
-        """Say which alterations show that these tests belong together, and apart from others; empty if none does."""
-        return " ".join(filter(None, (self.why_together(tests), self.why_apart(tests))))
-
-    def why_together(self, tests: Sequence[str]) -> str:
-        """Say which change makes all of these tests pass; empty where none is known."""
-        wanted = {number for number, test in enumerate(self.tests) if test in set(tests)}
-        found = next((one for one in self.altered if one.confirmed and wanted <= set(one.passing)), None)
-        if found is None or len(wanted) < 2:
-            return ""
-        return f"{'Both' if len(wanted) == 2 else f'All {len(wanted)}'} pass {found.place()}."
-
-    def why_apart(self, tests: Sequence[str]) -> str:
-        """Say what makes one of these tests pass and not one that is no part of them; empty where that parts nothing."""
-        own = np.array([test in set(tests) for test in self.tests], bool)
-        parted = np.argwhere(self.apart() & own[:, None] & ~own[None, :]).tolist()
-        for one, other in parted[:1]:
-            found = next(run for run in self.altered if one in run.passing and other in run.failing)
-            return f"{self.tests[one]} passes {found.place()}, and {self.tests[other]}, of another group, does not."
-        return ""
+        """Say which alteration shows that these tests belong together, or apart from others; empty if none does."""
+        own = frozenset(number for number, test in enumerate(self.tests) if test in set(tests))
+        mine = np.isin(np.arange(len(self.tests)), list(own))
+        parted = np.argwhere(self.apart() & mine[:, None] & ~mine[None, :]).tolist()
+        if not parted:
+            joined = next((run for run in self.altered if run.confirmed and own.issubset(run.passing)), None)
+            return f"{_all(len(own))} pass {joined.place()}." if joined and len(own) > 1 else ""
+        runs = [run for run in self.altered if run.harmless]
+        found = ((run, pair) for pair in parted for run in runs if pair[0] in run.passing and pair[1] in run.failing)
+        run, (one, other) = max(found, key=lambda pair: len(own.intersection(pair[0].passing)))
+        every = len(own) > 1 and own.issubset(run.passing)
+        who = f"{_all(len(own))} pass" if every else f"{self.tests[one]} passes"
+        return f"{who} {run.place()}, and {self.tests[other]}, of another group, does not."
 
     def _table(self, ended: str) -> Ints:
         """Which tests passed or failed with each alteration, as numbers; shape (alterations, tests)."""
@@ -95,6 +91,10 @@ class ExperimentLinks:
         for row, one in enumerate(self.altered):
             table[row, list(one.passing if ended == "passing" else one.failing)] = 1
         return table
+
+
+def _all(count: int) -> str:
+    return "Both" if count == 2 else f"All {count}"
 
 
 def _altered_runs(own: Sequence[Experiment], index: dict[str, int]) -> AlteredRuns:

@@ -12,8 +12,8 @@ Many tests of one fault are compared in many ways, so some pair of them seems ap
 says less. So a group of a few tests is looked at again, with less patience for what the union costs, but only parted
 where every part is explained much better alone: by a place that few passing tests execute.
 
-Experiments refine this (:mod:`suspectra.failure_groups.experiment_links`): tests that they keep apart are not merged, and
-groups that they put together are.
+Experiments refine this (:mod:`suspectra.failure_groups.experiment_links`): tests that they keep apart are not merged,
+and groups that they put together are.
 
 Exceptions and stacks give titles, and have no say here. Tests that execute nothing join the largest group. What a user
 merged is merged last, so that a decision about two groups does not change a third one.

@@ -13,11 +13,11 @@ Five keys are compared one after the other, higher first:
 4. the kind of statement: ``return``, then decisions, then others, then definitions;
 5. how few statements of its function failing tests execute.
 
-K is Kulczynski2, the mean of two shares, but that the share of the failing tests that execute the statement counts for
-more (0.6) than the share of the tests that execute it and fail (0.4). With equal shares a statement that few tests
-execute, all of them failing, ranks before the fault, which all failing tests and many passing ones execute. Failing tests
-weigh more the less they execute (:mod:`suspectra.techniques.failure_weights`). A key whose
-evidence is missing is equal for all statements. Statements that no failing test executes come last.
+K is Kulczynski2, but for its weights: the share of the failing tests that execute a statement counts 0.55, the share of
+the tests that execute it and fail 0.45. With equal weights a statement that few tests execute, most of them failing,
+often ranks before a fault that all failing tests execute. Failing tests weigh more the less they execute
+(:mod:`suspectra.techniques.failure_weights`). A key whose evidence is missing is equal for all statements. Statements
+that no failing test executes come last.
 
 A definition outside of functions, such as a table or a regular expression, runs at import, so no test executes it. It
 counts as executed by the tests that execute a statement that reads its name
@@ -54,7 +54,7 @@ from suspectra.techniques.staged_technique import Staged
 from suspectra.techniques.technique import Technique, headline, own_report, score_difference
 
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10
-_OF_FAILING = 0.6  # what the share of failing tests counts, beside that of the tests that execute a column and fail
+_OF_FAILING = 0.55  # what the share of failing tests counts, beside that of the tests that execute a column and fail
 _ONE_CHANGE = 3 * _DIGITS // 10  # what the only change adds at most to the first key
 _MANY_CHANGES = _DIGITS // 10  # what one of many changes adds at most
 _CHANGED_FIRST = _DIGITS  # what puts changed statements before all others, as long as they are few
