@@ -61,7 +61,7 @@ class Patience:
 
 
 USUAL = Patience(9.0, 0.2, 1.0, single=True)
-WITH_FEW = Patience(6.0, 0.0, 4.0, single=False)
+WITH_FEW = Patience(5.0, 0.0, 4.0, single=False)
 
 
 @dataclass(frozen=True)
