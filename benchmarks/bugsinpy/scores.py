@@ -45,7 +45,7 @@ def statement_rank(report: RankedReport, faults: Faults) -> float:
 
 
 def function_rank(report: RankedReport, faults: Faults) -> float:
-    """The same for functions, in the order in which Suspectra lists them; those that only passing tests execute follow."""
+    """The same for functions, in the order in which they are listed; those that only passing tests execute follow."""
     counts, elements, found = report.spectrum.counts, report.spectrum.elements, report.function_levels
     read = np.flatnonzero((report.level >= 0) & (counts.ef + counts.ep > 0) & (elements.function >= 0))
     unread = np.iinfo(np.int64).max

@@ -66,7 +66,7 @@ def reason(report, line):
 def test_statements_are_ordered_by_a_measure_and_those_no_failing_test_executes_come_last():
     report = EVIDENCE.localize(spectrum_of((True, {1, 2}), (False, {1, 3}), elements=elements_of(4)))
     assert lines_in_order(report) == [[2], [1], [3], [4]]
-    assert report.level_score.tolist() == [1.0, 0.75, 0.0, 0.0]
+    assert report.level_score.tolist() == [1.0, 0.775, 0.0, 0.0]
 
 
 def test_a_statement_is_as_suspicious_as_a_branch_that_leaves_it():

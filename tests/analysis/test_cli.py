@@ -252,8 +252,8 @@ def test_functions_come_first_each_with_its_best_lines(suspectra):
         "      0.7746  src/cart.py:11   3   2   0   3  return amount\n"
         "      executed by 3 failing tests: test_cart.py::Sums::test_parts, test_cart.py::test_strict and 1 more\n"
         "\n"
-        "up to 2 of 2 functions that failing tests execute for each of 2 failure groups, by Ochiai, from 12 failed and 5"
-        " passed\ntests (.coverage)\n"
+        "up to 2 of 2 functions that failing tests execute for each of 2 failure groups, by Ochiai, from 12 failed"
+        " and 5 passed\ntests (.coverage)\n"
     )
 
 
@@ -316,7 +316,7 @@ def test_explain(suspectra):
     assert out.startswith("src/cart.py:16-18 in discount\n    raise ValueError(\n\n")
     status, out, _ = suspectra("explain", str(Path("src/cart.py").absolute()) + ":19")
     assert out.startswith("In the ranking of ✗ 8 tests: AssertionError, first suspect cart.py:19\n")
-    assert "    K = 1 / 2 + 8 / (8 + 0) / 2 = 1, S = 1\n" in out
+    assert "    K = 0.55 * 1 + 0.45 * 8 / (8 + 0) = 1, S = 1\n" in out
     assert (
         "ef / sqrt(F * (ef + ep))\n    8 / sqrt(9 * (8 + 0)) = 0.942809\n"
         in suspectra("explain", "src/cart.py:19", "--technique", "ochiai")[1]

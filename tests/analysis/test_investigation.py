@@ -172,7 +172,7 @@ def test_a_guard_stays_before_repairs_that_say_little():
     *_, guard, last = base.order.tolist()
     hiding = (Repair("switch", 1.0, as_good=1, tried=20, hides=True),)
     good = Repair("value", 1.0, as_good=1, tried=20)
-    weak = replace(good, as_good=12)
+    weak = replace(good, as_good=16)
     assert 1 < weak.factor < 2
     for repair, behind in ((weak, True), (replace(good, tried=2, share=0.8), False)):
         score = scores(base, {guard: hiding, last: (repair,)})

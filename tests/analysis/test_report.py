@@ -161,12 +161,15 @@ def test_functions_contain_what_failing_tests_execute_once_and_follow_their_best
     failed = [number % 2 == 0 for number in range(len(rows))]
     report = functions_of(rows.astype(int), failed, [*function, 0][:7], raised[: len(rows)])
     listed = report.functions()
-    assert sorted(element for one in listed for element in one.elements) == np.flatnonzero(
-        report.spectrum.counts.ef > 0
-    ).tolist()
+    assert (
+        sorted(element for one in listed for element in one.elements)
+        == np.flatnonzero(report.spectrum.counts.ef > 0).tolist()
+    )
     best = [int(report.ties_of(one.elements).min()) for one in listed]
     assert best == sorted(best)
     for one in listed:
-        assert [report.position_of(element) for element in one.elements] == sorted(map(report.position_of, one.elements))
+        assert [report.position_of(element) for element in one.elements] == sorted(
+            map(report.position_of, one.elements)
+        )
         assert one.rank_best <= one.rank_worst <= len(listed)
     assert listed[:2] == report.functions(2)

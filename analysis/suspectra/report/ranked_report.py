@@ -488,7 +488,7 @@ class RankedReport:
         found, elements = self.function_levels, self.spectrum.elements
         by_function = np.argsort(found.of, kind="stable")
         own = np.split(self._executed_by_failing[by_function], np.cumsum(np.bincount(found.of))[:-1])
-        where = [int(statements[0]) for statements in own] if len(found.number) else []
+        where = np.array([statements[0] for statements in own[: len(found)]], np.int64)
         higher = np.concatenate([[0], np.cumsum(np.bincount(found.level))])
         listed = []
         for index in np.lexsort((where, found.level))[:top].tolist():

@@ -136,7 +136,7 @@ TOOLS = (
     AgentTool(
         "rank",
         "Suspicious Functions",
-        "List the most suspicious functions of the last recorded run, each with its first lines, for each failure group.",
+        "List the most suspicious functions of the last recorded run, with their first lines, for each failure group.",
         (
             Parameter("top", "integer", "Functions of each failure group.", TOP, minimum=1, maximum=MAX_TOP),
             _BUDGET,

@@ -47,7 +47,10 @@ class GroupAnswer(TypedDict):
 
 
 class RankingAnswer(TypedDict):
-    """Which functions and lines are suspicious; ``changed_besides`` is what changed and is not among the lines that tests execute."""
+    """Which functions and lines are suspicious.
+
+    ``changed_besides`` is what changed and is not among the lines that tests execute.
+    """
 
     notice: str
     tests: OutcomeCounts
