@@ -512,7 +512,7 @@ export interface RunText {
   /** A name for the text. */
   title: string;
   /**
-   * A file; or the lines that a test executes, in order: each with its place as a comment, indented by its calls. Lines
+   * A file; or the lines that a test executes, in order, each with its place as a comment, indented by its calls. Lines
    * of tests are left out then, and of a long run there are the first 20,000.
    */
   text: string;

@@ -20,9 +20,9 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.changes.baselines import Baseline
-from suspectra.changes.definitions import defined_once, in_functions
+from suspectra.changes.definitions import ChangeOrder, in_functions, reached
 from suspectra.changes.mixed_program import MixedFailure, MixedProgram, MixedRun
-from suspectra.changes.units import ChangeUnit, clusters
+from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
@@ -33,6 +33,7 @@ from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, i
 from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
+_MANY = 12  # changes of which those are looked for that a failing run can notice
 _FEW = 4  # changes that need each other, and are one cause
 
 
@@ -237,10 +238,8 @@ class _Search:
     def __init__(self, baseline: Baseline, program: MixedProgram, failing: dict[str, MixedFailure]):
         self._baseline, self._program, self._failing = baseline, program, failing
         self._units = baseline.units
-        inner = in_functions(baseline.differences)
-        found = clusters(self._units, defined_once(baseline.differences))
-        # what needs to be loaded first: once it is known to be harmless, runs only give functions other code
-        self._clusters = sorted(found, key=lambda cluster: inner.issuperset(self.units(cluster)))
+        self._order = ChangeOrder.of_changes(baseline.differences, self._units)
+        self._functions = in_functions(baseline.differences)
         self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
         self._fresh = False
 
@@ -290,16 +289,56 @@ class _Search:
 
         With all of `high` it fails, and with none it passes.
         """
-        together = [kept for cluster in self._clusters if (kept := [number for number in cluster if number in high])]
-        first = isolate(len(together), lambda some: self._verdict(test, _numbers(together, some)))
-        low = _numbers(together, first.passing)
-        alone = [[number] for number in sorted(_numbers(together, first.cause))]
+        high = self._reached(test, high)
+        # what needs to be loaded first: once it is known to be harmless, runs only give functions other code
+        turn = sorted(high, key=lambda number: (self._units[number] in self._functions, number))
+        place = {number: at for at, number in enumerate(turn)}
+
+        def numbers(some: Differences) -> Differences:
+            return frozenset(turn[at] for at in some)
+
+        def places(some: Differences) -> Differences:
+            return frozenset(place[number] for number in some)
+
+        first = isolate(
+            len(turn),
+            lambda some: self._verdict(test, numbers(some)),
+            by_leaving_out=True,  # the present text is what somebody wants to mend
+            with_needed=lambda some: places(self._order.with_needed(numbers(some), high)),
+            without=lambda some, others: places(self._order.without_needing(numbers(some), numbers(others))),
+        )
+        low = numbers(first.passing)
+        alone = [[number] for number in sorted(numbers(first.cause))]
         second = isolate(len(alone), lambda some: self._verdict(test, low | _numbers(alone, some)))
-        cause, needed = _numbers(alone, second.cause), _numbers(alone, second.failing)
+        cause = _numbers(alone, second.cause)
+        needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
         low |= _numbers(alone, second.passing)
         return low - cause, cause, first.minimal and second.minimal
+
+    def _reached(self, test: str, high: Differences) -> Differences:
+        """The changes without those in functions that the failing run does not execute, if it fails without them."""
+        if len(high) < _MANY:
+            return high
+        trace = self._program.trace(self._baseline, frozenset(self.units(high)), test)
+        if trace is None or not trace.whole:
+            return high
+        present = self._lines_of_present(trace.lines, high)
+        kept = frozenset(number for number in high if reached(self._units[number], self._functions, present))
+        return kept if self._verdict(test, kept) is ConfigurationVerdict.FAILS else high
+
+    def _lines_of_present(self, lines: Iterable[tuple[str, int]], made: Differences) -> frozenset[tuple[str, int]]:
+        """Lines of a text in which only some changes are made, as they are in the present text."""
+        chosen, every = frozenset(self.units(made)), frozenset(self._units)
+        moved: dict[tuple[str, int], int] = {}
+        known = {one.path for one in self._baseline.differences}
+        for one in self._baseline.differences:
+            now = {key: line for line, key in enumerate(one.lines(every, ()), 1)}
+            moved.update(
+                ((one.path, line), now[key]) for line, key in enumerate(one.lines(chosen, ()), 1) if key in now
+            )
+        return frozenset((file, moved.get((file, line), 0) if file in known else line) for file, line in lines)
 
     def _verdict(self, test: str, made: Differences) -> ConfigurationVerdict:
         key = made, test

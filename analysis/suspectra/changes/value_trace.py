@@ -56,6 +56,7 @@ class ValueTrace:
     outcome: Ints  # of each node: 0 or 1 for a decision, -1 for any other
     texts: Sequence[str]
     sources: Mapping[str, bytes]
+    whole: bool  # whether all that ran is in it
 
     @classmethod
     def from_answer(
@@ -69,10 +70,16 @@ class ValueTrace:
         count = min(len(columns[name]) for name in ("site", "call", "text", "outcome"))
         site, call, text, outcome = (columns[name][:count] for name in ("site", "call", "text", "outcome"))
         sources = {table["path"]: source_of(table["path"]) for table in answer["sources"]}
-        return cls(tuple(known), site, call, text, outcome, answer["texts"], sources)
+        whole = not (answer["full"] or answer["threads"] or answer["processes"])
+        return cls(tuple(known), site, call, text, outcome, answer["texts"], sources, whole)
 
     def __len__(self) -> int:
         return len(self.site)
+
+    @property
+    def lines(self) -> frozenset[tuple[str, int]]:
+        """The files and lines that were executed."""
+        return frozenset((self.sites[site].file, self.sites[site].line) for site in np.unique(self.site).tolist())
 
     def value(self, node: int) -> str:
         """What a node has come to; empty for none."""
