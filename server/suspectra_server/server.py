@@ -306,6 +306,7 @@ class SuspectraServer(LanguageServer):
         self.notices.report_problems(folder)
         self.notices.report_fixed(folder)
         self.test_run.ranked(folder)
+        self.on_save.ranked(folder)
         self.experiment_run.ranked(folder)
         navigation = folder.snapshot.navigation
         if navigation is not None and navigation.problem and folder.settings.order == "steps":

@@ -86,6 +86,12 @@ class OnSave:
         self._test_run.give_way()
         self._wait(folder)
 
+    def ranked(self, folder: Folder) -> None:
+        """A folder was ranked: its tests wait for the first save, too, if saves run them."""
+        if folder not in self._seen and self._runs_in(folder):
+            self._seen.add(folder)
+            self._test_run.warm.prepare(folder)
+
     def edited(self, folder: Folder) -> None:
         """A document of a folder was edited."""
         if self._timer.waiting:
@@ -167,7 +173,7 @@ class OnSave:
         if sample:
             self._compared[folder] = {name: verdicts[name] for name in sample}
             tests = {folder.uri: sample}
-            self._keep_running(asyncio.ensure_future(self._test_run.start([folder], tests, on_save=True)))
+            self._keep_running(asyncio.ensure_future(self._test_run.start([folder], tests, on_save=True, check=True)))
 
     async def _compare(self, folder: Folder, before: Mapping[str, str]) -> None:
         """Compare the verdicts of a process that waited with those of a new one."""
