@@ -12,8 +12,9 @@ Another cause is looked for without the first one: with all other changes, those
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
@@ -21,7 +22,8 @@ from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.definitions import ChangeOrder, in_functions, reached
-from suspectra.changes.mixed_program import MixedFailure, MixedProgram, MixedRun
+from suspectra.changes.mixed_program import MixedProgram
+from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
 from suspectra.evidence.sources import SourceReader
@@ -112,6 +114,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
     setup: RerunSetup
     tests: Sequence[FailingTest]
     baselines: Iterable[Baseline]  # the newest first
+    # makes what runs the tests, in a folder until a point of time; pytest does unless given
+    start: Callable[[Path, float], MixedTests] | None = None
     baseline: Baseline | None = field(default=None, init=False)  # that with which tests passed
     causes: list[BreakingChange] = field(default_factory=list, init=False)
     old: list[str] = field(default_factory=list, init=False)  # the tests that fail with each baseline
@@ -125,7 +129,10 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         end = self.begin()
         safety = Safety(self.setup.safety.excluded, copy=True)
         with safety.folder(self.setup.workspace) as folder:
-            program = MixedProgram(self.setup, folder, self.tests, end)
+            if self.start is None:
+                program: MixedTests = MixedProgram(self.setup, folder, self.tests, end)
+            else:
+                program = self.start(folder, end)
             try:
                 yield from self._search(program)
                 self.complete = True
@@ -153,7 +160,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
         if not self.causes:
             return
-        read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests}
+        read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests if test.file}
         with ExperimentLog(self.setup.workspace) as log:
             for cause in self.causes:
                 paths = {*files, *(one.path for one in cause.since.differences)}
@@ -162,12 +169,13 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 for experiment in cause.experiments():
                     log.add(experiment, sources)
 
-    def _search(self, program: MixedProgram) -> Iterator[IsolationStep]:
+    def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
         present = Baseline("the present text", ())
         failing = program.run(present, (), names).failed
         if not failing:
             raise EvidenceError(_passing(names))
+        self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
         for baseline in self._with_changes():
             passed = self._passed(program, baseline)
@@ -182,7 +190,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             self.note([Problem("", "", cause, "name a revision with which they passed by --since")])
 
     def _isolate(
-        self, program: MixedProgram, baseline: Baseline, failing: dict[str, MixedFailure]
+        self, program: MixedTests, baseline: Baseline, failing: dict[str, MixedFailure]
     ) -> Iterator[IsolationStep]:
         """Find the changes since a baseline that broke tests, one cause after the other."""
         units, left = baseline.units, list(failing)
@@ -223,7 +231,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             cure = "commit the text with which the tests pass, or name a revision by --since"
             raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
 
-    def _passed(self, program: MixedProgram, baseline: Baseline) -> list[str]:
+    def _passed(self, program: MixedTests, baseline: Baseline) -> list[str]:
         """Those of the other failing tests that pass with a baseline."""
         before = program.run(baseline, (), self.old)
         if not before.passed:  # a module that was loaded before may be in the way
@@ -235,7 +243,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
 class _Search:
     """Runs with some of the changes since a baseline, by their numbers."""
 
-    def __init__(self, baseline: Baseline, program: MixedProgram, failing: dict[str, MixedFailure]):
+    def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
         self._baseline, self._program, self._failing = baseline, program, failing
         self._units = baseline.units
         self._order = ChangeOrder.of_changes(baseline.differences, self._units)
