@@ -6,7 +6,7 @@ are recorded again. `rank` is the place of the change in the ranking of the firs
 whether these commands name it, and in how many seconds. Of projects in which nothing changed since their tests failed,
 all three have to keep silent about changes.
 
-    python benchmarks/broken_projects.py [--sources DIR] [PACKAGE VERSION]...
+    python benchmarks/broken_projects.py [--python PYTHON] [--sources DIR] [PACKAGE VERSION]...
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ CHANGED = (
     ("bottle", "0.13.1"),
     ("cachetools", "5.3.2"),
     ("flask", "3.1.3"),
-    ("itsdangerous", "2.2.0"),
-    ("natsort", "8.4.0"),
-    ("packaging", "23.2"),
+    ("more-itertools", "10.1.0"),
     ("sqlparse", "0.5.0"),
     ("tabulate", "0.9.0"),
+    ("tinydb", "4.8.0"),
+    ("toolz", "1.0.0"),
     ("xmltodict", "0.13.0"),
 )
-UNCHANGED = (("itsdangerous", "2.2.0"), ("tinydb", "4.8.0"), ("xmltodict", "0.13.0"))
+UNCHANGED = (("tabulate", "0.9.0"), ("tinydb", "4.8.0"), ("xmltodict", "0.13.0"))
 HARMLESS = 5
 MAX_TRIED = 40  # mutants until one is seen by a test
 OLD = "def test_that_failed_before():\n    assert sum([1, 1]) == 3\n"
@@ -61,6 +61,7 @@ class Place:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", default=sys.executable, help="an interpreter with pytest and what the tests need")
     parser.add_argument("--sources", type=Path, help="where source distributions are, or are put")
     parser.add_argument("releases", nargs="*", help="PACKAGE VERSION, again and again")
     chosen = parser.parse_args()
@@ -72,50 +73,50 @@ def main() -> None:
         sources = chosen.sources or Path(scratch) / "sources"
         sources.mkdir(exist_ok=True)
         for name, version in given or CHANGED:
-            subject = broken(distribution(sources, name, version), Path(scratch), random.Random(name))
+            subject = broken(distribution(sources, name, version), Path(scratch), random.Random(name), chosen.python)
             print(subject or f"{name}-{version}: no mutant of a changed statement fails a test", flush=True)
         for name, version in () if given else UNCHANGED:
-            print(unchanged(distribution(sources, name, version), Path(scratch)), flush=True)
+            print(unchanged(distribution(sources, name, version), Path(scratch), chosen.python), flush=True)
 
 
-def broken(release: Path, scratch: Path, chance: random.Random) -> str:
+def broken(release: Path, scratch: Path, chance: random.Random, python: str) -> str:
     """A row of the table; empty where no test notices any mutant."""
     folder = copied(release, scratch)
-    before = outcomes(folder)
-    suspectra(folder, "record", "--", "pytest", "-q", "-p", "no:xdist")
+    before = outcomes(folder, python)
+    suspectra(folder, "record", "--python", python, "--", "pytest", "-q", "-p", "no:xdist")
     if not any(ended == "PASSED" for ended in before.values()):
         return ""
-    for path, line in harmless(folder, before, chance):
+    for path, line in harmless(folder, chance):
         rewrite(folder / path, line)
-    if outcomes(folder) != before:
+    if outcomes(folder, python) != before:
         return ""
-    fault = seeded(folder, before, chance)
+    fault = seeded(folder, before, chance, python)
     if fault is None:
         return ""
     lines = len(subprocess.run(["git", "diff", "-U0"], cwd=folder, capture_output=True, text=True).stdout.splitlines())
-    suspectra(folder, "record", "--", "pytest", "-q", "-p", "no:xdist")
+    suspectra(folder, "record", "--python", python, "--", "pytest", "-q", "-p", "no:xdist")
     ranked = json.loads(suspectra(folder, "rank", "--format", "json", "--top", "1000")[0] or "{}")
     group = (ranked.get("groups") or [ranked])[0]
     ranks = [one["rank_average"] for one in group.get("suspects", ()) if is_at(one, fault)]
     failing = ranked.get("failed", 0)
-    text, seconds = suspectra(folder, "changes", "--seconds", SECONDS, "--format", "json")
+    text, seconds = suspectra(folder, "changes", "--python", python, "--seconds", SECONDS, "--format", "json")
     found = json.loads(text or "{}")
     hits = [cause for cause in found.get("causes", ()) if any(is_at(one, fault) for one in cause["change"])]
     said = f"one of {len(hits[0]['change'])}" if hits and len(hits[0]["change"]) > 1 else "yes" if hits else "no"
-    why, why_seconds = suspectra(folder, "why")
+    why, why_seconds = suspectra(folder, "why", "--python", python)
     named = f"{fault.path.rpartition('/')[2]}:{fault.line}" in why if why else None
     answer = "-" if named is None else "yes" if named else "no"
     rank = f"{min(ranks):g}" if ranks else "-"
     return f"{folder.name:22} {lines:6} {failing:7} {rank:>5}  {said:12} {seconds:7.1f}  {answer:12} {why_seconds:7.1f}"
 
 
-def unchanged(release: Path, scratch: Path) -> str:
+def unchanged(release: Path, scratch: Path, python: str) -> str:
     """A row for a project of which no text is known with which the failing test passed."""
     folder = copied(release, scratch)
-    suspectra(folder, "record", "--", "pytest", "-q", "-p", "no:xdist")
-    text, seconds = suspectra(folder, "changes", "--seconds", SECONDS)
+    suspectra(folder, "record", "--python", python, "--", "pytest", "-q", "-p", "no:xdist")
+    text, seconds = suspectra(folder, "changes", "--python", python, "--seconds", SECONDS)
     ranked, _ = suspectra(folder, "rank")
-    why, why_seconds = suspectra(folder, "why")
+    why, why_seconds = suspectra(folder, "why", "--python", python)
     silent = ["silent" if "your change" not in said and "you changed" not in said else "SPEAKS" for said in (text, why)]
     rank = "-" if "you changed" not in ranked else "SPEAKS"
     return f"{folder.name:22} {0:6} {1:7} {rank:>5}  {silent[0]:12} {seconds:7.1f}  {silent[1]:12} {why_seconds:7.1f}"
@@ -150,7 +151,7 @@ def sources_of(folder: Path) -> Iterator[str]:
             yield name
 
 
-def harmless(folder: Path, before: dict[str, str], chance: random.Random) -> list[tuple[str, int]]:
+def harmless(folder: Path, chance: random.Random) -> list[tuple[str, int]]:
     """Returns that can be written in two statements, the last of each file first."""
     found = [
         (path, node.lineno)
@@ -177,7 +178,7 @@ def rewrite(path: Path, line: int) -> None:
     path.write_text("".join(lines))
 
 
-def seeded(folder: Path, before: dict[str, str], chance: random.Random) -> Place | None:
+def seeded(folder: Path, before: dict[str, str], chance: random.Random, python: str) -> Place | None:
     """Put a mutant into a statement of a function, so that tests fail that passed."""
     places = [
         (path, node)
@@ -199,7 +200,7 @@ def seeded(folder: Path, before: dict[str, str], chance: random.Random) -> Place
         if (tried := tried + 1) > MAX_TRIED:
             return None
         (folder / path).write_bytes(chance.choice(possible).edit.apply(source.text).encode())
-        after = outcomes(folder)
+        after = outcomes(folder, python)
         if any(after.get(name) == "FAILED" for name, ended in before.items() if ended == "PASSED"):
             return Place(path, node.lineno, end_line or node.lineno)
         (folder / path).write_bytes(text)
