@@ -49,6 +49,7 @@ def label(name):
     return name.strip().upper()
 """
 TESTS = """\
+import shop.parts.tables
 from shop.price import doubled, label, rate, rounded
 
 
@@ -98,7 +99,9 @@ def git(folder: Path, *words: str) -> None:
 def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     (folder / "shop").mkdir()
-    (folder / "shop" / "__init__.py").touch()
+    (folder / "shop" / "__init__.py").write_text("import shop.price\n")
+    (folder / "shop" / "parts").mkdir()  # a package without a file of its own
+    (folder / "shop" / "parts" / "tables.py").touch()
     (folder / "shop" / "price.py").write_text(PRICE)
     (folder / "shop" / "rates.json").write_text(RATES)
     (folder / "test_price.py").write_text(TESTS)
@@ -188,6 +191,7 @@ def test_changes_in_functions_need_no_new_process(tmp_path):
 
 def test_the_text_says_what_to_undo(project, capsys, monkeypatch):
     monkeypatch.chdir(project)
+    monkeypatch.setenv("PYTHONPATH", ".")  # the program can be loaded before a run is, and must not be
     assert run(["changes", "test_rate", "--seconds", "120"]) == 0
     first, second, third, fourth, fifth = capsys.readouterr().out.splitlines()
     assert first == "✗ test_rate: broken by one of 8 changes since the last commit (HEAD)"

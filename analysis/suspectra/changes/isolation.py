@@ -12,17 +12,19 @@ Another cause is looked for without the first one: with all other changes, those
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.changes.baselines import Baseline
-from suspectra.changes.definitions import defined_once, in_functions
-from suspectra.changes.mixed_program import MixedFailure, MixedProgram, MixedRun
-from suspectra.changes.units import ChangeUnit, clusters
+from suspectra.changes.definitions import ChangeOrder, in_functions, reached
+from suspectra.changes.mixed_program import MixedProgram
+from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
+from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
@@ -33,6 +35,7 @@ from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, i
 from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
+_MANY = 12  # changes of which those are looked for that a failing run can notice
 _FEW = 4  # changes that need each other, and are one cause
 
 
@@ -111,6 +114,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
     setup: RerunSetup
     tests: Sequence[FailingTest]
     baselines: Iterable[Baseline]  # the newest first
+    # makes what runs the tests, in a folder until a point of time; pytest does unless given
+    start: Callable[[Path, float], MixedTests] | None = None
     baseline: Baseline | None = field(default=None, init=False)  # that with which tests passed
     causes: list[BreakingChange] = field(default_factory=list, init=False)
     old: list[str] = field(default_factory=list, init=False)  # the tests that fail with each baseline
@@ -124,7 +129,10 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         end = self.begin()
         safety = Safety(self.setup.safety.excluded, copy=True)
         with safety.folder(self.setup.workspace) as folder:
-            program = MixedProgram(self.setup, folder, self.tests, end)
+            if self.start is None:
+                program: MixedTests = MixedProgram(self.setup, folder, self.tests, end)
+            else:
+                program = self.start(folder, end)
             try:
                 yield from self._search(program)
                 self.complete = True
@@ -152,7 +160,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
         if not self.causes:
             return
-        read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests}
+        read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests if test.file}
         with ExperimentLog(self.setup.workspace) as log:
             for cause in self.causes:
                 paths = {*files, *(one.path for one in cause.since.differences)}
@@ -161,12 +169,13 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 for experiment in cause.experiments():
                     log.add(experiment, sources)
 
-    def _search(self, program: MixedProgram) -> Iterator[IsolationStep]:
+    def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
         present = Baseline("the present text", ())
         failing = program.run(present, (), names).failed
         if not failing:
             raise EvidenceError(_passing(names))
+        self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
         for baseline in self._with_changes():
             passed = self._passed(program, baseline)
@@ -181,7 +190,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             self.note([Problem("", "", cause, "name a revision with which they passed by --since")])
 
     def _isolate(
-        self, program: MixedProgram, baseline: Baseline, failing: dict[str, MixedFailure]
+        self, program: MixedTests, baseline: Baseline, failing: dict[str, MixedFailure]
     ) -> Iterator[IsolationStep]:
         """Find the changes since a baseline that broke tests, one cause after the other."""
         units, left = baseline.units, list(failing)
@@ -222,7 +231,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             cure = "commit the text with which the tests pass, or name a revision by --since"
             raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
 
-    def _passed(self, program: MixedProgram, baseline: Baseline) -> list[str]:
+    def _passed(self, program: MixedTests, baseline: Baseline) -> list[str]:
         """Those of the other failing tests that pass with a baseline."""
         before = program.run(baseline, (), self.old)
         if not before.passed:  # a module that was loaded before may be in the way
@@ -234,13 +243,11 @@ class ChangeIsolation(Inquiry[IsolationStep]):
 class _Search:
     """Runs with some of the changes since a baseline, by their numbers."""
 
-    def __init__(self, baseline: Baseline, program: MixedProgram, failing: dict[str, MixedFailure]):
+    def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
         self._baseline, self._program, self._failing = baseline, program, failing
         self._units = baseline.units
-        inner = in_functions(baseline.differences)
-        found = clusters(self._units, defined_once(baseline.differences))
-        # what needs to be loaded first: once it is known to be harmless, runs only give functions other code
-        self._clusters = sorted(found, key=lambda cluster: inner.issuperset(self.units(cluster)))
+        self._order = ChangeOrder.of_changes(baseline.differences, self._units)
+        self._functions = in_functions(baseline.differences)
         self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
         self._fresh = False
 
@@ -290,16 +297,56 @@ class _Search:
 
         With all of `high` it fails, and with none it passes.
         """
-        together = [kept for cluster in self._clusters if (kept := [number for number in cluster if number in high])]
-        first = isolate(len(together), lambda some: self._verdict(test, _numbers(together, some)))
-        low = _numbers(together, first.passing)
-        alone = [[number] for number in sorted(_numbers(together, first.cause))]
+        high = self._reached(test, high)
+        # what needs to be loaded first: once it is known to be harmless, runs only give functions other code
+        turn = sorted(high, key=lambda number: (self._units[number] in self._functions, number))
+        place = {number: at for at, number in enumerate(turn)}
+
+        def numbers(some: Differences) -> Differences:
+            return frozenset(turn[at] for at in some)
+
+        def places(some: Differences) -> Differences:
+            return frozenset(place[number] for number in some)
+
+        first = isolate(
+            len(turn),
+            lambda some: self._verdict(test, numbers(some)),
+            by_leaving_out=True,  # the present text is what somebody wants to mend
+            with_needed=lambda some: places(self._order.with_needed(numbers(some), high)),
+            without=lambda some, others: places(self._order.without_needing(numbers(some), numbers(others))),
+        )
+        low = numbers(first.passing)
+        alone = [[number] for number in sorted(numbers(first.cause))]
         second = isolate(len(alone), lambda some: self._verdict(test, low | _numbers(alone, some)))
-        cause, needed = _numbers(alone, second.cause), _numbers(alone, second.failing)
+        cause = _numbers(alone, second.cause)
+        needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
         low |= _numbers(alone, second.passing)
         return low - cause, cause, first.minimal and second.minimal
+
+    def _reached(self, test: str, high: Differences) -> Differences:
+        """The changes without those in functions that the failing run does not execute, if it fails without them."""
+        if len(high) < _MANY:
+            return high
+        trace = self._program.trace(self._baseline, frozenset(self.units(high)), test)
+        if trace is None or not trace.whole:
+            return high
+        present = self._lines_of_present(trace.lines, high)
+        kept = frozenset(number for number in high if reached(self._units[number], self._functions, present))
+        return kept if self._verdict(test, kept) is ConfigurationVerdict.FAILS else high
+
+    def _lines_of_present(self, lines: Iterable[tuple[str, int]], made: Differences) -> frozenset[tuple[str, int]]:
+        """Lines of a text in which only some changes are made, as they are in the present text."""
+        chosen, every = frozenset(self.units(made)), frozenset(self._units)
+        moved: dict[tuple[str, int], int] = {}
+        known = {one.path for one in self._baseline.differences}
+        for one in self._baseline.differences:
+            now = {key: line for line, key in enumerate(one.lines(every, ()), 1)}
+            moved.update(
+                ((one.path, line), now[key]) for line, key in enumerate(one.lines(chosen, ()), 1) if key in now
+            )
+        return frozenset((file, moved.get((file, line), 0) if file in known else line) for file, line in lines)
 
     def _verdict(self, test: str, made: Differences) -> ConfigurationVerdict:
         key = made, test

@@ -22,6 +22,7 @@ from suspectra_recorder.instrumentation.source import parse
 MAX_VALUES = 300_000
 """Nodes of a run that are compared at most."""
 
+_DECISIONS = (ast.If, ast.While, ast.Assert)
 _AHEAD = 3  # nodes that have to correspond where two runs do the same again
 _MAX_NAME = 40
 _TRUTHS = ("false", "true")
@@ -56,6 +57,7 @@ class ValueTrace:
     outcome: Ints  # of each node: 0 or 1 for a decision, -1 for any other
     texts: Sequence[str]
     sources: Mapping[str, bytes]
+    whole: bool  # whether all that ran is in it
 
     @classmethod
     def from_answer(
@@ -69,10 +71,16 @@ class ValueTrace:
         count = min(len(columns[name]) for name in ("site", "call", "text", "outcome"))
         site, call, text, outcome = (columns[name][:count] for name in ("site", "call", "text", "outcome"))
         sources = {table["path"]: source_of(table["path"]) for table in answer["sources"]}
-        return cls(tuple(known), site, call, text, outcome, answer["texts"], sources)
+        whole = not (answer["full"] or answer["threads"] or answer["processes"])
+        return cls(tuple(known), site, call, text, outcome, answer["texts"], sources, whole)
 
     def __len__(self) -> int:
         return len(self.site)
+
+    @property
+    def lines(self) -> frozenset[tuple[str, int]]:
+        """The files and lines that were executed."""
+        return frozenset((self.sites[site].file, self.sites[site].line) for site in np.unique(self.site).tolist())
 
     def value(self, node: int) -> str:
         """What a node has come to; empty for none."""
@@ -218,12 +226,10 @@ def _expression(source: bytes, line: int, column: int) -> str:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return ""
-    returned = {(node.lineno, node.col_offset): node.value for node in ast.walk(tree) if isinstance(node, ast.Return)}
-    fitting = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.expr) and (node.lineno, node.col_offset) == (line, column)
-    ] or list(filter(None, [returned.get((line, column))]))
+    nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.expr, ast.stmt)))
+    at = [node for node in nodes if (node.lineno, node.col_offset) == (line, column)]
+    inside = [getattr(node, "test" if isinstance(node, _DECISIONS) else "value", None) for node in at]
+    fitting = [node for node in [*at, *inside] if isinstance(node, ast.expr)]
     texts = [ast.unparse(node) for node in fitting] or [source.decode(errors="replace").splitlines()[line - 1].strip()]
     text = max(texts, key=len)
     return text if len(text) <= _MAX_NAME else f"{text[: _MAX_NAME - 1]}…"

@@ -40,7 +40,7 @@ KIND = "mixed"
 """The kind of runs for which a machine starts so."""
 
 _CHUNK = 1 << 16
-_NOT_BEFORE = ("pytest", "_pytest", "conftest")  # what pytest itself loads as each run needs it
+_NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itself loads as each run needs it
 _MAX_COLLECTED = 3  # forks that have loaded the program and wait
 _GRACE_S = 1.0  # how much longer a fork may take to answer than its run
 
@@ -274,11 +274,11 @@ class MixedRuns:
         """Answer, and end: all tests are over, with what was set up for them."""
         if self._tracing is not None and self._tracing.traces:
             self._answer["dependences"] = self._tracing.take_back()["dependences"]
-        self._answer["modules"] = [
-            name
-            for name, module in list(sys.modules.items())
-            if not self._is_ours(module) and name.partition(".")[0] not in _NOT_BEFORE and name != "__main__"
-        ]
+        loaded = list(sys.modules.items())
+        # a package without a file of its own belongs to what is in it
+        own = {name.partition(".")[0] for name, module in loaded if self._is_ours(module)}
+        others = own.union(_NOT_BEFORE)
+        self._answer["modules"] = [name for name, _ in loaded if name.partition(".")[0] not in others]
         answer = _line(self._answer)
         while answer:
             answer = answer[os.write(self._write, answer) :]
