@@ -314,6 +314,7 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
         "markExamined",
         "markInnocent",
         "nextSuspect",
+        "why",
         "debugHere",
         "testSuspect",
         "whatLedHere",
