@@ -1,9 +1,9 @@
 """What each key of `evidence` does, and what the weights of its measure do, on corpora of versions with known faults.
 
 For each family of subjects: mean EXAM, and how many faulty statements are among the first 1, 5 and 10, ties averaged.
-The weight is that of the share of the failing tests that execute a statement, beside that of the tests that execute it and
-fail. Then each program is left out once, and the weight taken that is best on the others: by the mean reciprocal rank,
-families counting the same.
+The weight is that of the share of the failing tests that execute a statement, beside that of the tests that execute it
+and fail. Then each program is left out once, and the weight taken that is best on the others: by the mean reciprocal
+rank, families counting the same.
 
     python benchmarks/evidence_keys.py CORPUS...
 """
