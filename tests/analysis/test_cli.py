@@ -164,11 +164,11 @@ def test_infinite_scores_are_the_largest_double(suspectra, shop):
     status, out, _ = suspectra("rank", "--technique", "dstar", "--format", "json", "--top", "1")
     assert status == 0
     assert strict_json(out)["suspects"][0]["score"] == sys.float_info.max
-    assert "∞" in suspectra("rank", "--technique", "dstar")[1]
+    assert "∞" in suspectra("rank", "--verbose", "--technique", "dstar")[1]
 
 
 def test_table(suspectra):
-    status, out, err = suspectra("rank", "--lines", "--technique", "ochiai", "--top", "4")
+    status, out, err = suspectra("rank", "--verbose", "--lines", "--technique", "ochiai", "--top", "4")
     assert status == 0
     assert out == (
         "✗ 8 tests: AssertionError, first suspect cart.py:15\n"
@@ -197,11 +197,25 @@ def test_table(suspectra):
     assert err == ""
 
 
+def test_of_each_suspect_one_plain_sentence_is_said_once_for_all_of_which_it_is_true(suspectra):
+    out = suspectra("rank", "--top", "4")[1]
+    shown = out.partition("\n\n")[2].partition("\n\n")[0]
+    assert shown == (
+        "Rank  Location        Source\n"
+        "   1  discount · 2 lines tied\n"
+        "      src/cart.py:19  return amount * (100 - percent) / 10  # wrong: 100\n"
+        "      src/cart.py:15  if percent > 50:\n"
+        "      8 of 9 failing tests run it, no passing one does.\n"
+        "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more"
+    )
+    assert not re.search(r"equal scores|\b0\.\d", out)
+
+
 def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspectra, shop):
     assert strict_json(suspectra("rank", "--format", "json")[1])["without"] == []
     report = (shop / "results.xml").read_text()
     (shop / "results.xml").write_text(re.sub(r"(<(failure|error)\b[^>]*>).*?(</\2>)", r"\1\3", report, flags=re.DOTALL))
-    out = suspectra("rank", "--lines", "--top", "4")[1]
+    out = suspectra("rank", "--verbose", "--lines", "--top", "4")[1]
     rows = out.split("\n")
     assert rows[4].startswith("   1  1.0000  src/cart.py:19")
     assert rows[5] == "      Ahead of equal scores: it returns."
@@ -215,7 +229,7 @@ def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspe
 
 
 def test_functions_come_first_each_with_its_best_lines(suspectra):
-    status, out, err = suspectra("rank", "--technique", "ochiai", "--top", "4")
+    status, out, err = suspectra("rank", "--verbose", "--technique", "ochiai", "--top", "4")
     assert (status, err) == (0, "")
     assert out == (
         "✗ 8 tests: AssertionError, first suspect cart.py:15\n"
@@ -361,7 +375,6 @@ def test_version_and_help(suspectra):
         (["report"], "--html"),
         (["causes"], "Missing argument 'TEST'."),
         (["paths"], "Missing argument 'TEST'."),
-        (["slice", "--failure", "test_cart.py::test_total"], "Name a test with --test"),
     ],
     ids=" ".join,
 )

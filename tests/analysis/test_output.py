@@ -233,7 +233,7 @@ def test_a_line_that_no_test_executes_has_no_formula_without_numbers(tmp_path):
     evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
     said = io.StringIO()
     write_explanation(report, evidence, "program", 3, said, Sources(tmp_path))
-    assert said.getvalue().endswith("No test executes this line.\n")
+    assert said.getvalue().endswith("No test runs it.\n")
 
 
 def test_a_formula_that_nothing_is_put_into_is_not_followed_by_an_empty_line(tmp_path):

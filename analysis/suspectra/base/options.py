@@ -54,6 +54,12 @@ INVESTIGATION_SECONDS = Option(
     "How many seconds failing tests may be run again with something altered, all of them together.",
     flag="seconds",
 )
+WHY_SECONDS = Option(
+    "why_seconds",
+    30.0,
+    "How many seconds the search for an answer to why tests fail may take.",
+    flag="seconds",
+)
 CAUSES_SECONDS = Option(
     "causes_seconds",
     60.0,

@@ -16,6 +16,8 @@ from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.report import RankedReport, Suspect, changed_words
 from suspectra.spectrum import Counts, is_only_read
+from suspectra.techniques.all_evidence import EvidenceReport
+from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.formulas import in_words
 
 MAX_SCORE = sys.float_info.max
@@ -71,6 +73,7 @@ class Listing:
     # the failure groups, each with its own ranking; empty where failing tests were not grouped
     groups: tuple[RankedGroup, ...] = ()
     run_again: tuple[str, ...] = ()  # the command that runs the tests again; empty where that is not known
+    verbose: bool = False  # whether a table has scores, counts and what breaks ties, or a plain sentence for a suspect
     by_line: bool = False  # whether a list for people is of statements, and not of functions with their first ones
 
     @property
@@ -265,6 +268,24 @@ class Listing:
             "changed_by_git": suspect.changed_by_git,
             "only_read": suspect.only_read,
         }
+
+    def in_one_sentence(self, entry: RankingEntry) -> str:
+        """Say of a suspect that it changed, and which tests run it."""
+        counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts, only_read=entry["only_read"])
+        if not (badge := change_in_words(entry)):
+            return counts
+        return f"{badge[0].upper()}{badge[1:]}; {counts[0].lower()}{counts[1:]}"
+
+    def finding(self, entry: RankingEntry) -> str:
+        """What says more about a suspect than tests and changes: mostly an experiment; empty for nothing.
+
+        Why it comes before others with the same score is no finding.
+        """
+        report = self.report
+        if isinstance(report, InvestigationReport):
+            element = report.spectrum.elements.at(entry["file"], entry["line"])
+            return report.in_words(element)[0] if element is not None and element in report.repairs else ""
+        return "" if isinstance(report, EvidenceReport) else self.beside_counts(entry)
 
 
 def _more(count: int) -> str:

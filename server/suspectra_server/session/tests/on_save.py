@@ -61,6 +61,7 @@ class OnSave:
     def saved(self, folder: Folder, path: str) -> None:
         """A document of a folder was saved."""
         if self._runs_in(folder) and path.endswith(".py"):
+            self._experiments.give_way()
             document = folder.texts.document(path)
             source = document.source if document else ""
             self._keep_running(asyncio.ensure_future(self._compare_codes(folder, path, source)))
