@@ -109,7 +109,7 @@ def test_what_uses_a_new_name_needs_what_defines_it():
         next(number for number, unit in enumerate(found.units) if text in unit.before + unit.after)
         for text in ("RATE", "def gone", "def label", "= gone", "b = upper", "name + b")
     )
-    order = ChangeOrder.of_changes([found], found.units)
+    order = ChangeOrder.from_differences([found], found.units)
     assert order.needs[used] == {made}
     assert order.needs[made] == {header}
     assert order.needs[gone] == {call}

@@ -27,7 +27,7 @@ class ChangeOrder:
     needed_by: Sequence[frozenset[int]]
 
     @classmethod
-    def of_changes(cls, differences: Iterable[FileDifference], units: Sequence[ChangeUnit]) -> ChangeOrder:
+    def from_differences(cls, differences: Iterable[FileDifference], units: Sequence[ChangeUnit]) -> ChangeOrder:
         """Find out from the names that both texts define and mention."""
         names = _defined(differences)
         defines, uses, deletes, used, mentions = (defaultdict[tuple[str, str], set[int]](set) for _ in range(5))

@@ -246,7 +246,7 @@ class _Search:
     def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
         self._baseline, self._program, self._failing = baseline, program, failing
         self._units = baseline.units
-        self._order = ChangeOrder.of_changes(baseline.differences, self._units)
+        self._order = ChangeOrder.from_differences(baseline.differences, self._units)
         self._functions = in_functions(baseline.differences)
         self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
         self._fresh = False
