@@ -330,6 +330,25 @@ COMMANDS = (
         enablement="suspectra.state == runningTests",
     ),
     CommandDeclaration(
+        "why",
+        "Why Does It Fail?",
+        (
+            Argument("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+            Argument("tests?", "string[]", "Failing tests, as for `suspectra.server.investigate`."),
+            Argument(
+                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
+            ),
+        ),
+        "Answer | null",
+        "Say why failing tests fail, in one answer of at most fifteen lines, the conclusion first: which of the changes"
+        " broke them, or what is wrong and what would make them pass, how that leads to the failure, and how sure it"
+        " is. Cheap steps come first, and a dear one only while the answer is not sure. Each step is in the progress"
+        " bar, the log and `suspectra/status`; the answer comes when the search has ended, and to cancel it keeps what"
+        " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
+        icon="question",
+        enablement="isWorkspaceTrusted",
+    ),
+    CommandDeclaration(
         "investigate",
         "Find Out What Would Make It Pass",
         (

@@ -39,6 +39,7 @@ from suspectra.base.options import (
     PATHS_SECONDS,
     SAME_FUNCTION,
     TECHNIQUE,
+    WHY_SECONDS,
 )
 from suspectra.markov.jumps import JumpModel
 from suspectra.techniques import make_technique
@@ -83,6 +84,7 @@ class Settings:
     run: str = "manual"
     c_tests: tuple[str, ...] = ()
     investigation_seconds: float = INVESTIGATION_SECONDS.default
+    why_seconds: float = WHY_SECONDS.default
     causes_seconds: float = CAUSES_SECONDS.default
     paths_seconds: float = PATHS_SECONDS.default
     changes_seconds: float = CHANGES_SECONDS.default
@@ -410,6 +412,7 @@ SETTINGS = (
         heading=EXPERIMENTS,
         scope="resource",
     ),
+    Setting(WHY_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(CHANGES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),

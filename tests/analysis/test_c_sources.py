@@ -239,5 +239,5 @@ def test_the_name_of_a_function_goes_before_its_parameters_in_a_narrow_table(tmp
     (tmp_path / "cart.cpp").write_text(source)
     report = Localizer(make_technique("ochiai")).update(evidence)
     written = io.StringIO()
-    write_table(Listing(report, evidence, (), top=1), written, Sources(tmp_path))
+    write_table(Listing(report, evidence, (), top=1, by_line=True), written, Sources(tmp_path))
     assert "  shop::Basket::add()  " in written.getvalue()

@@ -75,6 +75,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     localize: () => server.command(serverCommands.localize),
     runTests: () => runTests(server),
     cancelTests: () => server.command(serverCommands.cancelTests),
+    why: (_, argument) => server.command(serverCommands.why, ...targetOf(argument, (item) => testing.testsOf(item))),
     investigate: (_, argument) =>
       server.command(serverCommands.investigate, ...targetOf(argument, (item) => testing.testsOf(item))),
     compareValues: (_, argument) =>

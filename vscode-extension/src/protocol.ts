@@ -707,6 +707,7 @@ export const serverCommands = {
   resetGroups: 'suspectra.server.resetGroups',
   runTests: 'suspectra.server.runTests',
   cancelTests: 'suspectra.server.cancelTests',
+  why: 'suspectra.server.why',
   investigate: 'suspectra.server.investigate',
   testSuspect: 'suspectra.server.testSuspect',
   compareValues: 'suspectra.server.compareValues',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,9 +33,7 @@ from suspectra.cli.rerun import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.changes.baselines import Baseline
     from suspectra.changes.isolation import ChangeIsolation
-    from suspectra.evidence.evidence import EvidenceSource
 
 
 def register(cli: click.Group) -> None:
@@ -91,6 +89,7 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
 
 
 def _for_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
+    from suspectra.changes.baselines import older_texts
     from suspectra.changes.isolation import ChangeIsolation
     from suspectra.evidence.discovery import find_source
 
@@ -140,17 +139,6 @@ def _rerun(chosen: _Options) -> RerunOptions:
         "exclude_markers": chosen["exclude_markers"],
         "copy": True,
     }
-
-
-def older_texts(workspace: Path, source: EvidenceSource, since: str | None) -> Iterator[Baseline]:
-    """The texts with which tests may have passed: that of a revision, or else all that are known, the newest first."""
-    from suspectra.changes.baselines import from_revision, last_passes, revisions
-
-    if since is not None:
-        yield from_revision(workspace, since)
-        return
-    yield from last_passes(workspace, source)
-    yield from revisions(workspace)
 
 
 def _search(isolation: ChangeIsolation) -> bool:

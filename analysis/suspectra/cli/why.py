@@ -13,7 +13,6 @@ import click
 
 from suspectra.base.errors import NoEvidence, Problem
 from suspectra.base.options import ALL_MODULES, COPY, EXCLUDE_MARKERS, HIDE_VALUES, WHY_SECONDS
-from suspectra.cli.changes import older_texts
 from suspectra.cli.console import (
     INTERRUPTED,
     declared,
@@ -81,6 +80,7 @@ class _Options(RerunOptions):
 
 
 def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.changes.baselines import older_texts
     from suspectra.evidence.named_tests import with_failing
     from suspectra.output.why import write_answer, write_answer_for_agents, write_answer_json
     from suspectra.selection.since_revision import since_revision

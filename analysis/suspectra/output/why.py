@@ -26,7 +26,12 @@ _IN_WORDS = {
 
 def write_answer_json(answer: WhyAnswer, out: TextIO) -> None:
     """Write one JSON object."""
-    out.write(json.dumps(answer.to_json(), indent=1, allow_nan=False) + "\n")
+    out.write(json.dumps(answer_object(answer), indent=1, allow_nan=False) + "\n")
+
+
+def answer_object(answer: WhyAnswer) -> dict[str, object]:
+    """The answer with its lines, `text`, for other tools."""
+    return {**answer.to_json(), "text": answer_lines(answer)}
 
 
 def write_answer(answer: WhyAnswer, out: TextIO) -> None:
@@ -46,8 +51,12 @@ def write_answer_for_agents(answer: WhyAnswer, out: TextIO) -> None:
 
 def answer_lines(answer: WhyAnswer) -> list[str]:
     """The lines of an answer, all of them fit to be shown; those that begin with spaces may be cut."""
-    lines = [safe(line) for line in (*_conclusion(answer), *_chain(answer), *_certainty(answer))]
-    return lines[:MAX_LINES]
+    end = list(_certainty(answer))
+    lines = list(_conclusion(answer))[: MAX_LINES - len(end)]
+    chain = list(_chain(answer))
+    if len(lines) + len(chain) + len(end) <= MAX_LINES:
+        lines += chain
+    return [safe(line) for line in (*lines, *end)]
 
 
 def _conclusion(answer: WhyAnswer) -> Iterator[str]:
@@ -64,7 +73,8 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
 def _chain(answer: WhyAnswer) -> Iterator[str]:
     if len(answer.chain) < 2:
         return
-    yield f"How it leads to the failure of {answer.chain_of.rpartition('::')[2]}:"
+    test = answer.chain_of.rpartition("::")[2]
+    yield f"How it leads to the failure of {test}:" if answer.leads_to_failure else f"How it comes about in {test}:"
     widest = max(width(line.location.short) for line in answer.chain)
     for line in answer.chain:
         yield f"    {pad(line.location.short, widest)}  {_with_value(line)}"

@@ -98,6 +98,8 @@ class Experiment:
             return f"with {self.detail}"
         if self.kind == "value":
             at = "" if self.instance == EVERY else f" the {ordinal(self.instance)} time"
+            if not self.detail:
+                return f"with {self.place}{at}"
             equals = "" if self.place.endswith("=") else " ="
             return f"with {self.place}{equals} {self.detail}{at}"
         if self.place == "for":

@@ -59,10 +59,16 @@ class WhyAnswer:
     changes: tuple[ChangedText, ...] = ()  # the change that the conclusion is about
     reasons: tuple[str, ...] = ()  # what speaks for it, in sentences, the strongest first
     chain_of: str = ""  # the test whose run the chain is of
-    chain: tuple[AnswerLine, ...] = ()  # from the suspect to the failure
+    chain: tuple[AnswerLine, ...] = ()  # lines of this run, in their order
+    leads_to_failure: bool = True  # whether it goes from the suspect to the failure; else from its inputs to it
     others: int = 0  # failing tests that it is not about
     another: str = ""  # one of these
     tried: tuple[str, ...] = field(default=())  # what was done, in the order in which it was
+
+    @property
+    def place(self) -> Location | None:
+        """The line that it is about: the first of a change, or the suspect."""
+        return self.changes[0].location if self.changes else self.suspect.location if self.suspect else None
 
     def to_json(self) -> dict[str, object]:
         """The answer for other tools."""
@@ -73,11 +79,13 @@ class WhyAnswer:
             "certainty": self.certainty.value,
             "because": self.because,
             "surer": self.surer,
+            "place": str(self.place) if self.place else None,
             "suspect": self.suspect.to_json() if self.suspect else None,
             "changes": [change.to_json() for change in self.changes],
             "reasons": list(self.reasons),
             "chain_of": self.chain_of,
             "chain": [line.to_json() for line in self.chain],
+            "leads_to_failure": self.leads_to_failure,
             "other_failing_tests": self.others,
             "tried": list(self.tried),
         }

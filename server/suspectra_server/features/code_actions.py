@@ -16,6 +16,7 @@ from suspectra_server.features.failing_tests import (
     INFLUENCED,
     LED_HERE,
     WHICH_CHANGE,
+    WHY,
     WOULD_PASS,
     can_be_investigated,
     tests_at,
@@ -57,6 +58,7 @@ def register(session: Session) -> None:
             line = params.range.start.line
             if tests := tests_at(folder, path, line) if can_run else []:
                 wanted: list[tuple[str, str, list[object]]] = [
+                    (WHY, "why", [folder.uri, tests]),
                     (DEBUG, "debugTest", [folder.uri, tests[0]]),
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
                     (WHICH_CHANGE, "findChange", [folder.uri, tests]),
@@ -73,7 +75,9 @@ def register(session: Session) -> None:
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
         tied = folder.current().ranking.shares_score(mark.suspect)
+        about: list[object] = [folder.uri, list(mark.suspect.failing_tests)]
         wanted = [
+            *([(WHY, "why", about)] if can_run else []),
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
             ("Why not this line?", "whyNot", [uri, mark.first]),
             *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),

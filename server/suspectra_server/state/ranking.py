@@ -325,7 +325,10 @@ class Ranking:
     @property
     def passed(self) -> int:
         """How many tests passed."""
-        return self.report.spectrum.counts.passed if self.report is not None else 0
+        if self.report is not None:
+            return self.report.spectrum.counts.passed
+        tests = self.evidence.tests if self.evidence is not None else ()  # where none failed, there is no report
+        return sum(test.verdict.counted and not test.verdict.failing for test in tests)
 
     @property
     def failed(self) -> int:
