@@ -318,7 +318,9 @@ class TestRanking:
         found = [(one["line"], one["ef"], one["ep"], one["only_read"], one["score"]) for one in suspects if one["ef"]]
         assert found == [(10, 1, 0, False, 1.0), (9, 1, 0, False, 1.0), (3, 1, 0, True, 1.0)]
         assert [one["ep"] for one in suspects if one["line"] in (4, 5)] == [0, 0]  # no failing test reads them
-        table = " ".join(suspectra(shop, "rank", "--verbose", "--lines", "--top", "3").split())  # sentences are broken at the terminal's width
+        table = " ".join(
+            suspectra(shop, "rank", "--verbose", "--lines", "--top", "3").split()
+        )  # sentences are broken at the terminal's width
         assert "Ahead of equal scores: tests execute it, and at most read what the next ones define." in table
         assert "perhaps read by 1 failing test: test_shop.py::test_price" in table
 
