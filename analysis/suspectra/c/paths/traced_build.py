@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.c.cmake_cache import cache_entries, cache_script
+from suspectra.c.cmake_cache import cache_entries, cache_script, quoted
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, run
 
@@ -40,7 +41,17 @@ done
 exec "$@" {flags}
 """
 
-_OWN = {"CMAKE_EXE_LINKER_FLAGS", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"}
+_LINKED = """\
+# links each program with the recorder
+add_link_options("$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:{recorder};-rdynamic;-pthread>")
+set(theirs {theirs})
+if(theirs)
+  include("${{theirs}}")
+endif()
+"""
+
+_SAYS_WHY = re.compile(r"undefined reference|(?<!collect2: )\b[Ee]rror\b")
+_OWN = {"CMAKE_PROJECT_INCLUDE", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"}
 _CURE = "fix what it complains about, then try again"
 
 
@@ -103,9 +114,12 @@ class TracedBuild:
         launcher = self._own / "launcher"
         launcher.write_text(_LAUNCHER.format(flags=shlex.join(flags)), encoding="utf-8")
         launcher.chmod(0o700)
-        link = f"{entries.get('CMAKE_EXE_LINKER_FLAGS', '')} {shlex.quote(str(recorder))} -rdynamic -pthread".strip()
+        # many projects set the flags of the linker anew, and so would lose what is added to them
+        script = self._own / "recorder.cmake"
+        theirs = entries.get("CMAKE_PROJECT_INCLUDE", "")
+        script.write_text(_LINKED.format(recorder=recorder, theirs=quoted(theirs)), encoding="utf-8")
         settings = {name: value for name, value in entries.items() if name not in _OWN}
-        settings |= {"CMAKE_EXE_LINKER_FLAGS": link}
+        settings |= {"CMAKE_PROJECT_INCLUDE": str(script)}
         settings |= {f"CMAKE_{language}_COMPILER_LAUNCHER": str(launcher) for language in ("C", "CXX")}
         return cache_script(settings)
 
@@ -116,7 +130,7 @@ class TracedBuild:
         token.check()  # it may have ended by itself meanwhile
         if ended.status:
             words = (ended.stderr or ended.stdout).decode("utf-8", "replace").splitlines()
-            why = next((line.strip() for line in words if "error" in line.lower()), words[-1] if words else "it failed")
+            why = next((line.strip() for line in words if _SAYS_WHY.search(line)), words[-1] if words else "it failed")
             cause = f"the programs can't be built with the recorder of paths: {why}"
             raise EvidenceError(Problem(shlex.join(command[:3]), "", cause, _CURE))
         return ended

@@ -229,6 +229,6 @@ def _tests(entry: RankingEntry, columns: int) -> str:
 
 
 def _short(name: str) -> str:
-    """The name without folders; slashes in parameters are kept."""
-    path, bracket, parameters = name.partition("[")
-    return path.rpartition("/")[2] + bracket + parameters
+    """The name of a test of pytest without folders; the names of other tests are whole, with their slashes."""
+    path, separator, rest = name.partition("::")
+    return path.rpartition("/")[2] + separator + rest if separator and "[" not in path else name
