@@ -201,7 +201,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             yield IsolationStep(program.runs, len(high), len(units))
             low, cause, minimal = search.isolate(left[0], high)
             without = search.run(high - cause, left)
-            if left[0] not in without.passed and not search.is_certain(left[0], low, cause):
+            decided = search.decided(left, low, cause) if left[0] not in without.passed else set()
+            if left[0] not in without.passed and left[0] not in decided and not search.is_fresh:
                 search.load_anew()
                 low, cause, minimal = search.isolate(left[0], high)
                 without = search.run(high - cause, left)
@@ -215,7 +216,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             if self.setup.values_shown:
                 others = high - cause if left[0] in mended else low
                 self.causes[-1] = replace(found, difference=search.first_difference(left[0], others, cause))
-            left = [name for name in left[not mended :] if name not in mended]
+            left = [name for name in left[not mended :] if name not in mended and name not in decided]
             if any(without.failed.get(name) == failing[name] for name in left):
                 high -= cause
                 left = [name for name in left if without.failed.get(name) == failing[name]]
@@ -249,7 +250,7 @@ class _Search:
         self._order = ChangeOrder.from_differences(baseline.differences, self._units)
         self._functions = in_functions(baseline.differences)
         self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
-        self._fresh = False
+        self.is_fresh = False  # whether the program is loaded for each run
 
     def units(self, numbers: Iterable[int]) -> tuple[ChangeUnit, ...]:
         """The changes with some numbers, in order."""
@@ -259,15 +260,15 @@ class _Search:
         """Run tests with some of the changes."""
         return self._program.run(self._baseline, frozenset(self.units(made)), tests, fresh=fresh)
 
-    def is_certain(self, test: str, low: Differences, cause: Differences) -> bool:
-        """Whether changes decide if a test passes, also if the program is loaded with them."""
-        if self._fresh or test not in self.run(low, [test]).passed:
-            return self._fresh
-        return self.run(low | cause, [test]).failed.get(test) == self._failing[test]
+    def decided(self, tests: Sequence[str], low: Differences, cause: Differences) -> set[str]:
+        """Those of some tests that changes decide about, if the program is loaded with them."""
+        passed = self.run(low, tests).passed
+        failed = self.run(low | cause, tests).failed
+        return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
 
     def load_anew(self) -> None:
         """Load the program for each run from now on."""
-        self._fresh = True
+        self.is_fresh = True
         self._known.clear()
 
     def first_difference(self, test: str, low: Differences, cause: Differences) -> ValueDifference | None:
@@ -352,7 +353,7 @@ class _Search:
         key = made, test
         if key not in self._known:
             check()
-            run = self.run(made, [test], fresh=self._fresh)
+            run = self.run(made, [test], fresh=self.is_fresh)
             if test in run.passed:
                 self._known[key] = ConfigurationVerdict.PASSES
             elif run.failed.get(test) == self._failing[test]:
