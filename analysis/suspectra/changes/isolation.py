@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from suspectra.base.cancellation import check
@@ -35,6 +36,7 @@ from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, i
 from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
+_MAX_TESTS = 20
 _MANY = 12  # changes of which those are looked for that a failing run can notice
 _FEW = 4  # changes that need each other, and are one cause
 
@@ -127,6 +129,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         Raises EvidenceError when the tests do not fail in a copy of the workspace, or there is no baseline.
         """
         end = self.begin()
+        self.tests = self._chosen()
         safety = Safety(self.setup.safety.excluded, copy=True)
         with safety.folder(self.setup.workspace) as folder:
             if self.start is None:
@@ -155,6 +158,18 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             "complete": self.complete,
             "seconds": round(self.elapsed, 3),
         }
+
+    def _chosen(self) -> Sequence[FailingTest]:
+        """As many tests as are run again, of each file in turn."""
+        if len(self.tests) <= _MAX_TESTS:
+            return self.tests
+        by_file: dict[str, list[FailingTest]] = {}
+        for test in self.tests:
+            by_file.setdefault(test.file, []).append(test)
+        turns = (test for turn in zip_longest(*by_file.values()) for test in turn if test is not None)
+        cause = f"of {len(self.tests)} failing tests {_MAX_TESTS} were run again, of each file some"
+        self.note([Problem("", "", cause, "name others to find out about them")])
+        return list(islice(turns, _MAX_TESTS))
 
     def _keep(self) -> None:
         """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
