@@ -7,7 +7,7 @@ import pytest
 
 from suspectra.experiments.alterations.replacing import NotedValues, ValuePlace
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
-from suspectra.why.shifts import Difference, Shift, differences, shifted
+from suspectra.why.shifts import NeededDifference, Shift, differences, shifted
 
 PLACE = ValuePlace("a.py", 0, "assignment", "ends", 4, 0, 4)
 
@@ -28,7 +28,7 @@ def dates(*days):
 def test_a_date_that_is_a_day_later_is_so_in_another_test():
     one = tried("t1", "ends[1]", "2020-07-15")
     (wanted,) = differences(one, noted(dates("2020-07-01", "2020-07-14")))
-    assert wanted == Difference("ends[1]", datetime.timedelta(days=1), EVERY)
+    assert wanted == NeededDifference("ends[1]", datetime.timedelta(days=1), EVERY)
     other = shifted(one, wanted, noted(dates("2020-07-01", "2020-12-31")))
     assert (other.place, other.part, other.alternate.value) == (PLACE, ("[1]",), datetime.date(2021, 1, 1))
     assert other.experiment("t2").condition == "with ends[1] = 2021-01-01"

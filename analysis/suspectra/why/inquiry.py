@@ -52,7 +52,7 @@ from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
-from suspectra.why.answer import AnswerLine, Certainty, ChangedText, WhyAnswer
+from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
 from suspectra.why.shifts import Shift, differences, shifted
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
@@ -509,9 +509,9 @@ def _tests_do(count: int, of: int, verb: str) -> str:
     return f"{whose} {verb}" if count != 1 else f"{whose} {verb}{'es' if verb == 'pass' else 's'}"
 
 
-def _changed(unit: ChangeUnit) -> ChangedText:
+def _changed(unit: ChangeUnit) -> AnswerChange:
     location = Location(unit.file, unit.line, max(unit.line, unit.end_line))
-    return ChangedText(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
+    return AnswerChange(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
 
 
 def _shortened(lines: Sequence[AnswerLine]) -> tuple[AnswerLine, ...]:

@@ -29,7 +29,7 @@ class Shift(NamedTuple):
         return f"{whose} if {self.name} is {'less' if less else 'greater'} by {size}."
 
 
-class Difference(NamedTuple):
+class NeededDifference(NamedTuple):
     """By how much a value that made one test pass differs from what it was."""
 
     name: str  # what has the value
@@ -37,16 +37,16 @@ class Difference(NamedTuple):
     instance: int  # the time at which it was replaced
 
 
-def differences(one: Experiment, noted: NotedValues) -> Iterator[Difference]:
+def differences(one: Experiment, noted: NotedValues) -> Iterator[NeededDifference]:
     """By how much the value of an experiment differs from what was assigned then."""
     for place, part, old in _values(one.file, one.line, one.column, one.instance, noted):
         if Replacement(place, one.instance, part, Alternate("", None)).name == one.place:
             new = _parsed(one.detail, old)
             if new is not None and (by := _minus(new, old)):
-                yield Difference(one.place, by, one.instance)
+                yield NeededDifference(one.place, by, one.instance)
 
 
-def shifted(one: Experiment, wanted: Difference, noted: NotedValues) -> Replacement | None:
+def shifted(one: Experiment, wanted: NeededDifference, noted: NotedValues) -> Replacement | None:
     """The same difference in another test, at the place of an experiment; None where it has no such value."""
     for place, part, old in _values(one.file, one.line, one.column, wanted.instance, noted):
         if Replacement(place, wanted.instance, part, Alternate("", None)).name == wanted.name:
