@@ -61,7 +61,13 @@ def test_tests_that_pass_with_one_alteration_are_not_parted_even_if_it_breaks_ot
         made(3, passes=[1, 2], fails=[3, 4]),  # one way only
         [*made(3, passes=[1, 2], fails=[3, 4, 5]), *made(7, passes=[3, 4], fails=[1, 2])],  # it breaks a passing test
         [*made(3, passes=[1, 2], fails=[3, 4], guard=True), *made(7, passes=[3, 4], fails=[1, 2])],  # no check is left
-        [*made(3, passes=[1, 2]), *made(7, passes=[3, 4])],  # the others were not tried
+        [*made(3, passes=[1, 2, 5]), *made(7, passes=[3, 4, 5])],  # the others were not tried
+        [*made(3, passes=[1, 2], fails=[3, 4]), *made(7, passes=[3, 4], fails=[1, 2])],  # nor were tests that passed
+        # each test needs another value, whatever is wrong
+        [
+            *made(3, passes=[1, 2, 5], fails=[3, 4], kind="value"),
+            *made(7, passes=[3, 4, 5], fails=[1, 2], kind="value"),
+        ],
         [
             *made(3, passes=[1], fails=[3], kind="switch", instance=2),
             *made(7, passes=[3], fails=[1], kind="switch", instance=1),
@@ -105,7 +111,7 @@ def test_a_group_says_which_experiment_shows_it():
     assert joined["t1", "t2", "t3", "t4"].endswith("All 4 pass with `<` → `<=` in cart.py:3.")
     parted = reasons(TOGETHER, BOTH_WAYS)
     assert parted["t1", "t2"].endswith("Both pass with `<` → `<=` in cart.py:3, and t3, of another group, does not.")
-    first_alone = [*made(3, passes=[1], fails=[2, 3, 4]), *made(7, passes=[3, 4], fails=[1, 2])]
+    first_alone = [*made(3, passes=[1, 5], fails=[2, 3, 4]), *made(7, passes=[3, 4, 5], fails=[1, 2])]
     links = ExperimentLinks.from_experiments(first_alone, ("t1", "t2", "t3", "t4"))
     assert links.why(["t1", "t2"]) == "t1 passes with `<` → `<=` in cart.py:3, and t3, of another group, does not."
     assert "of another group" not in reasons(TOGETHER, [])["t1", "t2", "t3", "t4"]
@@ -144,10 +150,11 @@ def test_links_are_what_the_definition_says(given_experiments):
     mixed = {line for line in guards if any(one.line == line and not one.guard for one in experiments)}
     if mixed:
         return  # whether a check is left out is the same for all tests
-    harmless = {line for line in range(1, 7) if line not in guards and failing[line] <= set(tests)}
+    run = {line for line in range(1, 7) if passing[line] - set(tests)}
+    confirmed = {line for line in run if line not in guards and failing[line] <= set(tests)}
 
     def parts(one, other):
-        return any(one in passing[line] and other in failing[line] for line in harmless)
+        return any(one in passing[line] and other in failing[line] for line in confirmed)
 
     def both(one, other):
         return any({one, other} <= passing[line] for line in range(1, 7) if line not in guards)
@@ -156,6 +163,6 @@ def test_links_are_what_the_definition_says(given_experiments):
     np.testing.assert_array_equal(links.apart(), wanted)
     assert set(links.joining()) == {
         frozenset(tests.index(test) for test in passing[line] & set(tests))
-        for line in harmless
-        if len(passing[line] & set(tests)) > 1 and passing[line] - set(tests)
+        for line in confirmed
+        if len(passing[line] & set(tests)) > 1
     }

@@ -59,7 +59,7 @@ def test_of_a_part_that_several_have_all_are_listed_with_a_cure(evidence, part):
 
 
 def test_of_a_part_that_none_has_failing_tests_are_listed(evidence):
-    with pytest.raises(UsageError, match="no failing test has this in its name.*failing tests are: .*goods-7"):
+    with pytest.raises(UsageError, match=r"no failing test has this in its name.*failing tests are: .*goods-7"):
         one_failing_test(evidence, "refund")
 
 

@@ -1,14 +1,14 @@
 """What experiments say of failing tests: that they share a fault, or that they do not.
 
 A correction of a fault makes all tests pass that fail because of it, and no others. No experiment is known to be one.
-But where each of two tests passes with a harmless alteration with which the other one still fails, and no alteration
-makes both pass, they probably have faults of their own. And groups all of whose tests pass with the same change of the
-program, which breaks none that passed, are probably one. That one of two tests passes says nothing: most alterations
-that make a test pass at a place that is right compensate for what this test does there.
+But where each of two tests passes with a change of the program that breaks no test that passed, and with which the
+other one still fails, and no alteration makes both pass, they probably have faults of their own. And groups all of
+whose tests pass with the same such change are probably one. That one of two tests passes says nothing: most alterations
+that make a test pass at a place that is right compensate for what this test does there. Nor does a value: each test
+needs another one, whatever is wrong.
 
-An alteration counts if it is the same for all tests: a change of the program, or a decision or a value that is altered
-each time. It is harmless if it breaks no test that passed, as far as that was tried, and leaves out no check that
-raises, without which tests pass whatever is wrong.
+A change counts if tests that passed were run with it, and pass, and if it leaves out no check that raises, without
+which tests pass whatever is wrong.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class AlteredRuns:
     first: Experiment  # one of the experiments
     passing: tuple[int, ...]  # the failing tests that pass with it, by index
     failing: tuple[int, ...]  # those that still fail
-    harmless: bool  # whether it breaks no test that passed before, as far as that was tried, and leaves out no check
-    confirmed: bool  # whether it is a change of the program with which tests that passed were run, and pass
+    # whether it is a change of the program that leaves out no check, and with which tests that passed were run, and pass
+    confirmed: bool
 
     def place(self) -> str:
         """What was altered, and where, to say after "passes"."""
@@ -60,9 +60,9 @@ class ExperimentLinks:
     def apart(self) -> Bools:
         """Whether two tests probably have faults of their own; shape (tests, tests)."""
         passes, fails = self._table("passing"), self._table("failing")
-        harmless = np.array([one.harmless for one in self.altered], bool)
+        confirmed = np.array([one.confirmed for one in self.altered], bool)
         both = passes[np.array([not one.first.guard for one in self.altered], bool)]
-        one: Bools = passes[harmless].T @ fails[harmless] > 0
+        one: Bools = passes[confirmed].T @ fails[confirmed] > 0
         neither: Bools = both.T @ both == 0
         return one & one.T & neither
 
@@ -78,7 +78,7 @@ class ExperimentLinks:
         if not parted:
             joined = next((run for run in self.altered if run.confirmed and own.issubset(run.passing)), None)
             return f"{_all(len(own))} pass {joined.place()}." if joined and len(own) > 1 else ""
-        runs = [run for run in self.altered if run.harmless]
+        runs = [run for run in self.altered if run.confirmed]
         found = ((run, pair) for pair in parted for run in runs if pair[0] in run.passing and pair[1] in run.failing)
         run, (one, other) = max(found, key=lambda pair: len(own.intersection(pair[0].passing)))
         every = len(own) > 1 and own.issubset(run.passing)
@@ -102,6 +102,5 @@ def _altered_runs(own: Sequence[Experiment], index: dict[str, int]) -> AlteredRu
     passing = sorted({index[one.test] for one in own if one.test in index and one.outcome.repairs})
     failing = sorted({index[one.test] for one in own if one.test in index and not one.outcome.repairs})
     others = [one.outcome.repairs for one in own if one.test not in index]
-    harmless = all(others) and not own[0].guard
-    confirmed = harmless and bool(others) and own[0].kind == "mutant"
-    return AlteredRuns(own[0], tuple(passing), tuple(failing), harmless, confirmed)
+    confirmed = bool(others) and all(others) and not own[0].guard and own[0].kind == "mutant"
+    return AlteredRuns(own[0], tuple(passing), tuple(failing), confirmed)

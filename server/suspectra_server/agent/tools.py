@@ -22,8 +22,8 @@ MAX_TESTS = 500
 
 INSTRUCTIONS = (
     "Suspectra ranks the functions and lines of a project by how suspicious its tests make them. Begin with `why` when"
-    " tests fail: it gives one answer, and says how sure it is. Or begin with `rank`, which runs nothing: read the first"
-    " functions of each failure group, and ask `explain` about a line before changing it. After a change call"
+    " tests fail: it gives one answer, and says how sure it is. Or begin with `rank`, which runs nothing: read the"
+    " first functions of each failure group, and ask `explain` about a line before changing it. After a change call"
     " `run_tests`, which runs those that failed and those that the change can affect. `investigate` and `causes` run"
     " failing tests again with altered decisions and values; ask them if the answers leave a choice."
     f" {NOTICE}"
