@@ -15,7 +15,6 @@ from typing import Any, Literal, TypeAlias
 
 from suspectra.base.errors import UsageError
 from suspectra.base.options import (
-    ALL_MODULES,
     CALLS,
     CAUSES_SECONDS,
     CLONE_FAILED,
@@ -86,7 +85,6 @@ class Settings:
     paths_seconds: float = PATHS_SECONDS.default
     experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
     experiments_copy: bool = COPY.default
-    experiments_all_modules: bool = ALL_MODULES.default
     experiments_forks: bool = FORKS.default
     experiments_hide_values: bool = HIDE_VALUES.default
     code_lens: bool = True
@@ -412,7 +410,6 @@ SETTINGS = (
     Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
     _experiments(COPY),
-    _experiments(ALL_MODULES),
     _experiments(FORKS),
     _experiments(HIDE_VALUES),
     Setting(

@@ -27,6 +27,7 @@ import pytest
 
 from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.children import MachineChildren
+from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
 from suspectra_recorder.experiments.limits import limit
@@ -56,6 +57,8 @@ _EXAMPLE_S = 0.02
 """What an altered run gets for each further example of a property: a repaired one goes through all of them."""
 _MAX_EXAMPLES_S = 4.0
 """For all examples together: who asks waits for an answer so much longer."""
+_ALTERING = "switched", "replaced", "given", "changes"
+"""What in a request alters the program, whatever the kind of the run."""
 _LONG_S = 0.3
 """For the set-up of a fixture: most tests take less to run."""
 
@@ -106,6 +109,7 @@ class _Machine:
     def __init__(self, order: StartRequest):
         self.order = order  # which tests, and who asks
         self.board = Switchboard()
+        self.containment = Containment(order.scratch)
         self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
         self._scope = RecordedFiles(order.workspace, include_tests=True)  # until pytest's options are known
         # kinds may share one
@@ -179,6 +183,7 @@ class _Machine:
         self.items = {self._test_names[item]: item for item in session.items}
         for kind in self.kinds.values():
             kind.prepare()
+        self.containment.install()
         self.pauses.begin(session.config, lambda path: self._name_of(path) is not None)
         try:
             if self.order.channel < 0:
@@ -267,7 +272,7 @@ class _Machine:
         gc.freeze()  # what is there is not touched by a collection, so children share it
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about forks
-            MachineChildren(self.order.channel, self.run, self._seconds).serve(self.greeting())
+            MachineChildren(self.order.channel, self.run, self.containment, self._seconds).serve(self.greeting())
 
     def _seconds(self, request: Request) -> float:
         """How long a run may take: a property that is repaired goes through all of its examples."""
@@ -280,6 +285,7 @@ class _Machine:
         os.write(answers, _line_of(self.greeting()))
         if request["test"] in self.items:
             limit(request["memory"], request["file_size"])
+            self.containment.close_files()
             os.write(answers, _line_of(self.run(request, request["jobs"][0])))
 
     # a run
@@ -301,6 +307,8 @@ class _Machine:
         watched = WatchedCheck(job["check"]) if "check" in job else None
         if watched:
             watched.begin()
+        altered = kind.alters or any(job.get(name) for name in _ALTERING) or bool(job.get("input", {}).get("given"))
+        self.containment.begin(refuses=altered, touched=request.get("touched", ()))
         began = time.perf_counter()
         try:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -308,17 +316,22 @@ class _Machine:
         except BaseException as error:  # one that ends pytest, which this one must not
             outcome, self._exception, self._message = "error", type(error).__name__, message_digest(error)
         seconds = time.perf_counter() - began
+        forbidden, touched = self.containment.end()
         stopped = self.board.stopped
         self.board.leave()
         if watched and watched.end() and outcome == "passed":
             # it passed without the check that failed, so it repaired nothing
             outcome = "skipped"
         answer: MachineRunAnswer = {
-            "outcome": "steps" if stopped else outcome,
+            "outcome": "refused" if forbidden else "steps" if stopped else outcome,
             "exception": self._exception,
             "message": self._message,
             "seconds": seconds,
         }
+        if forbidden:
+            answer["forbidden"] = forbidden
+        if touched:
+            answer["touched"] = touched
         if self._types:
             answer["types"] = self._types
         if self._check:

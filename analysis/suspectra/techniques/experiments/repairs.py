@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suspectra.runs.experiment import Experiment, ExperimentOutcome
+from suspectra.runs.experiment import Experiment
 from suspectra.spectrum import Spectrum
 
 MUTANT = "mutant"
@@ -165,7 +165,7 @@ def _good(made: Sequence[Experiment], executing: Set[str], elsewhere: int) -> fl
     """`Repair.share` of some experiments; -1 if no failing test passes in any."""
     passes: dict[str, bool] = {}
     for one in made:
-        if one.outcome is not ExperimentOutcome.NOT_REACHED:
+        if not one.outcome.says_nothing:
             passes[one.test] = passes.get(one.test, False) or one.outcome.repairs
     altered = [passed for test, passed in passes.items() if test in executing]
     kept = [passed for test, passed in passes.items() if test not in executing]
@@ -203,4 +203,4 @@ def _repairs(one: Experiment, failing: Set[str]) -> bool:
 
 
 def _breaks(one: Experiment, failing: Set[str]) -> bool:
-    return one.test not in failing and not one.outcome.repairs and one.outcome is not ExperimentOutcome.NOT_REACHED
+    return one.test not in failing and not one.outcome.repairs and not one.outcome.says_nothing
