@@ -23,6 +23,7 @@ from suspectra.base.options import (
     COPY,
     COVERAGE,
     EXCLUDE_MARKERS,
+    FIX_SECONDS,
     FORKS,
     GCOV,
     GCOVR,
@@ -84,6 +85,7 @@ class Settings:
     causes_seconds: float = CAUSES_SECONDS.default
     paths_seconds: float = PATHS_SECONDS.default
     experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
+    fix_seconds: float = FIX_SECONDS.default
     experiments_copy: bool = COPY.default
     experiments_forks: bool = FORKS.default
     experiments_hide_values: bool = HIDE_VALUES.default
@@ -407,6 +409,7 @@ SETTINGS = (
         scope="resource",
     ),
     Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
+    Setting(FIX_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
     _experiments(COPY),

@@ -79,6 +79,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       server.command(serverCommands.investigate, ...targetOf(argument, (item) => testing.testsOf(item))),
     compareValues: (_, argument) =>
       server.command(serverCommands.compareValues, ...targetOf(argument, (item) => testing.testsOf(item))),
+    findFix: (_, argument) =>
+      server.command(serverCommands.findFix, ...targetOf(argument, (item) => testing.testsOf(item))),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),

@@ -707,6 +707,7 @@ export const serverCommands = {
   investigate: 'suspectra.server.investigate',
   testSuspect: 'suspectra.server.testSuspect',
   compareValues: 'suspectra.server.compareValues',
+  findFix: 'suspectra.server.findFix',
   findCause: 'suspectra.server.findCause',
   stateIsRight: 'suspectra.server.stateIsRight',
   stateIsWrong: 'suspectra.server.stateIsWrong',

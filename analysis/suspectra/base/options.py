@@ -54,6 +54,7 @@ INVESTIGATION_SECONDS = Option(
     "How many seconds failing tests may be run again with something altered, all of them together.",
     flag="seconds",
 )
+FIX_SECONDS = Option("fix_seconds", 20.0, "How many seconds fixes may be searched.", flag="seconds")
 CAUSES_SECONDS = Option(
     "causes_seconds",
     60.0,

@@ -303,14 +303,15 @@ class _Machine:
         self.board.limit(min(steps * examples, max(steps, MAX_DECISIONS)))
         if "input" in job:
             self.kinds["input"].apply(job["input"])
-        kind.apply(job)
         watched = WatchedCheck(job["check"]) if "check" in job else None
-        if watched:
-            watched.begin()
         altered = kind.alters or any(job.get(name) for name in _ALTERING) or bool(job.get("input", {}).get("given"))
         self.containment.begin(refuses=altered, touched=request.get("touched", ()))
         began = time.perf_counter()
         try:
+            kind.apply(job)  # new definitions are altered code, too
+            if watched:
+                watched.begin()
+            began = time.perf_counter()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             outcome = self._attempt.verdict
         except BaseException as error:  # one that ends pytest, which this one must not

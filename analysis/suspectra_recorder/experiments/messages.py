@@ -134,6 +134,8 @@ class RunRequest(_Kind, total=False):
     """What failed in an unaltered run: a run that passes without it is answered as ``skipped``."""
     others: Sequence[RunRequest]
     """Mutants of other functions in the same run."""
+    definitions: list[str]
+    """Statements that define names of the module of a mutant, which have these values during the run."""
     expressions: Sequence[tuple[int, list[str]]]
     """The first lines of statements, each with expressions that are evaluated where a run comes to it."""
     most_seconds: float

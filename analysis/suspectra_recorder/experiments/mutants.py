@@ -26,6 +26,7 @@ from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cell_constants import with_cells
+from suspectra_recorder.instrumentation.library_references import sys
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import parse, without_collecting
@@ -39,6 +40,7 @@ for _name in __future__.all_feature_names:
 if TYPE_CHECKING:
     _Cache = functools._lru_cache_wrapper[object]
 _CACHE: Any = type(functools.lru_cache(lambda: None))  # cached functions are of no public type
+_UNDEFINED = object()
 CodeName = tuple[str, int]
 """The name of a function, and the first line of its code."""
 
@@ -55,6 +57,7 @@ class Mutating(RunKind):
         self._board, self._name_of = board, name_of
         self._live: dict[tuple[str, str, int], list[FunctionType]] = {}
         self._replaced: list[tuple[FunctionType, CodeType]] = []
+        self._defined: list[tuple[dict[str, Any], str, Any]] = []  # namespaces, names and what these were before
         self._caches: list[_Cache] = []
         self.instrument = self._later = _LoadedLater()
 
@@ -88,8 +91,34 @@ class Mutating(RunKind):
         """Replace the code of all functions that contain the change."""
         for kept in self._caches:
             kept.cache_clear()
-        for one in (job, *job.get("others", ())):
-            self._replace(one)
+        jobs = (job, *job.get("others", ()))
+        for one in jobs:
+            if one.get("definitions"):
+                self._define(one["file"], one["definitions"])
+        for one in jobs:
+            if one["functions"]:
+                self._replace(one)
+
+    def _define(self, file: str, definitions: Sequence[str]) -> None:
+        """Define names of a module, also where others have imported the same object by the same name."""
+        ours = [vars(one) for one in list(sys.modules.values()) if self._file_of(one) is not None]
+        for space in ours:
+            if self._name_of(space["__file__"]) != file:
+                continue
+            before = dict(space)
+            for text in definitions:
+                exec(compile(text, space["__file__"], "exec", dont_inherit=True), space)
+            changed = {name: value for name, value in space.items() if before.get(name, _UNDEFINED) is not value}
+            space.update({name: before[name] for name in changed if name in before})
+            for name, value in changed.items():
+                for other in ours:
+                    if other is space or (name in before and other.get(name, _UNDEFINED) is before[name]):
+                        self._defined.append((other, name, before.get(name, _UNDEFINED)))
+                        other[name] = value
+
+    def _file_of(self, module: object) -> str | None:
+        path = getattr(module, "__dict__", {}).get("__file__")
+        return self._name_of(path) if isinstance(path, str) else None
 
     def _replace(self, job: RunRequest) -> None:
         functions: list[CodeName] = [(name, line) for name, line in job["functions"]]
@@ -144,10 +173,17 @@ class Mutating(RunKind):
                     self._replaced.append((function, loaded[function.__code__]))
         for function, code in reversed(self._replaced):
             function.__code__ = code
+        defined = len(self._defined)
+        for space, name, value in reversed(self._defined):
+            if value is _UNDEFINED:
+                space.pop(name, None)
+            else:
+                space[name] = value
+        self._defined.clear()
         for kept in self._caches:
             kept.cache_clear()
         replaced, self._replaced = len(self._replaced), []
-        return {"reached": replaced or len(loaded)}
+        return {"reached": replaced or len(loaded) or defined}
 
 
 _Codes = Callable[[str, int, tuple[str, ...]], list[CodeType | None]]

@@ -13,6 +13,7 @@ from suspectra_server.features.failing_tests import (
     COMPARE_VALUES,
     DEBUG,
     DEBUG_HERE,
+    FIX,
     INFLUENCED,
     LED_HERE,
     WOULD_PASS,
@@ -57,6 +58,7 @@ def register(session: Session) -> None:
                 wanted: list[tuple[str, str, list[object]]] = [
                     (DEBUG, "debugTest", [folder.uri, tests[0]]),
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
+                    (FIX, "findFix", [folder.uri, tests]),
                     (COMPARE_VALUES, "compareValues", [folder.uri, tests]),
                     (CAUSE, "findCause", [folder.uri, tests[0]]),
                     (COMPARE_RUNS, "comparePassing", [folder.uri, tests[0]]),

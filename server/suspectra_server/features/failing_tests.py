@@ -11,6 +11,7 @@ from suspectra_server.session.folder import Folder
 WOULD_PASS = "Find out what would make it pass"
 COMPARE_VALUES = "Compare values with passing tests"
 CAUSE = "Find the cause"
+FIX = "Find a fix"
 COMPARE_RUNS = "Compare with a passing run"
 LED_HERE = "What led here"
 INFLUENCED = "What this influenced"

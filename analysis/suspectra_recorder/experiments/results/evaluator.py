@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MemberDescriptorType, ModuleType
 from typing import Any
 
-from suspectra_recorder.experiments.values.literals import LITERAL_TYPES
+from suspectra_recorder.experiments.values.literals import LITERAL_TYPES, from_text
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.parser_references import ast
 
@@ -64,6 +64,13 @@ _METHODS = frozenset({
 # fmt: on
 
 
+ONE_DAY = "__one_day__"
+"""The name of what makes a date one day later."""
+
+
+_DAY = from_text("l1 0 0")
+
+
 class UnknownResult(Exception):
     """An expression whose value can't be known without running code of the program."""
 
@@ -98,6 +105,8 @@ class Evaluator:
 
     def _name(self, node: ast.Name) -> Any:
         name = node.id
+        if name == ONE_DAY:
+            return _DAY
         if name in self._own:
             return self._own[name]
         if name in self._known:
