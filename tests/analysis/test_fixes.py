@@ -188,6 +188,8 @@ SHOP = """\
 import functools
 import os
 
+LIMIT = 99
+
 @functools.lru_cache
 def price(name):
     return {"tea": 3, "milk": 2}[name]
@@ -204,13 +206,16 @@ def save(path, names):
     with open(path, "w") as stream:
         stream.write(str(total(names)))
 
+def allowed(amount):
+    return amount <= LIMIT
+
 def forever(n):
     while n != 0:
         n -= 2
     return "done"
 """
 TESTS = """\
-from shop import forever, save, total
+from shop import allowed, forever, save, total
 
 def test_two():
     assert total(["tea", "milk"]) == 5
@@ -221,6 +226,12 @@ def test_three(tmp_path):
 
 def test_one():
     assert total(["milk"]) == 2
+
+def test_limit():
+    assert allowed(100)
+
+def test_above():
+    assert not allowed(101)
 
 def test_even():
     assert forever(4) == "done"
@@ -242,15 +253,16 @@ def shop(tmp_path_factory):
 def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr("click.confirm", asked.append)
-    words = ["fix", "--workspace", str(shop), "--format", "json", "--seconds", "8", "--apply", "1", "--", *PYTEST]
+    asking = ["--format", "json", "--seconds", "10", "--apply", "1"]
+    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "--", *PYTEST]
     assert run(words) == 0
     found = json.loads(capsys.readouterr().out)
-    first = found["fixes"][0]
-    assert (first["file"], first["line"], first["order"]) == ("shop.py", 11, 1)
+    first = next(one for one in found["fixes"] if one["line"] == 13)
     assert "+        result += price(name)\n" in first["diff"]
     assert sorted(first["mends"]) == ["test_shop.py::test_three", "test_shop.py::test_two"]
     assert first["judged_by"] == 3
     assert first["said"] == "all 2 failing tests pass, and the other that executes it still does"
+    assert "+LIMIT = 100\n" in "".join(one["diff"] for one in found["fixes"])
     assert found["tried"] > 20
     assert found["pruned"] > 20
     assert asked == ["Write fix 1 into shop.py?"]
@@ -291,7 +303,7 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
     assert len(judged["good"]["mends"]) == len(judged["constant"]["mends"]) == 2
     assert judged["good"]["breaks"] == judged["constant"]["breaks"] == []
-    assert judged["good"]["said"] == "all 2 failing tests pass, and no other test breaks (3 were run)"
+    assert judged["good"]["said"] == "2 of 3 failing tests pass, and no other test breaks (4 were run)"
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
     assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
     assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []
@@ -314,4 +326,4 @@ def patch(old, new, *defined):
     head = "--- a/shop.py\n+++ b/shop.py\n"
     more = "".join(f"@@ -2,1 +2,2 @@\n import os\n{line}\n" for line in defined)
     count = 2 if old.startswith(" ") else 5
-    return f"{head}{more}@@ -8,{count} +8,{count} @@\n{body}"
+    return f"{head}{more}@@ -10,{count} +10,{count} @@\n{body}"

@@ -33,6 +33,7 @@ class Candidate:
     said: str = ""  # what is different of a value, for people, such as "`last` is one day later"; empty elsewhere
     run_text: str = ""  # the text of the edit in runs, where the file has to import something for it
     imports: tuple[Edit, ...] = ()  # the edits that import it
+    is_definition: bool = False  # whether it edits a statement of the module, which is executed again
     hides: bool = False  # whether it may only keep the failure from being noticed
 
     @property
@@ -52,6 +53,10 @@ class Candidate:
 
     def to_json(self) -> RunRequest:
         """How a machine is asked to run a test with it."""
+        if self.is_definition:
+            last = self.end_line - self.run_edit.lines_removed
+            text = "\n".join(self.run_edit.apply(self.source.text).split("\n")[self.line - 1 : last])
+            return {"kind": "mutant", "file": self.file, "source": "", "functions": [], "definitions": [text]}
         made = excerpt_of(self.source, [self.run_edit], self.functions, self.owners)
         text, functions = made if made is not None else ("", ())
         return {"kind": "mutant", "file": self.file, "source": text, "functions": list(functions)}
@@ -78,7 +83,7 @@ def _by_function(candidates: tuple[Candidate, ...]) -> list[RunRequest]:
         of_function.setdefault((one.file, one.owners[-1].lineno), []).append(one)
     found: list[RunRequest] = []
     for several in of_function.values():
-        if len(several) == 1:
+        if len(several) == 1 or several[0].is_definition:
             found.append(several[0].to_json())
             continue
         first = several[0]

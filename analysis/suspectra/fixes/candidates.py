@@ -68,7 +68,7 @@ def _at_site(file: str, place: FixSite, line: int, end_line: int) -> Iterator[Ca
         yield Candidate(
             file, source, source.edit(span, text), kind, cost, line, end_line, scope.functions, scope.owners,
             old=place.text if computed else "", new=text if computed else "", is_condition=asked, hides=hides,
-            said=_said(place.text, text) if kind == "wrapping" else "",
+            said=_said(place.text, text) if kind == "wrapping" else "", is_definition=scope.is_definition,
         )  # fmt: skip
 
 
@@ -92,7 +92,12 @@ def _other_days(file: str, place: FixSite, line: int, end_line: int, *, comparab
     scope, source, node = place.scope, place.source, place.node
     day = scope.ingredients.day
     readable = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-    if day is None or not readable or not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+    if (
+        day is None
+        or scope.is_definition
+        or not readable
+        or not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+    ):
         return
     if isinstance(place.parent, ast.Attribute) or (isinstance(place.parent, ast.Call) and node is place.parent.func):
         return

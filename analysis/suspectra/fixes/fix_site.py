@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -72,6 +72,7 @@ class FunctionScope:
     owners: tuple[ast.stmt, ...]
     owner: ast.ClassDef | None  # of a method
     ingredients: FileIngredients
+    is_definition: bool = False  # whether it stands for a statement of the module that functions read
 
     @property
     def source(self) -> ParsedSource:
@@ -181,12 +182,16 @@ class FixSite:
     @cached_property
     def names(self) -> list[str]:
         """The variables that can be read here, the nearest first."""
+        if self.scope.is_definition:
+            return []
         own = self.scope.variables.readable(position(self.node))
         return list(dict.fromkeys([*sorted(self.bound), *own, *self.scope.outer]))
 
     @cached_property
     def readable(self) -> frozenset[str]:
         """All names that have a value here."""
+        if self.scope.is_definition:
+            return _BUILT_IN
         return frozenset((*self.names, *self.scope.ingredients.globals, *_BUILT_IN, self.scope.itself))
 
     def fits(self, node: ast.AST) -> bool:
@@ -204,6 +209,11 @@ class FixSite:
 
 def fix_sites(scope: FunctionScope) -> Iterator[FixSite]:
     """The places of a function, in the order of the text; nested functions are scopes of their own."""
+    if scope.is_definition:
+        statement = scope.owners[-1]
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            yield from _expressions(statement.value, statement, statement, scope, frozenset(), False)
+        return
     yield from _blocks(
         scope.function.body if isinstance(scope.function.body, list) else [], scope, scope.function, False
     )
@@ -282,6 +292,21 @@ def scopes(source: ParsedSource) -> Iterator[FunctionScope]:
     """The functions of a file, each with those around it."""
     ingredients = FileIngredients(source)
     yield from _scopes(source.tree, (), (), None, ingredients)
+
+
+def definitions(source: ParsedSource, names: Collection[str]) -> Iterator[FunctionScope]:
+    """The statements of a module that define some names as plain values or calls."""
+    ingredients = FileIngredients(source)
+    for statement in source.tree.body:
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if any(isinstance(one, ast.Name) and one.id in names for one in targets):
+            function = ast.parse("def module(): pass").body[0]
+            assert isinstance(function, ast.FunctionDef)
+            function.body = [statement]
+            function.lineno, function.end_lineno = 0, len(source.lines)  # what is judged is the whole file
+            yield FunctionScope(function, (function,), (statement,), None, ingredients, is_definition=True)
 
 
 def _scopes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import heapq
 import math
 import time
@@ -22,7 +23,7 @@ from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.fixes.candidate import Candidate, together
 from suspectra.fixes.candidates import PARTS, candidates
 from suspectra.fixes.fix import Fix
-from suspectra.fixes.fix_site import FunctionScope, scopes
+from suspectra.fixes.fix_site import FunctionScope, definitions, scopes
 from suspectra.fixes.judge import Judge
 from suspectra.fixes.results import EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
@@ -172,7 +173,15 @@ class _GroupSearch:
                     of_scope[inner[line]][line] = value
             found += [(max(own.values()), file, scope, own) for scope, own in of_scope.items()]
         found.sort(key=lambda one: -one[0])
-        return iter([(file, scope, lines) for _, file, scope, lines in found])
+        for _, file, scope, lines in found:
+            yield file, scope, lines
+        read: dict[str, set[str]] = defaultdict(set)
+        sources = {file: scope.source for _, file, scope, _ in found}
+        for _, file, scope, _ in found:
+            read[file] |= {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
+        for file, names in read.items():
+            for scope in definitions(sources[file], names):
+                yield file, scope, {scope.owners[0].lineno: 0.0}
 
     def _source(self, file: str) -> ParsedSource | None:
         source = self._inquiry.suspects.read(file)
