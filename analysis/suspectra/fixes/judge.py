@@ -10,7 +10,6 @@ from suspectra.base.errors import EvidenceError
 from suspectra.experiments.altered_runs import TRACE
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import (
-    LEAST_SECONDS,
     LEAST_STEPS,
     STEPS_FACTOR,
     TIME_FACTOR,
@@ -22,6 +21,9 @@ from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
 _HANG_STEPS, _HANG_S = 200_000, 8.0
 """How long the unaltered test may run: one that hangs is judged, too."""
+
+_LEAST_S = 0.4
+"""What a run may always take: a loop without a decision is stopped by nothing else."""
 
 _CUT_OFF = ("steps", "timeout")
 _BATCH, _BATCH_S = 64, 0.4
@@ -51,7 +53,7 @@ class Judge:
         self._unaltered = outcome, answer["exception"]
         self._message = answer.get("message", "")
         self.steps = LEAST_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
-        self.limit_s = LEAST_SECONDS if self.hangs else max(LEAST_SECONDS, TIME_FACTOR * self.seconds)
+        self.limit_s = _LEAST_S if self.hangs else max(_LEAST_S, TIME_FACTOR * self.seconds)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
 

@@ -10,6 +10,9 @@ from suspectra.fixes.judge import Judge
 from suspectra.mutation.excerpt import CodeName
 
 _MAX_EXPRESSIONS = 20_000
+_EQUAL_SO_FAR, _LIKE_ANOTHER = 2.0, 1.0
+"""What it costs to have given the same as the program, or as another candidate, as far as that is known."""
+
 _ALWAYS_FALSE = "False"
 
 
@@ -21,6 +24,8 @@ class EqualResults:
     ):
         self.pruned = 0  # candidates that need no run
         self.classes: list[list[Candidate]] = []
+        # how much longer candidates wait: of a run that comes to a place very often only the beginning is known
+        self.waits: dict[Candidate, float] = {}
         texts: dict[int, dict[str, int]] = defaultdict(dict)
         for one in made[:_MAX_EXPRESSIONS]:
             for text in (one.old, one.new):
@@ -41,15 +46,21 @@ class EqualResults:
                 continue
             numbers = truths if one.is_condition else values
             old, new = (numbers[texts[one.line][text]] for text in (one.old, one.new))
-            if new < 0 or not whole:
+            if new < 0:
                 self.classes.append([one])
-            elif old == new:
+            elif old == new and whole:
                 self.pruned += 1
+            elif old == new:
+                self.classes.append([one])
+                self.waits[one] = _EQUAL_SO_FAR
             else:
                 edit = one.edit
                 action = one.kind if one.old == _ALWAYS_FALSE else ""
                 key = edit.line, edit.column, edit.end_line, edit.end_column, action, one.is_condition, new
-                if key in by_class:
+                if key in by_class and not whole:
+                    self.classes.append([one])
+                    self.waits[one] = _LIKE_ANOTHER
+                elif key in by_class:
                     by_class[key].append(one)
                     self.pruned += 1
                 else:

@@ -7,7 +7,7 @@ import heapq
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -36,8 +36,11 @@ ALL_PARTS = (*PARTS, "pruning", "pairs", "order")
 _FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.9, 0.3
 """How much a candidate waits for more suspicious functions, and for more suspicious statements of its function."""
 
-_RESULTS_S = 1.0
+_RESULTS_S = 0.5
 """For computing the results of all expressions of a function, at most."""
+
+_BEHIND = 1.5
+"""Candidates that cost so much more than a fix would rank far behind it, and are not run."""
 
 _CHUNK = 128
 _MAX_PAIRED = 40
@@ -101,6 +104,7 @@ class _GroupSearch:
         self._rank_of: dict[tuple[str, int], int] = {}
         self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
         self._found = 0
+        self._best = math.inf  # what the first fix cost
         self.exhausted = False
 
     def close(self) -> None:
@@ -120,29 +124,33 @@ class _GroupSearch:
             if self._found >= self._inquiry.most:
                 return
             late = self._inquiry.share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
-            chunk = [] if late else waiting.take(_CHUNK)
+            chunk = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(_CHUNK)
             if not chunk:
                 yield from self._pairs()
                 self.exhausted = time.monotonic() < self._end and not late
                 return
-            yield from self._judged([(one,) for one in chunk])
+            for fix in self._judged([(one,) for one in chunk]):
+                self._best = min(self._best, waiting.cost)
+                yield fix
 
     # which candidates, in which order
 
-    def _candidates(self) -> Iterator[list[Candidate]]:
-        """The candidates in order, those that give the same in the failing test together."""
+    def _candidates(self) -> Iterator[tuple[float, list[Candidate]]]:
+        """The candidates in order, with what they cost; those that give the same in the failing test together."""
         heap: list[tuple[float, int, list[Candidate]]] = []
         made = 0
         functions = list(self._functions())
         for rank, (file, scope, lines) in enumerate(functions):
             waits = _FUNCTION_WEIGHT * math.log2(1 + rank)
             while heap and heap[0][0] < waits + 1.0:  # no candidate of this function comes before
-                yield heapq.heappop(heap)[2]
+                cost, _, several = heapq.heappop(heap)
+                yield cost, several
             for cost, several in self._inside(file, scope, lines):
                 made += 1
                 heapq.heappush(heap, (waits + cost, made, several))
         while heap:
-            yield heapq.heappop(heap)[2]
+            cost, _, several = heapq.heappop(heap)
+            yield cost, several
 
     def _functions(self) -> Iterator[tuple[str, FunctionScope, dict[int, float]]]:
         """The functions that all failing tests execute, the most suspicious first, with the lines of statements."""
@@ -202,13 +210,14 @@ class _GroupSearch:
             yield from ((0.0, [one]) for one in made)
             return
         classes = [[one] for one in made]
+        more: Mapping[Candidate, float] = {}
         if "pruning" in parts and time.monotonic() < self._end:
             equal = EqualResults(self._first, file, _names(scope), made, _RESULTS_S)
-            classes = equal.classes
+            classes, more = equal.classes, equal.waits
             self._inquiry.pruned += equal.pruned
         for several in classes:
             several.sort(key=lambda one: one.cost)
-            yield several[0].cost + waits[several[0].line], several
+            yield several[0].cost + waits[several[0].line] + more.get(several[0], 0.0), several
 
     # who judges
 
@@ -348,13 +357,15 @@ def _names(scope: FunctionScope) -> list[CodeName]:
 class _Chunks:
     """Takes some at a time."""
 
-    def __init__(self, items: Iterable[list[Candidate]]):
+    def __init__(self, items: Iterable[tuple[float, list[Candidate]]]):
         self._items = iter(items)
+        self.cost = 0.0  # of the last one that was taken
 
     def take(self, most: int) -> list[list[Candidate]]:
         """The next ones."""
         taken = []
-        for one in self._items:
+        for cost, one in self._items:
+            self.cost = cost
             taken.append(one)
             if len(taken) == most:
                 break

@@ -82,6 +82,7 @@ def write_json(fixes: Sequence[Fix], read: Read, out: TextIO, done: SearchCounts
 def summary(fixes: Sequence[Fix], done: SearchCounts) -> str:
     """What was done, in one line."""
     found = f"{len(fixes)} fix{'' if len(fixes) == 1 else 'es'}" if fixes else "no fix found"
-    left = "all that it knows was tried" if done.complete else "more can be tried with --seconds"
+    nothing_left = "what is left would rank far behind" if fixes else "all that it knows was tried"
+    left = nothing_left if done.complete else "more can be tried with --seconds"
     did = f"{many(done.tried, 'change')} run and {done.pruned:,} left out as equal to others in {done.seconds:.1f} s"
     return f"{found}; {did}; {left}"

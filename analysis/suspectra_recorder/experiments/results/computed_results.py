@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __builtins__ = library_references.builtins
 
-_MAX_VISITS = 60
+_MAX_VISITS = 40
 """How often expressions of a place are evaluated: often enough that what is equal by then is equal."""
 
 
@@ -33,6 +33,7 @@ class _StatementResults:
         self.texts = texts
         self.nodes = [_parsed(text) for text in texts]
         self.visits = 0
+        self.whole = True  # whether expressions were evaluated each time
         # by expression the results in order; None once one is not known
         self.values: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
         self.truths: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
@@ -96,8 +97,7 @@ class ComputingResults(RunKind):
         sys.settrace(self._before)
         results = []
         for line, place in self._places.items():
-            whole = place.visits <= _MAX_VISITS and self._left
-            results.append((line, place.visits, whole, _numbers(place.values), _numbers(place.truths)))
+            results.append((line, place.visits, place.whole, _numbers(place.values), _numbers(place.truths)))
         self._places = {}
         return {"results": results}
 
@@ -111,8 +111,9 @@ class ComputingResults(RunKind):
         if event == "line" and (place := self._places.get(frame.f_lineno)) is not None:
             if place.visits >= _MAX_VISITS or not self._left:
                 place.visits += 1
+                place.whole = False
             elif time.monotonic() > self._end:
-                self._left = False
+                self._left = place.whole = False
             else:
                 code = frame.f_code
                 known = frozenset((*code.co_varnames, *code.co_cellvars, *code.co_freevars))
