@@ -5,7 +5,7 @@ tests of the newer release, those count that pass with both releases as they are
 found if it is in one of the causes; `of` says of how many changes that one is made. Beside it: how many lines changed,
 which somebody would read. A bisection over commits can name one commit only, the release.
 
-    python benchmarks/changes.py [--seeds N] [--seconds S] [--sources DIR] [PACKAGE OLDER NEWER]...
+    python benchmarks/changes.py [--seeds N] [--seconds S] [--python PYTHON] [--sources DIR] [PACKAGE OLDER NEWER]...
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from suspectra.mutation.parsed_source import ParsedSource
 
 RELEASES = (("xmltodict", "0.12.0", "0.13.0"),)
 OUTCOME = re.compile(r"^(PASSED|FAILED) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
-PYTEST = (sys.executable, "-m", "pytest")
+PATH = os.pathsep.join(("src", "."))  # where projects have their packages
 MAX_TRIED = 30  # mutants until one is seen by a test
 
 
@@ -51,10 +51,10 @@ class Seeded:
     faulty: ChangeUnit
 
 
-def outcomes(folder: Path) -> dict[str, str]:
+def outcomes(folder: Path, python: str) -> dict[str, str]:
     """How the tests of a folder end."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "."}
-    command = [*PYTEST, "-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--color=no"]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": PATH}
+    command = [python, "-m", "pytest", "-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", "--color=no"]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return {name: outcome for outcome, name in OUTCOME.findall(done.stdout)}
 
@@ -65,10 +65,10 @@ def texts(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def seeded(older: Path, newer: Path, scratch: Path, chance: random.Random, count: int) -> Iterator[Seeded]:
+def seeded(older: Path, newer: Path, scratch: Path, chance: random.Random, count: int, python: str) -> Iterator[Seeded]:
     """Releases with a fault each."""
     before, after = texts(older), texts(newer)
-    passing = [{name for name, ended in outcomes(one).items() if ended == "PASSED"} for one in (older, newer)]
+    passing = [{name for name, ended in outcomes(one, python).items() if ended == "PASSED"} for one in (older, newer)]
     both = passing[0] & passing[1]
     if not both:
         print(f"{newer.name}: no test passes with both releases", file=sys.stderr)
@@ -97,7 +97,7 @@ def seeded(older: Path, newer: Path, scratch: Path, chance: random.Random, count
         shutil.rmtree(workspace, ignore_errors=True)
         shutil.copytree(newer, workspace)
         (workspace / path).write_bytes(text)
-        failing = [name for name, ended in outcomes(workspace).items() if ended == "FAILED" and name in both]
+        failing = [name for name, ended in outcomes(workspace, python).items() if ended == "FAILED" and name in both]
         if not failing:
             continue
         found += 1
@@ -110,10 +110,10 @@ def seeded(older: Path, newer: Path, scratch: Path, chance: random.Random, count
         yield Seeded(workspace, baseline, failing, faulty)
 
 
-def judged(subject: Seeded, seconds: float) -> dict[str, object]:
+def judged(subject: Seeded, seconds: float, python: str) -> dict[str, object]:
     """What the search finds."""
     tests = [FailingTest(name, name.partition("::")[0]) for name in subject.tests]
-    setup = RerunSetup(subject.workspace, (*PYTEST, "-p", "no:xdist"))
+    setup = RerunSetup(subject.workspace, (python, "-m", "pytest", "-p", "no:xdist"))
     search = ChangeIsolation(setup=setup, tests=tests, baselines=[subject.baseline], seconds=seconds)
     error = ""
     try:
@@ -142,6 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=4, help="faults for each pair of releases")
     parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--python", default=sys.executable, help="an interpreter with pytest and what the tests need")
     parser.add_argument("--sources", type=Path, help="where source distributions are, or are put")
     parser.add_argument("releases", nargs="*", help="PACKAGE OLDER NEWER, again and again")
     chosen = parser.parse_args()
@@ -151,11 +152,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         sources = chosen.sources or Path(scratch) / "sources"
         sources.mkdir(exist_ok=True)
-        os.environ["PYTHONPATH"] = "."
+        os.environ["PYTHONPATH"] = PATH
         for name, older, newer in given:
             before, after = (distribution(sources, name, version) for version in (older, newer))
-            for subject in seeded(before, after, Path(scratch), random.Random(name), chosen.seeds):
-                row = judged(subject, chosen.seconds)
+            for subject in seeded(before, after, Path(scratch), random.Random(name), chosen.seeds, chosen.python):
+                row = judged(subject, chosen.seconds, chosen.python)
                 rows.append(row)
                 print(
                     f"{row['subject']:24} {row['changes']:7} {row['lines']:6} {row['found']!s:>6} {row['of']:3}"

@@ -173,26 +173,31 @@ def _make(into: Path, name: str, classic: Classic, correct: str, faulty: str) ->
     if cases is None:
         return
     into.mkdir(parents=True, exist_ok=True)
+    shown = cases if "," in classic.parameters else [value for (value,) in cases]
+    write_program(into, name, classic, correct, faulty, repr(shown))
+    (into / "faults.txt").write_text(f"{name}.py:{_faulty_line(correct, faulty)}  # seeded fault\n", "utf-8")
+
+
+def write_program(into: Path, name: str, classic: Classic, correct: str, faulty: str, cases: str) -> None:
+    """Write a faulty program, the correct one, and a test of it with these cases."""
     reference, entry = f"test_correct_{name}", classic.entry  # a name of test code: only the faulty one is searched
     (into / f"{name}.py").write_text(faulty, "utf-8")
     (into / f"{reference}.py").write_text(correct, "utf-8")
     parameters = classic.parameters
-    shown = cases if "," in parameters else [value for (value,) in cases]
     test = [
         "import pytest",
         f"import {reference}",
         f"import {name}",
-        f"@pytest.mark.parametrize({parameters!r}, {shown!r})",
+        f"@pytest.mark.parametrize({parameters!r}, {cases})",
         f"def test_{name}({parameters}):",
         f"    assert {name}.{entry}({parameters}) == {reference}.{entry}({parameters})",
     ]
     (into / f"test_{name}.py").write_text("\n".join(test) + "\n", "utf-8")
-    (into / "faults.txt").write_text(f"{name}.py:{_faulty_line(correct, faulty)}  # seeded fault\n", "utf-8")
 
 
 def _cases(classic: Classic, correct: str, faulty: str) -> list[Arguments] | None:
     draw = random.Random(SEED)
-    right, wrong = (_function(source, classic.entry) for source in (correct, faulty))
+    right, wrong = (function_of(source, classic.entry) for source in (correct, faulty))
     known: dict[str, tuple[Arguments, bool]] = {}
     for _ in range(MAX_DRAWN):
         arguments = classic.draw(draw)
@@ -202,7 +207,8 @@ def _cases(classic: Classic, correct: str, faulty: str) -> list[Arguments] | Non
     return failing + passing if failing else None
 
 
-def _function(source: str, entry: str) -> Callable[[Arguments], object]:
+def function_of(source: str, entry: str) -> Callable[[Arguments], object]:
+    """The function of a program, which returns the type of an exception where it raises one."""
     space: dict[str, Any] = {}
     exec(compile(source, entry, "exec"), space)
 

@@ -45,9 +45,12 @@ def statement_rank(report: RankedReport, faults: Faults) -> float:
 
 
 def function_rank(report: RankedReport, faults: Faults) -> float:
-    """The same for functions, each of which is read with its first statement."""
-    counts, elements = report.spectrum.counts, report.spectrum.elements
+    """The same for functions, in the order in which they are listed; those that only passing tests execute follow."""
+    counts, elements, found = report.spectrum.counts, report.spectrum.elements, report.function_levels
     read = np.flatnonzero((report.level >= 0) & (counts.ef + counts.ep > 0) & (elements.function >= 0))
-    level = np.full(len(elements.functions), np.iinfo(np.int64).max)
-    np.minimum.at(level, elements.function[read], report.level[read])
-    return expected_rank(level, level < np.iinfo(np.int64).max, faults)
+    unread = np.iinfo(np.int64).max
+    level = np.full(len(elements.functions), unread)
+    level[elements.function[read]] = unread - 1
+    inside = found.number >= 0
+    level[found.number[inside]] = found.level[inside]
+    return expected_rank(level, level < unread, faults)

@@ -99,6 +99,13 @@ These are the test at point, or else those of the current failure group."
   (interactive)
   (suspectra--ask "investigate" nil nil (suspectra--cursor)))
 
+(defun suspectra-find-change ()
+  "Find out which change broke failing tests.
+They run in a copy with only some of the changes since they passed.
+These are the test at point, or else those of the current failure group."
+  (interactive)
+  (suspectra--ask "findChange" nil nil (suspectra--cursor)))
+
 (defun suspectra-compare-values ()
   "Say how values compare in all failing tests and in no passing one.
 These tests, and the passing ones most like them, run once more unaltered.
@@ -253,6 +260,17 @@ With a prefix argument, choose another TECHNIQUE that finds the run."
                            (display-buffer (diff-no-select failing passing "-U99999" t))))
                        nil nil (suspectra--cursor)))
 
+(defun suspectra-show-difference ()
+  "Show the file as it is and without the change at point that broke tests."
+  (interactive)
+  (apply #'suspectra--ask-then "showDifference"
+         (lambda (found)
+           (let ((now (suspectra--show-run (plist-get found :failing)))
+                 (before (suspectra--show-run (plist-get found :passing))))
+             (message "%s" (plist-get found :heading))
+             (display-buffer (diff-no-select now before "-U99999" t))))
+         (suspectra--line)))
+
 (defun suspectra-clear-comparison ()
   "Forget which runs were compared."
   (interactive)
@@ -398,6 +416,8 @@ With a prefix argument, choose another TECHNIQUE that finds the run."
     (define-key map "i" #'suspectra-investigate)
     (define-key map "a" #'suspectra-test-suspect)
     (define-key map "V" #'suspectra-compare-values)
+    (define-key map "y" #'suspectra-find-change)
+    (define-key map "Y" #'suspectra-show-difference)
     (define-key map "c" #'suspectra-find-cause)
     (define-key map "F" #'suspectra-next-in-chain)
     (define-key map "R" #'suspectra-previous-in-chain)

@@ -39,6 +39,7 @@ from suspectra_server.agent.answers import (
     RunAnswer,
     Spent,
     StateAnswer,
+    WhyTestsFailAnswer,
     affected_tests,
     causes_answer,
     changed_lines,
@@ -46,6 +47,7 @@ from suspectra_server.agent.answers import (
     fixes_answer,
     investigation_answer,
     no_test_ran,
+    why_answer,
     without_ranking,
 )
 from suspectra_server.agent.tools import (
@@ -62,6 +64,7 @@ from suspectra_server.agent.tools import (
     MIN_BUDGET,
     TOOL,
     TOP,
+    WHY_S,
 )
 
 Budget = Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET, description="Characters that the answer may have.")]
@@ -137,6 +140,17 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
             return _result(await asyncio.to_thread(lambda: workspace.known().after_run(TOP, budget)))
         except NothingToRank as error:
             return _result(without_ranking(error.problem.cause))
+
+    @server.tool(description=TOOL["why"].text, annotations=_RUNS, structured_output=True)
+    async def why(
+        permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
+        tests: Tests = [],  # noqa: B006 the schema shows it, nothing changes it
+        seconds: Seconds = WHY_S,
+        budget: Budget = BUDGET,
+    ) -> Annotated[CallToolResult, WhyTestsFailAnswer]:
+        permissions.settle(Act.ALTERED, permission)
+        found = await commands.asked(["why", "--format", "json", "--seconds", str(seconds), *map(_named, tests)])
+        return _result(why_answer(found, budget))
 
     @server.tool(description=TOOL["investigate"].text, annotations=_RUNS, structured_output=True)
     async def investigate(

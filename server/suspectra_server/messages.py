@@ -542,24 +542,26 @@ class ComparedRuns(TypedDict):
 
 
 class RunText(TypedDict):
-    """What one test executes."""
+    """One side of a side-by-side view."""
 
     title: str
-    """A name for the run."""
+    """A name for the text."""
     text: str
-    """The lines that it executes, in order: each with its place as a comment, indented by its calls. Lines of tests are
-    left out, and of a long run there are the first 20,000."""
+    """A file; or the lines that a test executes, in order, each with its place as a comment, indented by its calls.
+    Lines of tests are left out then, and of a long run there are the first 20,000."""
 
 
 class RunTexts(TypedDict):
-    """What a failing test and a passing one execute, for a side-by-side view."""
+    """Two texts for a side-by-side view: what a failing test and a passing one execute, or a file with a change that
+    broke tests and without it.
+    """
 
     heading: str
-    """Both tests, and the first decision that came out differently."""
+    """Both tests, and the first decision that came out differently; or the file, and which tests passed."""
     failing: RunText
-    """The run that fails."""
+    """The run that fails, or the file as it is."""
     passing: RunText
-    """The run that passes."""
+    """The run that passes, or the file without the change."""
     line: int
     """The first line of both texts that is not the same, counted from 0."""
 

@@ -340,6 +340,25 @@ COMMANDS = (
         enablement="suspectra.state == runningTests",
     ),
     CommandDeclaration(
+        "why",
+        "Why Does It Fail?",
+        (
+            Argument("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+            Argument("tests?", "string[]", "Failing tests, as for `suspectra.server.investigate`."),
+            Argument(
+                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
+            ),
+        ),
+        "Answer | null",
+        "Say why failing tests fail, in one answer of at most fifteen lines, the conclusion first: which of the changes"
+        " broke them, or what is wrong and what would make them pass, how that leads to the failure, and how sure it"
+        " is. Cheap steps come first, and a dear one only while the answer is not sure. Each step is in the progress"
+        " bar, the log and `suspectra/status`; the answer comes when the search has ended, and to cancel it keeps what"
+        " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
+        icon="question",
+        enablement="isWorkspaceTrusted",
+    ),
+    CommandDeclaration(
         "investigate",
         "Find Out What Would Make It Pass",
         _FAILING_TESTS,
@@ -394,6 +413,34 @@ COMMANDS = (
         " answer is how many changes were found; 0 if the user declines.",
         icon="lightbulb-autofix",
         enablement="isWorkspaceTrusted",
+    ),
+    CommandDeclaration(
+        "findChange",
+        "Which Change Broke It?",
+        (
+            Argument("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+            Argument("tests?", "string[]", "Failing tests, as for `suspectra.server.investigate`."),
+            Argument(
+                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
+            ),
+        ),
+        "boolean",
+        "Find which change broke failing tests: they run in a temporary copy with only some of the changes since they"
+        " passed, or since a commit. What is found comes first in the ranking as long as the sources are unchanged,"
+        " and its lines have code actions that undo and show it. Progress, cancelling and the final message are those"
+        " of `suspectra.server.investigate`. True once it has started; nobody is asked. Refused in a workspace that the"
+        " client does not trust, and while tests run.",
+        icon="git-compare",
+        enablement="isWorkspaceTrusted",
+    ),
+    CommandDeclaration(
+        "showDifference",
+        "Show Difference",
+        (_URI, _LINE),
+        "RunTexts",
+        "A file as it is and without the change on this line that broke tests, as two texts for a side-by-side view."
+        " Refused where no such change is known.",
+        icon="diff",
     ),
     CommandDeclaration(
         "findCause",
@@ -554,10 +601,9 @@ COMMANDS = (
         "Cancel Altered Runs",
         (),
         "boolean",
-        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findFix`, `findCause`,"
-        " `whatLedHere`, `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found is kept. True"
-        " if there was something to stop.",
-        icon="stop-circle",
+        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findFix`, `findChange`,"
+        " `findCause`, `whatLedHere`, `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found"
+        " is kept. True if there was something to stop.",
         enablement="suspectra.investigating",
     ),
 )

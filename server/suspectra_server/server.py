@@ -46,6 +46,7 @@ from suspectra_server.session.notices import Notices
 from suspectra_server.session.ranking.watching import WatchKey
 from suspectra_server.session.roots import root_of
 from suspectra_server.session.status import status_of
+from suspectra_server.session.tests.after_run import AfterRun
 from suspectra_server.session.tests.on_save import OnSave
 from suspectra_server.session.tests.test_run import TestRun
 from suspectra_server.session.trust import Trust
@@ -98,6 +99,7 @@ class SuspectraServer(LanguageServer):
         self.consent = Consent()
         self.experiment_run = ExperimentRun(self, self.trust, self.workers.experiments, self.keep_running)
         self.on_save = OnSave(self.trust, self.test_run, self.experiment_run, self.keep_running)
+        self.after_run = AfterRun(self, self.trust, self.test_run, self.experiment_run, self.keep_running)
         self.cause_search: CauseSearch | None = None
         self.comparison: RunComparison | None = None
         self.notices = Notices(self, self.test_run, self.keep_running)
@@ -266,6 +268,7 @@ class SuspectraServer(LanguageServer):
             self.on_save.leave_out(folder)
             self.test_run.leave_out(folder)
             self.experiment_run.leave_out(folder)
+            self.after_run.leave_out(folder)
             self.published.withdraw(folder)
             self.notices.forget(folder)
 
@@ -303,6 +306,7 @@ class SuspectraServer(LanguageServer):
         self.notices.report_problems(folder)
         self.notices.report_fixed(folder)
         self.test_run.ranked(folder)
+        self.on_save.ranked(folder)
         self.experiment_run.ranked(folder)
         navigation = folder.snapshot.navigation
         if navigation is not None and navigation.problem and folder.settings.order == "steps":

@@ -17,6 +17,7 @@ from suspectra.base.errors import UsageError
 from suspectra.base.options import (
     CALLS,
     CAUSES_SECONDS,
+    CHANGES_SECONDS,
     CLONE_FAILED,
     COBERTURA,
     CONTROL_FLOW,
@@ -38,6 +39,7 @@ from suspectra.base.options import (
     PATHS_SECONDS,
     SAME_FUNCTION,
     TECHNIQUE,
+    WHY_SECONDS,
 )
 from suspectra.markov.jumps import JumpModel
 from suspectra.techniques import make_technique
@@ -82,8 +84,10 @@ class Settings:
     run: str = "manual"
     c_tests: tuple[str, ...] = ()
     investigation_seconds: float = INVESTIGATION_SECONDS.default
+    why_seconds: float = WHY_SECONDS.default
     causes_seconds: float = CAUSES_SECONDS.default
     paths_seconds: float = PATHS_SECONDS.default
+    changes_seconds: float = CHANGES_SECONDS.default
     experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
     fix_seconds: float = FIX_SECONDS.default
     experiments_copy: bool = COPY.default
@@ -408,9 +412,11 @@ SETTINGS = (
         heading=EXPERIMENTS,
         scope="resource",
     ),
+    Setting(WHY_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(FIX_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
+    Setting(CHANGES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
     _experiments(COPY),
     _experiments(FORKS),

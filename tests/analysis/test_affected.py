@@ -690,3 +690,34 @@ def test_a_run_on_save_begins_with_what_failed_and_ends_after_many_new_failures(
     assert {test.message.splitlines()[0] for test in failed} == {"assert 2 == 3", "assert 5 == 1"}
     with pytest.raises(UsageError, match="--live: it goes with --failed-and-affected"):
         record(tmp_path, live=True)
+
+
+@pytest.mark.slow
+def test_runs_by_an_editor_leave_the_reports_of_the_last_whole_run(tmp_path):
+    """No report, no threshold of pytest-cov is about a few tests; a run that the user starts writes what it is told."""
+    options = "--junit-xml=report.xml --cov=app --cov-report=html --cov-report=xml --cov-fail-under=90"
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = .\naddopts = {options}\n")
+    (tmp_path / "app.py").write_text("def value():\n    return 1\n\n\ndef other():\n    return 2\n")
+    tests = "def test_value():\n    assert value() == 1\n\n\ndef test_other():\n    assert other() == 2\n"
+    (tmp_path / "test_app.py").write_text(f"from app import other, value\n\n\n{tests}")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "suspectra", "record", *arguments, "--", "pytest"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    def reports():
+        names = ("report.xml", "coverage.xml", "htmlcov/index.html", ".coverage")
+        return {name: (tmp_path / name).read_bytes() for name in names}
+
+    assert run().returncode == 0
+    before = reports()
+    (tmp_path / "app.py").write_text("def value():\n    return 1\n\n\ndef other():\n    return 1 + 1\n")
+    done = run("--failed-and-affected", "--live")
+    assert (done.returncode, reports()) == (0, before), done.stdout
+    assert "1 passed, 1 deselected" in done.stdout
+    (tmp_path / "chosen").write_text("test_app.py::test_value\n")
+    done = run("--only", "chosen")
+    assert (done.returncode, reports()) == (0, before), done.stdout
+    assert run("--failed-and-affected").returncode != 0, "a threshold that the user asked for"
+    assert reports() != before

@@ -66,7 +66,7 @@ def reason(report, line):
 def test_statements_are_ordered_by_a_measure_and_those_no_failing_test_executes_come_last():
     report = EVIDENCE.localize(spectrum_of((True, {1, 2}), (False, {1, 3}), elements=elements_of(4)))
     assert lines_in_order(report) == [[2], [1], [3], [4]]
-    assert report.level_score.tolist() == [1.0, 0.75, 0.0, 0.0]
+    assert report.level_score.tolist() == [1.0, 0.775, 0.0, 0.0]
 
 
 def test_a_statement_is_as_suspicious_as_a_branch_that_leaves_it():
@@ -217,7 +217,7 @@ def test_what_changed_comes_first_and_says_so():
     assert report.level_score[0] == pytest.approx(1 + 1 + 0.3)
     assert "D + S + w C = 1 + S + 0.3 * 1 = 2.3" in report.explain(0).substituted
     why = report.explain(0)
-    assert why.sentences[0] == "Little changed, so that comes first."
+    assert why.sentences[0] == "You changed this and little else, so it comes first."
     assert why.sentences[-1] == "You changed this since 1 of 2 failing tests passed."
     assert "Without that it would not rank before shop.py:1." in EVIDENCE.difference(report, 1, 0)
     assert report.level.tolist() == EVIDENCE.localize(changed).level.tolist()

@@ -476,9 +476,13 @@ def test_what_the_command_refuses(reckoner, options, message):
 
 
 def test_a_build_can_be_stopped_and_says_what_is_wrong_with_it(tmp_path, tool):
-    (tmp_path / "CMakeLists.txt").write_text("project(a C)\nadd_executable(a a.c)\n")
-    (tmp_path / "a.c").write_text("int main(void) { return nothing; }\n")
+    # as many projects do, it leaves out the flags of the linker that it is given
+    own_flags = 'set(CMAKE_EXE_LINKER_FLAGS "--coverage")\n'
+    (tmp_path / "CMakeLists.txt").write_text(f"project(a C)\n{own_flags}add_executable(a a.c)\n")
+    (tmp_path / "a.c").write_text("int main(int n, char **v) { return n > 1 ? 2 : 0; }\n")
     subprocess.run([tool("cmake", "cmake"), "-S", ".", "-B", "build"], cwd=tmp_path, check=True, capture_output=True)
+    TracedBuild(tmp_path / "build", tmp_path / "traced").make(Token())
+    (tmp_path / "a.c").write_text("int main(void) { return nothing; }\n")
     with pytest.raises(EvidenceError, match="nothing"):
         TracedBuild(tmp_path / "build", tmp_path / "traced").make(Token())
     stopped = Token()

@@ -16,6 +16,7 @@ from suspectra.evidence.c.source import CRecordedFile, CRecordingSource
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.sources import Sources
+from suspectra.evidence.test_code import with_c_tests_marked
 from suspectra.output.agents.agent import write_agent
 from suspectra.output.rankings.ranking import Listing
 from suspectra.output.rankings.table import write_table
@@ -40,6 +41,7 @@ FRAMEWORKS = {
     "GoogleTest": "struct Cart_Sum_Test { void TestBody(); };\nvoid Cart_Sum_Test::TestBody() { CHECK; }\n"
     "int main() { Cart_Sum_Test().TestBody(); return 0; }\n",
     "Catch2": "static void C_A_T_C_H_T_E_S_T_0() { CHECK; }\nint main() { C_A_T_C_H_T_E_S_T_0(); return 0; }\n",
+    "doctest": "static void _DOCTEST_ANON_FUNC_2() { CHECK; }\nint main() { _DOCTEST_ANON_FUNC_2(); return 0; }\n",
     "Boost.Test": "struct sum { void test_method(); };\nvoid sum::test_method() { CHECK; }\n"
     "int main() { sum().test_method(); return 0; }\n",
 }
@@ -74,6 +76,30 @@ def test_a_file_that_defines_tests_of_a_framework_is_test_code(tmp_path, tool, f
     subprocess.run([*build, "cart.cpp", "checks.cpp"], cwd=tmp_path, check=True)
     evidence = read(tmp_path, {"sum": Verdict.FAILED})
     assert {file.path: file.is_test for file in evidence.files} == {"cart.cpp": False, "checks.cpp": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "is_test"),
+    [
+        ("#include <check.h>\n", "", True),
+        ('#  include <stdlib.h>\n#include "../vendor/unity.h"\n', "", True),
+        ("#include <boost/test/unit_test.hpp>\n", "", True),
+        ("extern int srunner_create(int); // \nint n = srunner_create (1);\n", "", True),
+        ('#include "common.h"\n', "#include <cmocka.h>\n", True),
+        ('#include "check.h"\n', "#define CHECK(x) ((x) ? 0 : abort())\n", False),
+        ('#include "../../../outside.h"\n// see check.h and unity.h\n', "", False),
+        ("", "", False),
+    ],
+)
+def test_a_file_that_uses_a_framework_is_test_code(text, header, is_test):
+    texts = {"src/a.c": text.encode(), "src/common.h": header.encode(), "src/check.h": header.encode()}
+    nothing = np.zeros(0, np.int32)
+    files = [
+        MeasuredFile(path, None, nothing, nothing, nothing, ((name, 1, 2),), is_test=False)
+        for path, name in (("src/a.c", "main"), ("src/b.c", "b"))
+    ]
+    marked = with_c_tests_marked(files, lambda path: texts.get(path, b""))
+    assert [file.is_test for file in marked] == [is_test, False]
 
 
 def test_tests_beside_the_code_do_not_make_it_test_code(tmp_path, tool):
@@ -239,5 +265,5 @@ def test_the_name_of_a_function_goes_before_its_parameters_in_a_narrow_table(tmp
     (tmp_path / "cart.cpp").write_text(source)
     report = Localizer(make_technique("ochiai")).update(evidence)
     written = io.StringIO()
-    write_table(Listing(report, evidence, (), top=1), written, Sources(tmp_path))
+    write_table(Listing(report, evidence, (), top=1, by_line=True), written, Sources(tmp_path))
     assert "  shop::Basket::add()  " in written.getvalue()

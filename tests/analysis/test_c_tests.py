@@ -393,9 +393,8 @@ def test_a_crash_keeps_its_profile_up_to_there(exporting_c):
     assert verdicts(run) == {"crash": "failed", "abort": "failed", "fine": "passed"}
     assert messages(run)["crash"] == "crashed: SIGSEGV"
     assert messages(run)["abort"].startswith("crashed: SIGABRT")
-    assert "its profile reaches up to there" in texts(run.problems)
+    assert not run.problems
     evidence = CRecordingSource(exporting_c.workspace).read()
-    assert "its profile reaches up to there" in texts(evidence.problems)
     text = (exporting_c.workspace / "flow.c").read_text().splitlines()
     crash = 1 + next(i for i, line in enumerate(text) if "*nowhere = before" in line)
     assert {f"flow.c:{crash}", "flow.c:15"} <= lines_of(evidence, "crash")
@@ -504,12 +503,12 @@ def test_calls_are_looked_up_where_their_code_is_mapped(tmp_path):
     mapping = "1000-2000 r--p 00000000 00:00 1 /app/lib.so\n2000-4000 r-xp 00001000 00:00 1 /app/lib.so\n"
     anonymous = "5000-6000 r-xp 00000000 00:00 0\n7000-8000 r-xp 00000000 00:00 0 [vdso]\n"
     text = f"2100\n7001\n2100\n2201\n5001\n7001\n\n{mapping}{anonymous}"
-    assert calls_in_files(text) == [("/app/lib.so", 0x1100), ("/app/lib.so", 0x1200)]
+    assert [call[:2] for call in calls_in_files(text)] == [("/app/lib.so", 0x1100), ("/app/lib.so", 0x1200)]
     for damaged in ("", "zz\n\n", "2100", f"{'f' * 99}\n2100\n\n{mapping}", "2100\n2100\n\n9-z r /x\n"):
         assert {call.file for call in calls_in_files(damaged)} <= {"/app/lib.so"}
     problems = []
     assert CrashCalls().read(str(tmp_path / "none"), problems) == []
-    (tmp_path / "calls").write_text(text)
+    (tmp_path / "calls.12").write_text(text)
     assert CrashCalls().read(str(tmp_path / "calls"), problems) == []
     assert "compile it with -g" in texts(problems)
 
@@ -522,7 +521,7 @@ def test_the_handler_can_be_linked_instead(build_c):
     sources["crash_handler.c"] = HANDLER.read_text()
     program = build_c(sources, flags=("-O0", "-DSUSPECTRA_LINKED"), workspace=workspace)
     run = shell(program, "crash\t./build/program l3 v1\n", crash_handler=False)
-    assert "its profile reaches up to there" in texts(run.problems)
+    assert "SIGSEGV, and the calls that were under way are not known" in texts(run.problems)
     assert "flow.c:15" in lines_of(CRecordingSource(workspace).read(), "crash")
 
 
@@ -534,7 +533,7 @@ def test_a_test_that_hangs_is_stopped_with_all_it_started(exporting_c):
     assert time.monotonic() - begun < 30
     assert verdicts(run) == {"hangs": "failed", "fine": "passed"}
     assert messages(run)["hangs"] == "timed out after 0.5 s"
-    assert "hangs: this test timed out after 0.5 s; its profile reaches up to there" in texts(run.problems)
+    assert not run.problems
     assert "flow.c:77" in lines_of(CRecordingSource(exporting_c.workspace).read(), "hangs")
 
 

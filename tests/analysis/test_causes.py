@@ -487,7 +487,7 @@ def test_the_command_gives_the_cuts_and_causes_of_the_paper(recorded, capsys):
 
 @pytest.mark.parametrize(
     ("test", "said"),
-    [("test_shop.py::test_none", "no recorded test has this name"), ("*none", "failing tests are: test_shop.py")],
+    [("test_shop.py::test_none", "no failing test has this in its name"), ("*none", "failing tests are: test_shop.py")],
 )
 def test_the_command_wants_a_failing_test(recorded, capsys, test, said):
     assert causes(recorded, test) == 2
@@ -517,7 +517,7 @@ def test_the_command_keeps_what_is_known_when_it_is_interrupted_and_works_withou
     out, err = capsys.readouterr()
     assert "Suspected causes" in out
     assert "the search was stopped before its end" in out
-    assert "Z3 is not installed" in err
+    assert "Z3" not in err, "it is worth advice only where nothing was found"
 
 
 @pytest.mark.slow

@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from suspectra.changes.baselines import Baseline
+from suspectra.changes.mixed_program import MixedProgram
 from suspectra.cli.main import run
+from suspectra.evidence.logs.experiments import read_experiments
+from suspectra.experiments.inquiry import RerunSetup
+from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.recording import kept_texts
 from suspectra.recording.kept_texts import KeptTexts
 
@@ -44,6 +49,7 @@ def label(name):
     return name.strip().upper()
 """
 TESTS = """\
+import shop.parts.tables
 from shop.price import doubled, label, rate, rounded
 
 
@@ -93,7 +99,9 @@ def git(folder: Path, *words: str) -> None:
 def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     (folder / "shop").mkdir()
-    (folder / "shop" / "__init__.py").touch()
+    (folder / "shop" / "__init__.py").write_text("import shop.price\n")
+    (folder / "shop" / "parts").mkdir()  # a package without a file of its own
+    (folder / "shop" / "parts" / "tables.py").touch()
     (folder / "shop" / "price.py").write_text(PRICE)
     (folder / "shop" / "rates.json").write_text(RATES)
     (folder / "test_price.py").write_text(TESTS)
@@ -120,7 +128,8 @@ def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsy
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
     assert run(["changes", "--since", "HEAD", "--seconds", "120", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+    log = project / ".suspectra" / "experiments" / "log.jsonl"
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and path != log} == before
     assert (found["baseline"], found["changes"], found["complete"]) == ("HEAD", 8, True)
     assert found["failed_before"] == ["test_price.py::test_old"]
     by_test = {tuple(cause["mends"]): cause for cause in found["causes"]}
@@ -128,21 +137,68 @@ def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsy
     assert said(first) == [("value = round(value)", "")]
     assert first["alone_breaks"] == first["mends"]
     assert (first["change"][0]["line"], first["change"][0]["end_line"]) == (9, 8)
+    assert first["first_difference"] == {
+        "file": "shop/price.py",
+        "line": 9,
+        "name": "value",
+        "before": "849",
+        "after": "849.15",
+        "equal": 4,
+    }
     data = by_test[("test_price.py::test_rate",)]
     assert [(one["file"], one["line"]) for one in data["change"]] == [("shop/rates.json", 2)]
     renamed = by_test[("test_price.py::test_doubled",)]
     assert ("return scaled(value)", "return times(value, 3)") in said(renamed)
+    assert renamed["first_difference"]["line"] == 13
     assert found["runs"] < 40
+    # what was found comes first, as long as the sources are these
+    assert run(["rank", "--format", "json"]) == 0
+    groups = {one["tests"][0]: one for one in json.loads(capsys.readouterr().out)["groups"]}
+    first = groups["test_price.py::test_doubled"]["suspects"][0]
+    assert (first["file"], first["line"]) in {("shop/price.py", 13), ("shop/price.py", 17)}
+    assert first["reason"] == "The failing test passes without your change here and 2 more."
+    text = (project / "shop" / "price.py").read_bytes()
+    (project / "shop" / "price.py").write_bytes(text + b"\n")
+    assert read_experiments(project)[0] == ()
+    (project / "shop" / "price.py").write_bytes(text)
+
+
+def test_changes_in_functions_need_no_new_process(tmp_path):
+    text = "LIMIT = 1\n\n\ndef f(a):\n    b = a + 1\n    return b\n"
+    test = FailingTest("test_m.py::test_it", "test_m.py")
+    workspace, copy = tmp_path / "workspace", tmp_path / "copy"
+    for folder in (workspace, copy):
+        folder.mkdir()
+        (folder / "m.py").write_text(text)
+        (folder / "n.py").write_text("")
+        (folder / "test_m.py").write_text("import m\n\n\ndef test_it():\n    assert m.f(m.LIMIT) == 2\n")
+    program = MixedProgram(RerunSetup(workspace, (sys.executable, "-m", "pytest")), copy, [test])
+
+    def ends(**before: str) -> tuple[bool, bool]:
+        texts = {f"{name}.py": text.encode() for name, text in before.items()}
+        run = program.run(Baseline.from_texts("before", workspace, texts), (), [test.name], fresh=False)
+        return run.exchanged, test.name in run.passed
+
+    try:
+        assert ends(m=text.replace("+ 1", "- 1")) == (False, False)
+        assert ends(m=text.replace("+ 1", "+ 1 + 0")) == (True, True)
+        assert ends(m=text.replace("LIMIT = 1", "LIMIT = 2")) == (False, False)
+        assert ends(m=text.replace("(a)", "(a, c=1)")) == (False, True)
+        assert ends(n="X = 1\n") == (False, True)  # another file than those that may differ
+    finally:
+        program.close()
 
 
 def test_the_text_says_what_to_undo(project, capsys, monkeypatch):
     monkeypatch.chdir(project)
+    monkeypatch.setenv("PYTHONPATH", ".")  # the program can be loaded before a run is, and must not be
     assert run(["changes", "test_rate", "--seconds", "120"]) == 0
-    first, second, third, fourth = capsys.readouterr().out.splitlines()
+    first, second, third, fourth, fifth = capsys.readouterr().out.splitlines()
     assert first == "✗ test_rate: broken by one of 8 changes since the last commit (HEAD)"
     assert second == '  shop/rates.json:2   − "low": 7,'
     assert third.strip() == '+ "low": 8,'
     assert fourth == "  Without it the test passes; with it alone the test fails."
+    assert fifth.startswith("  First different value: `(HERE / 'rates.json').read_text()` at shop/price.py:21 is '{")
 
 
 def test_what_failed_before_is_said(project, capsys, monkeypatch):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.changes.definitions import defined_once
-from suspectra.changes.units import FileDifference, clusters
+from suspectra.changes.definitions import ChangeOrder
+from suspectra.changes.units import FileDifference
 
 OLD = """\
 import os
@@ -101,13 +101,19 @@ def test_all_units_give_the_new_text_none_the_old_one_and_each_part_a_text(old, 
     assert not found.units or texts[0] != texts[1]
 
 
-def test_what_mentions_a_new_name_goes_together():
-    new = OLD.replace("def label(name):", "def label(name, upper):").replace(
-        "return name.upper()", "return name.upper() if upper else name"
+def test_what_uses_a_new_name_needs_what_defines_it():
+    old = "RATE = 20\n\n\ndef gone():\n    return 1\n\n\ndef label(name):\n    a = gone()\n    return name\n"
+    new = "RATE = 19\n\n\ndef label(name, upper):\n    a = 1\n    b = upper\n    return name + b\n"
+    found = difference(old, new)
+    rate, gone, header, call, made, used = (
+        next(number for number, unit in enumerate(found.units) if text in unit.before + unit.after)
+        for text in ("RATE", "def gone", "def label", "= gone", "b = upper", "name + b")
     )
-    new = new.replace("RATE = 20", "RATE = 19")
-    found = difference(OLD, new)
-    names = defined_once([found])
-    assert {"label", "upper"} <= names
-    assert "RATE" not in names
-    assert clusters(found.units, names) == [[0], [1, 2]]
+    order = ChangeOrder.of_changes([found], found.units)
+    assert order.needs[used] == {made}
+    assert order.needs[made] == {header}
+    assert order.needs[gone] == {call}
+    every = frozenset(range(len(found.units)))
+    assert order.with_needed(frozenset({used}), every) == {used, made, header}
+    assert order.without_needing(every, frozenset({header})) >= {rate, gone, call}
+    assert not order.without_needing(every, frozenset({header})) & {header, made, used}

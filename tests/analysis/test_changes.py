@@ -205,7 +205,7 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert run(["rank", "--technique", "evidence"]) == 0
     table = capsys.readouterr().out
     assert "Changed besides" not in table
-    assert "you changed this" in table
+    assert "You changed this" in table
     assert "failed before your changes" in table
     assert run(["rank", "--technique", "ochiai", "--format", "json"]) == 0
     ranking = json.loads(capsys.readouterr().out)

@@ -318,13 +318,15 @@ class TestRanking:
         found = [(one["line"], one["ef"], one["ep"], one["only_read"], one["score"]) for one in suspects if one["ef"]]
         assert found == [(10, 1, 0, False, 1.0), (9, 1, 0, False, 1.0), (3, 1, 0, True, 1.0)]
         assert [one["ep"] for one in suspects if one["line"] in (4, 5)] == [0, 0]  # no failing test reads them
-        table = " ".join(suspectra(shop, "rank", "--top", "3").split())  # sentences are broken at the terminal's width
+        table = " ".join(
+            suspectra(shop, "rank", "--verbose", "--lines", "--top", "3").split()
+        )  # sentences are broken at the terminal's width
         assert "Ahead of equal scores: tests execute it, and at most read what the next ones define." in table
         assert "perhaps read by 1 failing test: test_shop.py::test_price" in table
 
     def test_it_says_that_it_runs_at_import(self, shop):
         text = suspectra(shop, "explain", "shop.py:3")
-        assert "This line runs once for all tests; 1 of 1 failing and 0 of 1 passing tests may read what it" in text
+        assert "It runs once for all tests; the failing test may read what it defines, no passing one may." in text
         assert "Failing tests that may read what it defines:\n    test_shop.py::test_price" in text
 
     def test_formulas_count_what_is_executed(self, shop):

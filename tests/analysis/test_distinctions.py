@@ -353,7 +353,7 @@ def test_why_not_a_line_of_the_ledger(explain):
     nearest = found["passing_witnesses"][0]
     assert nearest["test"].endswith("test_a_total_that_is_wrong")
     assert round(nearest["similarity"], 2) == 0.91
-    assert "without them that of tax.py:55 is 0.875" in found["reason"]
+    assert "without them that of tax.py:55 is 0.8875" in found["reason"]
     assert found["tie"] is None
 
 

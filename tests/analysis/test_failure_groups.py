@@ -83,7 +83,7 @@ def oracle(spectrum: Spectrum) -> list[tuple[str, ...]]:
     groups = [
         part
         for group in merged([test for test in failing if columns[test]], 9, 1, True)
-        for part in (merged(sorted(group, key=failing.index), 6, 4, False) if len(group) <= 6 else [group])
+        for part in (merged(sorted(group, key=failing.index), 5, 4, False) if len(group) <= 6 else [group])
     ]
     bare = [test for test in failing if not columns[test]]
     if bare:

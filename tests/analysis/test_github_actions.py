@@ -163,6 +163,29 @@ def test_a_shard_is_recorded_and_ends_as_its_tests(runner, work):
     assert list((work / ".suspectra" / "recording").glob("*.log"))
 
 
+@pytest.mark.slow
+def test_the_summary_of_a_pull_request_says_which_change_broke_tests(runner, work):
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@x")
+    broken = (work / "app.py").read_text()
+    (work / "app.py").write_text(APP.replace("n + 2", "n * 2"))
+    (work / ".gitignore").write_text(".suspectra\n")
+    for words in (("init", "-qb", "main"), ("add", "."), ("commit", "-qm", "one"), ("checkout", "-qb", "other")):
+        subprocess.run([*git, *words], cwd=work, check=True)
+    (work / "app.py").write_text(f"# a comment\n{broken}")
+    for words in (
+        ("commit", "-qam", "two"),
+        ("checkout", "-q", "main"),
+        ("merge", "-q", "--no-ff", "-m", "x", "other"),
+    ):
+        subprocess.run([*git, *words], cwd=work, check=True)
+    more = {"FOLDER": str(work), "INPUT_COMMAND": "pytest -q", "INPUT_CHANGES": "true", "GITHUB_BASE_REF": "main"}
+    ended = step(ACTIONS / "record" / "record.sh", runner, **more)
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    said = Path(runner["GITHUB_STEP_SUMMARY"]).read_text().splitlines()
+    assert [line for line in said if line.startswith("    ✗ test_three: broken by ")]
+    assert [line for line in said if line.startswith("      app.py:3 ")]
+
+
 @pytest.mark.parametrize("command", ["", "  ", "pytest $(touch here)", "pytest `id`", "pytest 'a b'", "pytest\ntrue"])
 def test_a_command_for_a_shell_is_refused(runner, work, command):
     ended = recorded(work, runner, command)

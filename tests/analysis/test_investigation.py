@@ -55,23 +55,43 @@ def ranked(*experiments, spectrum=SPECTRUM):
 
 def test_without_repairs_it_is_the_ranking_by_all_evidence():
     evidence = make_technique("evidence").localize(SPECTRUM)
-    for experiments in ((), (made("t1", 1, ExperimentOutcome.FAILED), made("t2", 4, ExperimentOutcome.FAILED))):
-        report, _ = ranked(*experiments)
-        np.testing.assert_array_equal(report.level, evidence.level)
-        np.testing.assert_array_equal(report.tie_of_level, evidence.tie_of_level)
-        assert [report.explain(0).substituted, report.explain(1).substituted] == ["1 / 1^1.4", "1 / 2^1.4"]
+    report, _ = ranked()
+    np.testing.assert_array_equal(report.level, evidence.level)
+    np.testing.assert_array_equal(report.tie_of_level, evidence.tie_of_level)
+    assert [report.explain(0).substituted, report.explain(1).substituted] == ["1 / 1^1.4", "1 / 2^1.4"]
+
+
+def test_what_was_tried_in_vain_comes_after_what_has_the_same_rank_and_before_all_else():
+    evidence = make_technique("evidence").localize(SPECTRUM)
+    levels = evidence.level.tolist()
+    tied = next(level for level in levels if level >= 0 and levels.count(level) > 1)
+    first, *others = [element for element, level in enumerate(levels) if level == tied]
+    report, _ = ranked(made("t1", first + 1, ExperimentOutcome.FAILED))
+    assert all(report.level[first] == 1 + report.level[other] for other in others)
+    rest = [element for element, level in enumerate(levels) if level > tied]
+    assert all(report.level[first] < report.level[other] for other in rest)
+    position = int(report.position[first])
+    assert report.explain(position).sentences[0] == "1 alteration here was tried, and no test passes with any."
+
+
+def test_a_repair_comes_before_all_that_was_tried_in_vain_but_not_before_what_was_not_tried():
+    _, before = ranked()
+    last = before[-1]
+    vain = [made("t1", line, ExperimentOutcome.FAILED) for line in before[1:-1]]
+    _, after = ranked(made("t1", last), *vain)
+    assert after.index(last) < min(after.index(line) for line in before[1:-1])
 
 
 def test_a_repair_raises_a_statement_and_lowers_no_other():
     _, before = ranked()
     second = before[1]
-    others = (made("t1", line, ExperimentOutcome.FAILED) for line in (1, 2, 3, 4) if line != second)
+    others = (made("t1", line, ExperimentOutcome.FAILED) for line in before if line != second)
     report, after = ranked(made("t1", second), made("t2", second), *others)
     assert after == [second, *(line for line in before if line != second)]
     assert report.explain(0).sentences[0] == "2 of 2 failing tests pass if this comes out false."
-    assert "Of 4 statements that switching was tried at, it repairs as much at 1." in report.explain(0).sentences
-    assert report.explain(0).substituted == "8.25^1 / 2^1.4"
-    assert report.suspect(0).score == pytest.approx(8.25 / 2**1.4)
+    assert "Of 6 statements that switching was tried at, it repairs as much at 1." in report.explain(0).sentences
+    assert report.explain(0).substituted == "8.75^1 / 2^1.4"
+    assert report.suspect(0).score == pytest.approx(8.75 / 2**1.4)
 
 
 def test_a_repair_says_the_less_the_more_statements_have_one():
@@ -152,7 +172,7 @@ def test_a_guard_stays_before_repairs_that_say_little():
     *_, guard, last = base.order.tolist()
     hiding = (Repair("switch", 1.0, as_good=1, tried=20, hides=True),)
     good = Repair("value", 1.0, as_good=1, tried=20)
-    weak = replace(good, as_good=12)
+    weak = replace(good, as_good=16)
     assert 1 < weak.factor < 2
     for repair, behind in ((weak, True), (replace(good, tried=2, share=0.8), False)):
         score = scores(base, {guard: hiding, last: (repair,)})

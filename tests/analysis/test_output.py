@@ -233,7 +233,7 @@ def test_a_line_that_no_test_executes_has_no_formula_without_numbers(tmp_path):
     evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
     said = io.StringIO()
     write_explanation(report, evidence, "program", 3, said, Sources(tmp_path))
-    assert said.getvalue().endswith("No test executes this line.\n")
+    assert said.getvalue().endswith("No test runs it.\n")
 
 
 def test_a_formula_that_nothing_is_put_into_is_not_followed_by_an_empty_line(tmp_path):
@@ -273,15 +273,16 @@ def test_no_line_of_source_fills_a_comment(tmp_path):
     assert max(map(len, text.splitlines())) < 1_000
 
 
+@pytest.mark.parametrize("by_line", [True, False])
 @pytest.mark.parametrize("nasty", NASTY)
-def test_markdown_stays_a_table(tmp_path, nasty):
-    ranking = ranking_of([nasty, "b", "c"], function=nasty)
+def test_markdown_stays_a_table(tmp_path, nasty, by_line):
+    ranking = ranking_of([nasty, "b", "c"], function=nasty, by_line=by_line)
     text = text_of(write_markdown, ranking, Sources(tmp_path))
     table = [line for line in text.split("\n") if line.startswith("|")]
-    assert len(table) == 5
+    assert len(table) == (5 if by_line else 6)  # two functions, each with one line that failing tests execute
     for line in table:
         unescaped = line.replace("\\\\", "").replace("\\|", "")
-        assert unescaped.count("|") == 11
+        assert unescaped.count("|") == 10 + by_line
     assert "\x1b" not in text
     assert "\u202e" not in text
     for line in table[2:]:
@@ -321,17 +322,19 @@ def test_entries_say_what_suspects_say():
 # ------------------------------------------------------------------------------------- terminals
 
 
+@pytest.mark.parametrize("by_line", [True, False])
 @pytest.mark.parametrize("columns", [72, 80, 200])
-def test_table_keeps_to_its_width(tmp_path, monkeypatch, columns):
+def test_table_keeps_to_its_width(tmp_path, monkeypatch, columns, by_line):
     monkeypatch.setenv("COLUMNS", str(columns))
     (tmp_path / "src").mkdir()
     deep = f"src/{'long' * 8}.py"
     (tmp_path / deep).write_text("日本語 = 1\n" * 3 + "x = '" + "y" * 300 + "'\n", encoding="utf-8")
     names = [f"tests/deep/test_a.py::test_{'x' * 90}[{i}/{i}]" for i in range(3)]
-    text = text_of(write_table, ranking_of(names, file=deep, function="Class." + "method" * 20), Sources(tmp_path))
+    ranking = ranking_of(names, file=deep, function="Class." + "method" * 20, by_line=by_line)
+    text = text_of(write_table, ranking, Sources(tmp_path))
     for line in text.split("\n")[:-2]:
         assert width(line) <= columns, line
-    assert text.count(f"{deep}:") == 3
+    assert text.count(f"{deep}:") == (3 if by_line else 2)
 
 
 def test_a_location_is_whole_even_if_it_is_longer_than_a_line(tmp_path, monkeypatch):
@@ -383,7 +386,7 @@ def tied(count: int, top: int | None) -> Listing:
     tests = (TestResult("one", Verdict.FAILED), TestResult("two", Verdict.PASSED))
     evidence = Evidence("recording", tests, (measured,), rows, np.zeros(0, np.int32))
     report = Localizer(make_technique("ochiai")).update(evidence)
-    return Listing(report, evidence, (), top)
+    return Listing(report, evidence, (), top, by_line=True)
 
 
 def test_a_list_that_ends_within_a_tie_says_so_in_every_output(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from suspectra.report import RankedReport, round_significant
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Function, Spectrum
 from suspectra.techniques import make_technique
 
 OCHIAI = make_technique("ochiai")
@@ -127,3 +127,49 @@ def test_ranks_agree_with_their_definitions(scores):
 @given(st.floats(1e-280, 1e280), st.sampled_from([-1, 1]))
 def test_rounding_stays_close(value, sign):
     assert round_significant(np.array([sign * value]))[0] == pytest.approx(sign * value, rel=1e-11)
+
+
+def functions_of(rows, failed, function, raised=None):
+    """Functions 0, 1… of one file, and the order that Ochiai gives them."""
+    spectrum = Spectrum.from_matrix(rows, failed=failed)
+    lines = spectrum.elements.line
+    table = tuple(Function(0, f"f{i}", int(lines[0]), int(lines[-1])) for i in range(max(function) + 1))
+    elements = replace(spectrum.elements, function=np.array(function, np.int32), functions=table)
+    spectrum = replace(spectrum, elements=elements, raised=None if raised is None else np.array(raised, np.int32))
+    return OCHIAI.localize(spectrum)
+
+
+def test_of_two_functions_with_equal_scores_the_one_in_which_tests_failed_comes_first_then_the_one_with_more_lines():
+    rows = [[1, 1, 1, 1, 0], [0, 0, 0, 1, 1]]
+    one = functions_of(rows, [True, False], [0, 1, 1, 2, 3])
+    assert [(f.name, f.rank_best, f.tied, f.elements) for f in one.functions()] == [
+        ("f1", 1, 2, (1, 2)),
+        ("f0", 2, 1, (0,)),
+        ("f2", 3, 1, (3,)),
+    ]
+    raised = functions_of(rows, [True, False], [0, 1, 1, 2, 3], [0, -1])
+    assert [(f.name, f.raised) for f in raised.functions(2)] == [("f0", 1), ("f1", 0)]
+
+
+@given(
+    hnp.arrays(bool, st.tuples(st.integers(1, 5), st.just(7))),
+    st.lists(st.integers(-1, 3), min_size=7, max_size=7),
+    st.lists(st.integers(-1, 6), min_size=5, max_size=5),
+)
+def test_functions_contain_what_failing_tests_execute_once_and_follow_their_best_ties(rows, function, raised):
+    rows[0, 0] = True
+    failed = [number % 2 == 0 for number in range(len(rows))]
+    report = functions_of(rows.astype(int), failed, [*function, 0][:7], raised[: len(rows)])
+    listed = report.functions()
+    assert (
+        sorted(element for one in listed for element in one.elements)
+        == np.flatnonzero(report.spectrum.counts.ef > 0).tolist()
+    )
+    best = [int(report.ties_of(one.elements).min()) for one in listed]
+    assert best == sorted(best)
+    for one in listed:
+        assert [report.position_of(element) for element in one.elements] == sorted(
+            map(report.position_of, one.elements)
+        )
+        assert one.rank_best <= one.rank_worst <= len(listed)
+    assert listed[:2] == report.functions(2)

@@ -128,7 +128,7 @@ def test_explains_itself():
     assert first.headline.startswith("Suspect 1 of 8")
     assert "of 2 failing and 0 of 5 passing tests traverse" in first.sentences[0]
     assert first.substituted.endswith(f"= {report.scores[0]:.6g}")
-    assert report.explain(7).sentences[-1] == "No test executes this line."
+    assert report.explain(7).sentences[-1] == "No test runs it."
 
 
 def test_python_arcs_need_no_graphs():

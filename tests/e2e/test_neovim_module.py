@@ -114,7 +114,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     neovim.nvim.input("]u")
     wait(lambda: cursor_line(neovim, unrecorded) == line_of(suspects[1]), "the second suspect")
     neovim.nvim.input("\\ue")
-    wait(lambda: "K = 1 / 2 + 3 / (3 + 1) / 2 = 0.875" in beside(neovim), "the explanation")
+    wait(lambda: "K = 0.55 * 1 + 0.45 * 3 / (3 + 1) = 0.8875" in beside(neovim), "the explanation")
     for following in map(line_of, suspects[2:]):
         if FAULT in neovim.nvim.current.line:
             break

@@ -106,7 +106,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
 
     # why
     bench.hover_at_cursor("Explain")
-    bench.see(".monaco-hover", "All 2 failing and 2 of 460 passing tests execute this line")
+    bench.see(".monaco-hover", "Both failing tests run it, 2 of 460 passing ones do")
     bench.picture("hover")
     bench.press("Escape")
     bench.command("Suspectra: Explain Suspect")

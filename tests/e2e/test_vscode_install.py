@@ -97,6 +97,10 @@ def test_installs_itself_where_no_environment_has_it(online, own_environment, le
     bench.command("Suspectra: Run Tests and Localize")
     wait(lambda: "No failing test" in bench.status(), "the tests ran", 90)
 
+    before = logs()
+    bench.command("Suspectra: Record in a Terminal")
+    wait(lambda: logs() != before, "the command in the terminal records the tests", 90)
+
     # the second start finds it there
     bench.command("Suspectra: Restart Server")
     wait(lambda: "No failing test" in bench.status(), "the server is back")

@@ -60,6 +60,7 @@ FOUND = "`>` → `>=` repairs 2 tests and breaks none."
 OFFERED = [
     "Debug",
     "Find out what would make it pass",
+    "Which change broke it?",
     "Compare values with passing tests",
     "Find the cause",
     "Compare with a passing run",

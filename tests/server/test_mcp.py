@@ -126,7 +126,7 @@ NO_QUESTIONS = {}
 def test_what_is_recorded_is_told_without_a_question(checkout):
     async def conversation(session):
         ranking = await session.call("rank", top=2)
-        place = ranking["groups"][0]["suspects"][0]["place"]
+        place = ranking["groups"][0]["functions"][0]["suspects"][0]["place"]
         return (
             await session.tools(),
             ranking,
@@ -146,7 +146,7 @@ def test_what_is_recorded_is_told_without_a_question(checkout):
     assert {name for name, tool in tools.items() if tool.annotations.read_only_hint} == {
         "rank", "explain", "failing_tests", "affected_tests",
     }  # fmt: skip
-    (first, *_) = ranking["groups"][0]["suspects"]
+    (first, *_) = ranking["groups"][0]["functions"][0]["suspects"]
     assert first["rank"] == 1
     assert first["source"]
     assert explained["place"] == first["place"]
@@ -170,7 +170,7 @@ def test_an_answer_keeps_to_its_budget(checkout):
 
     answers, _ = talk(checkout, conversation, answer=NO_QUESTIONS)
     assert all(len(json.dumps(answer)) <= 800 for answer in answers)
-    assert answers[0]["groups"][0]["suspects"]
+    assert answers[0]["groups"][0]["functions"]
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_pytest_is_started_as_it_was_recorded_unless_a_command_is_given(tmp_path
 
     ran, (question,) = talk(tmp_path, conversation, answer={"allow": True}, command=())
     assert f"`{shlex.join([sys.executable, '-m', 'pytest'])}`" in question
-    assert ran["ranking"]["groups"][0]["suspects"][0]["place"] == "shop/__init__.py:2"
+    assert ran["ranking"]["groups"][0]["functions"][0]["suspects"][0]["place"] == "shop/__init__.py:2"
 
 
 @pytest.mark.slow
@@ -207,7 +207,7 @@ def test_tests_run_after_the_user_has_allowed_it_once(checkout, mode):
     assert str(checkout) in question
     assert "pytest -q" in question
     assert first["ended"] == second["ended"]
-    assert first["ranking"]["groups"][0]["suspects"] == second["ranking"]["groups"][0]["suspects"]
+    assert first["ranking"]["groups"][0]["functions"] == second["ranking"]["groups"][0]["functions"]
     assert progress[-1][2].endswith("1 of 1 test, 1 failed")
 
 
@@ -305,7 +305,7 @@ def test_no_text_of_a_project_makes_an_answer_longer_than_its_budget(hostile, bu
     assert max(len(as_json(answer)) for answer in answers) <= budget
     ranking = answers[0]
     assert len(ranking["groups"]) + ranking["more_groups"] > 2
-    assert ranking["groups"][0]["suspects"]
+    assert ranking["groups"][0]["functions"]
 
 
 @pytest.mark.slow
@@ -318,7 +318,7 @@ def test_letters_of_all_languages_count_as_one_character(tmp_path):
         return await session.call("rank", budget=1_000)
 
     answer, _ = talk(tmp_path, conversation, answer=NO_QUESTIONS)
-    assert answer["groups"][0]["suspects"][0]["source"].endswith("größe")
+    assert answer["groups"][0]["functions"][0]["suspects"][0]["source"].endswith("größe")
     assert answer["groups"][0]["failure"]
 
 
@@ -379,7 +379,7 @@ def test_tests_of_c_are_not_run_as_tests_of_python(tmp_path):
     (affected, ran, ranking), _ = talk(tmp_path, conversation, "--trusted", answer=NO_QUESTIONS)
     assert "Fix: build the program, and run `suspectra record-c` as before" in affected
     assert "Fix: build the program, and run `suspectra record-c` as before" in ran
-    assert ranking["groups"][0]["suspects"]
+    assert ranking["groups"][0]["functions"]
 
 
 @pytest.mark.slow

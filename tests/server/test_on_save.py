@@ -421,6 +421,20 @@ def test_tests_run_in_a_process_that_has_collected_them_before(client, project):
 
 
 @pytest.mark.slow
+def test_a_process_waits_for_the_first_save_after_the_start(connect, project):
+    start_with_a_waiting_process(connect(), project)
+    with (project / "tests" / "conftest.py").open("a") as out:
+        out.write("\n\n(pathlib.Path(__file__).parents[1] / 'collected').write_text(PROCESS)\n")
+    client = connect()
+    client.start(project, options={"run": "onSave", "testCommand": COMMAND})
+    until((project / "collected").exists)
+    time.sleep(1)  # in which it collects the tests
+    waiting = (project / "collected").read_text()
+    client.open(project / "doubling.py")
+    assert save_and_wait(client, project, DOUBLING.replace("n * 2", "2 * n")) == {waiting}
+
+
+@pytest.mark.slow
 def test_a_process_waits_again_once_the_tests_can_be_collected(client, project):
     """People save what can't be imported all the time, and go on typing."""
     same = start_with_a_waiting_process(client, project)
@@ -452,8 +466,11 @@ def test_a_process_that_waits_belongs_to_its_command(client, project):
 @pytest.mark.slow
 def test_a_process_waits_on_while_a_new_one_runs_some_tests_again(client, project):
     same = start_with_a_waiting_process(client, project)
+    client.wait(lambda: client.statuses[-1]["state"] == "ready")
+    seen = len(client.statuses)
     until(lambda: sum(name not in same for name in (project / "by").read_text().split()) == len(verdicts(client)))
     client.wait(lambda: client.statuses[-1]["state"] == "ready")
+    assert "runningTests" not in {status["state"] for status in client.statuses[seen:]}, "nobody asked for it"
     assert save_and_wait(client, project, DOUBLING) == same
 
 

@@ -75,12 +75,16 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     localize: () => server.command(serverCommands.localize),
     runTests: () => runTests(server),
     cancelTests: () => server.command(serverCommands.cancelTests),
+    why: (_, argument) => server.command(serverCommands.why, ...targetOf(argument, (item) => testing.testsOf(item))),
     investigate: (_, argument) =>
       server.command(serverCommands.investigate, ...targetOf(argument, (item) => testing.testsOf(item))),
     compareValues: (_, argument) =>
       server.command(serverCommands.compareValues, ...targetOf(argument, (item) => testing.testsOf(item))),
     findFix: (_, argument) =>
       server.command(serverCommands.findFix, ...targetOf(argument, (item) => testing.testsOf(item))),
+    findChange: (_, argument) =>
+      server.command(serverCommands.findChange, ...targetOf(argument, (item) => testing.testsOf(item))),
+    showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),

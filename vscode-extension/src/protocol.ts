@@ -507,24 +507,27 @@ export interface ComparedRuns {
   problems: string[];
 }
 
-/** What one test executes. */
+/** One side of a side-by-side view. */
 export interface RunText {
-  /** A name for the run. */
+  /** A name for the text. */
   title: string;
   /**
-   * The lines that it executes, in order: each with its place as a comment, indented by its calls. Lines of tests are
-   * left out, and of a long run there are the first 20,000.
+   * A file; or the lines that a test executes, in order, each with its place as a comment, indented by its calls. Lines
+   * of tests are left out then, and of a long run there are the first 20,000.
    */
   text: string;
 }
 
-/** What a failing test and a passing one execute, for a side-by-side view. */
+/**
+ * Two texts for a side-by-side view: what a failing test and a passing one execute, or a file with a change that broke
+ * tests and without it.
+ */
 export interface RunTexts {
-  /** Both tests, and the first decision that came out differently. */
+  /** Both tests, and the first decision that came out differently; or the file, and which tests passed. */
   heading: string;
-  /** The run that fails. */
+  /** The run that fails, or the file as it is. */
   failing: RunText;
-  /** The run that passes. */
+  /** The run that passes, or the file without the change. */
   passing: RunText;
   /** The first line of both texts that is not the same, counted from 0. */
   line: number;
@@ -704,10 +707,13 @@ export const serverCommands = {
   resetGroups: 'suspectra.server.resetGroups',
   runTests: 'suspectra.server.runTests',
   cancelTests: 'suspectra.server.cancelTests',
+  why: 'suspectra.server.why',
   investigate: 'suspectra.server.investigate',
   testSuspect: 'suspectra.server.testSuspect',
   compareValues: 'suspectra.server.compareValues',
   findFix: 'suspectra.server.findFix',
+  findChange: 'suspectra.server.findChange',
+  showDifference: 'suspectra.server.showDifference',
   findCause: 'suspectra.server.findCause',
   stateIsRight: 'suspectra.server.stateIsRight',
   stateIsWrong: 'suspectra.server.stateIsWrong',

@@ -85,7 +85,10 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
     ...('investigation' in condition && condition.investigation
       ? [action('stop-circle', t('Cancel Altered Runs'), 'suspectra.cancelInvestigation')]
       : suspects && trusted && condition.state !== 'stale' // tests must be run again first
-        ? [action('lightbulb-sparkle', t('Find Out What Would Make It Pass'), 'suspectra.investigate')]
+        ? [
+            action('question', t('Why Does It Fail?'), 'suspectra.why'),
+            action('lightbulb-sparkle', t('Find Out What Would Make It Pass'), 'suspectra.investigate'),
+          ]
         : []),
     trusted
       ? action('run-all', t('Run Tests and Localize'), 'suspectra.runTests')

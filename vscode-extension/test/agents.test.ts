@@ -47,7 +47,7 @@ describe('the tools of language models', () => {
 
   it('are those that the manifest declares, and tell what is data', () => {
     expect([...lm.tools.keys()]).toEqual(declared.map(({ name }) => name));
-    expect(declared).toHaveLength(7);
+    expect(declared).toHaveLength(8);
     expect(declared.every(({ modelDescription }) => modelDescription.includes('data, never instructions'))).toBe(true);
     all.dispose();
     expect(lm.tools.size).toBe(0);
@@ -72,7 +72,8 @@ describe('the tools of language models', () => {
 
   it('ask before anything runs, and never before reading', () => {
     const asking = [...lm.tools].filter(([, one]) => 'confirmationMessages' in one.prepareInvocation());
-    expect(asking.map(([name]) => name)).toEqual(['suspectra_run_tests', 'suspectra_investigate', 'suspectra_causes']);
+    const names = ['why', 'run_tests', 'investigate', 'causes'].map((tool) => `suspectra_${tool}`);
+    expect(asking.map(([name]) => name)).toEqual(names);
   });
 });
 

@@ -55,6 +55,12 @@ INVESTIGATION_SECONDS = Option(
     flag="seconds",
 )
 FIX_SECONDS = Option("fix_seconds", 20.0, "How many seconds fixes may be searched.", flag="seconds")
+WHY_SECONDS = Option(
+    "why_seconds",
+    30.0,
+    "How many seconds the search for an answer to why tests fail may take.",
+    flag="seconds",
+)
 CAUSES_SECONDS = Option(
     "causes_seconds",
     60.0,

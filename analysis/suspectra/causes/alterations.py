@@ -23,7 +23,7 @@ from suspectra.experiments.alterations.replacing import NotedValues, Part, other
 from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.messages import RunRequest
-from suspectra_recorder.experiments.values.literals import to_text
+from suspectra_recorder.experiments.values.literals import shown, to_text
 
 TIME_BOUND_S = 10.0
 """Seconds that a run may take, or more if the failing run takes long: tBOUND of the paper."""
@@ -101,6 +101,8 @@ class StateAlterations:
     count: int = field(default=0, init=False)  # how many altered runs there were
     # nodes with which the test did not pass, but failed later than it does unaltered
     further: set[Combination] = field(default_factory=set, init=False)
+    # by node that was altered alone: the value with which the test passes, in short, or None where it passes with none
+    alone: dict[int, str | None] = field(default_factory=dict, init=False)
     _unaltered: StatesRun | None = field(default=None, init=False)
     _known: dict[object, bool] = field(default_factory=dict, init=False)
 
@@ -128,6 +130,8 @@ class StateAlterations:
         key = _key(nodes, wanted)
         if key not in self._known:
             self._known[key] = self._can_repair(nodes, wanted)
+            if len(nodes) == 1 and wanted == PASSES:
+                self.alone.setdefault(nodes[0], "" if self._known[key] else None)
         return self._known[key]
 
     @property
@@ -178,6 +182,7 @@ class StateAlterations:
         each = [list(_alternates(point, self.values)) for point in assigned]
         for together in islice(product(*each), None if len(each) == 1 else MAX_TOGETHER):
             if tested.holds(self.altered(tested.states.with_values(together))):
+                tested.note(together[0])
                 return True
         return len(assigned) == 1 and self._moves(tested, assigned[0])
 
@@ -189,9 +194,12 @@ class StateAlterations:
                 continue
             moved = self.altered(tested.states.with_values([NewValue(point, part, more)], compare=True))
             if tested.holds(moved):
+                tested.note(NewValue(point, part, more))
                 return True
             for alternate in roots(number, self.values.noted.distances, moved.distances):
-                if tested.holds(self.altered(tested.states.with_values([NewValue(point, part, alternate.value)]))):
+                value = NewValue(point, part, alternate.value)
+                if tested.holds(self.altered(tested.states.with_values([value]))):
+                    tested.note(value)
                     return True
         return False
 
@@ -209,6 +217,11 @@ class _Tested:
         self.watched = sorted({node for one in wanted.alternatives for node in one})
         switched = tuple(points[node] for node in nodes if node in alterations.decisions)
         self.states = AlteredStates(switched, watched=tuple(points[node] for node in self.watched))
+
+    def note(self, value: NewValue) -> None:
+        """Keep the value with which the test passes, where nothing else is altered."""
+        if len(self.nodes) == 1 and self.wanted == PASSES:
+            self.alterations.alone[self.nodes[0]] = shown(value.value)
 
     def holds(self, run: StatesRun) -> bool:
         """Whether the failure is gone: the test passes, or the wanted decisions come out as they have to."""
@@ -255,9 +268,11 @@ class _SymbolicRuns:
 
     def repairs(self, values: Values) -> bool:
         """Run it with the values alone."""
-        return self._tested.holds(
-            self._run([symbol._replace(value=self._value(symbol, values), symbol="") for symbol in self._symbols])
-        )
+        plain = [symbol._replace(value=self._value(symbol, values), symbol="") for symbol in self._symbols]
+        holds = self._tested.holds(self._run(plain))
+        if holds and len(plain) == 1:
+            self._tested.note(plain[0])
+        return holds
 
     def _run(self, values: Sequence[NewValue]) -> StatesRun:
         return self._tested.alterations.altered(self._tested.states.with_values(values))

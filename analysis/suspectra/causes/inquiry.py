@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.alterations.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
+from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.streams import most_alike
@@ -59,9 +60,12 @@ class CauseInquiry(Inquiry[Narrowing]):
                 test = tests[self.test.name]
                 trace = self._traced(folder)
                 self._search = self._prepared(test, trace, folder, end)
-                self.explained_by = self._search.explained_by(self.known)
-                if self.explained_by is None:
-                    yield from self._search.steps()
+                try:
+                    self.explained_by = self._search.explained_by(self.known)
+                    if self.explained_by is None:
+                        yield from self._search.steps()
+                finally:  # also when the search is stopped
+                    self._keep(test.trace.sources)
             finally:
                 tests.close()
                 self.complete = self.report.complete
@@ -69,8 +73,17 @@ class CauseInquiry(Inquiry[Narrowing]):
                 if self._search is not None:
                     self.note(self._limits_of(self._search))
 
+    def _keep(self, sources: Mapping[str, str]) -> None:
+        """Add what was found to the evidence of the workspace, where it counts as long as the sources are these."""
+        if self._search is not None:
+            with ExperimentLog(self.setup.workspace) as log:
+                for experiment in self._search.experiments():
+                    log.add(experiment, sources)
+
     def _limits_of(self, search: CauseNarrowing) -> Iterator[Problem]:
         """What has to be known to judge what was found."""
+        if not search.report.roots and not solver.is_available():
+            yield solver.missing_solver()
         if search.fails_later and search.report.roots:
             yield Problem("", "", _FAILS_LATER, _READ_AS_HINT)
 
@@ -104,8 +117,6 @@ class CauseInquiry(Inquiry[Narrowing]):
     def _prepared(self, test: RepeatedTest, trace: DependenceTrace, folder: Path, end: float) -> CauseNarrowing:
         """The search, with all that it needs."""
         values = self._values(test, end)
-        if not solver.is_available():
-            self.note([solver.missing_solver()])
         alterations = StateAlterations(
             partial(test.alone, most_seconds=TIME_BOUND_S),
             points_of(trace),
@@ -142,7 +153,7 @@ class CauseInquiry(Inquiry[Narrowing]):
 
     def _values(self, test: RepeatedTest, end: float) -> KnownValues:
         """The values of the failing run, and of passing ones as far as there is time."""
-        noted = _noted(test, test.test, TRACE_S)
+        noted = noted_values(test, test.test, TRACE_S)
         until = time.monotonic() + (end - time.monotonic()) * PASSING_SHARE
         others = []
         for name in self._passing:
@@ -150,12 +161,13 @@ class CauseInquiry(Inquiry[Narrowing]):
             if left <= 0:
                 break
             try:
-                others.append(_noted(test, name, left))
+                others.append(noted_values(test, name, left))
             except EvidenceError:
                 continue  # it was not collected
         return KnownValues(noted, others)
 
 
-def _noted(test: RepeatedTest, name: str, seconds: float) -> NotedValues:
+def noted_values(test: RepeatedTest, name: str, seconds: float) -> NotedValues:
+    """Run a test of the process of another one unaltered, and note what it assigns."""
     (answer,) = test.runs.ask(name, [{"kind": "values"}], steps=MAX_DECISIONS, seconds=seconds)
     return NotedValues.from_answer(answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +17,17 @@ from suspectra.causes.failing_run import At, Read, capacities, constants, failin
 from suspectra.causes.judgements import Ask, JudgedAlterations, Judgement, judged
 from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrowing
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
-from suspectra.dependences.narrowing import GETS_FURTHER, MAX_COMBINATION, PASSES, FailingRun, NarrowingSearch
+from suspectra.dependences.narrowing import (
+    GETS_FURTHER,
+    MAX_COMBINATION,
+    PASSES,
+    FailingRun,
+    FoundCauses,
+    NarrowingSearch,
+)
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.unusable_tests import CURE_OF_A_PASS
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 
 MAX_INSTANCES = 10
 """Times of a statement that are altered to find out whether it explains another failure, the last ones."""
@@ -46,7 +54,8 @@ class CauseNarrowing:
     ):
         self._began = time.monotonic()
         self._half = self._began + (alterations.end - self._began) / 2
-        self._trace, self.alterations = trace, alterations
+        self._trace, self.alterations, self._at = trace, alterations, at
+        self._values_shown = values_shown
         self._states = CauseStates(trace if values_shown else trace.without_values())
         self._steps: list[Narrowing] = []
         self._examined: set[int] = set()
@@ -128,10 +137,42 @@ class CauseNarrowing:
             return False
         return True
 
+    def experiments(self) -> Iterator[Experiment]:
+        """What was altered alone, and whether the test passed then, as evidence for rankings."""
+        site = self._trace.graph.site
+        for node, value in self.alterations.alone.items():
+            state = self._states.for_node(node)
+            decides = node in self.alterations.decisions
+            known = value if value and self._values_shown else ""
+            once = np.count_nonzero(site == site[node]) == 1
+            yield Experiment(
+                self._trace.test,
+                "switch" if decides else "value",
+                state.file,
+                state.line,
+                state.end_line,
+                state.column,
+                "if" if decides else "this" if known else "another value here",
+                EVERY if once else state.instance,
+                "other" if decides else "state",
+                ExperimentOutcome.FAILED if value is None else ExperimentOutcome.PASSED,
+                detail=state.operand if decides else known,
+            )
+
+    def _by_suspicion(self, causes: FoundCauses) -> FoundCauses:
+        """Put what all tests have to be set up last: the first root is the one whose way to the failure is shown."""
+        sites, site = self._trace.sites, self._trace.graph.site
+
+        def suspicion(node: int) -> float:
+            at = sites[site[node]]
+            return self._at(at.file, at.line)
+
+        return replace(causes, roots=tuple(sorted(causes.roots, key=suspicion, reverse=True)))
+
     @property
     def report(self) -> CauseReport:
         """What is known so far."""
-        causes, states = self.search.causes, self._states
+        causes, states = self._by_suspicion(self.search.causes), self._states
         return CauseReport(
             self._trace.test,
             states.all(causes.roots),

@@ -40,6 +40,15 @@ class Baseline:
         return cls(name, tuple(difference for difference in found if difference.units))
 
 
+def older_texts(workspace: Path, source: EvidenceSource, since: str | None = None) -> Iterator[Baseline]:
+    """The texts with which tests may have passed: those of a revision, or else all that are known, the newest first."""
+    if since is not None:
+        yield from_revision(workspace, since)
+        return
+    yield from last_passes(workspace, source)
+    yield from revisions(workspace)
+
+
 def from_revision(workspace: Path, name: str, shown: str = "") -> Baseline:
     """The state of a revision in git.
 

@@ -1,32 +1,157 @@
-"""Names that only one of two texts of a program defines: what mentions them belongs together."""
+"""What changes define, use and need: which can be made without which, and which a run can reach at all."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from suspectra.changes.units import FileDifference
+from suspectra.changes.units import ChangeUnit, FileDifference, names_in
+from suspectra.paths.delta_debugging import Differences
 from suspectra.program.languages import is_python
 from suspectra_recorder.instrumentation.source import parse
 
+_ANYWHERE = ""  # instead of a file
 
-def defined_once(differences: Iterable[FileDifference]) -> frozenset[str]:
-    """Find the names that one text of a file defines and the other does not, and functions whose parameters changed."""
-    found: set[str] = set()
-    for difference in differences:
-        if is_python(difference.path):
-            before, after = (set(_definitions(text)) for text in (difference.before, difference.after))
-            found |= {name for name, _ in before ^ after}
+
+@dataclass(frozen=True, eq=False)
+class ChangeOrder:
+    """Which changes, by their numbers, make no sense without which others.
+
+    What uses a name that is new needs what defines it. What deletes a name needs what no longer uses it. Where the
+    parameters of a function changed, all changes that mention it need each other.
+    """
+
+    needs: Sequence[frozenset[int]]  # of each change
+    needed_by: Sequence[frozenset[int]]
+
+    @classmethod
+    def of_changes(cls, differences: Iterable[FileDifference], units: Sequence[ChangeUnit]) -> ChangeOrder:
+        """Find out from the names that both texts define and mention."""
+        names = _defined(differences)
+        defines, uses, deletes, used, mentions = (defaultdict[tuple[str, str], set[int]](set) for _ in range(5))
+        for number, unit in enumerate(units):
+            before, after = names_in(unit.before), names_in(unit.after)
+            own_old, own_new = ({name for name, _ in _definitions(text)} for text in _parsable(unit))
+            for scope in (unit.file, _ANYWHERE):
+                old, new = names[scope]
+                for name in after & (new.keys() - old.keys()):
+                    (defines if name in own_new else uses)[scope, name].add(number)
+                for name in before & (old.keys() - new.keys()):
+                    (deletes if name in own_old else used)[scope, name].add(number)
+                for name in (before | after) & old.keys() & new.keys():
+                    if old[name] != new[name]:
+                        mentions[scope, name].add(number)
+        needs: list[set[int]] = [set() for _ in units]
+        for (scope, name), several in uses.items():
+            for number in several:
+                if scope or not defines[units[number].file, name]:  # a variable of one file is seldom that of another
+                    needs[number] |= defines[scope, name]
+        for key, several in deletes.items():
+            for number in several:
+                needs[number] |= used[key]
+        for several in mentions.values():
+            for number in several:
+                needs[number] |= several - {number}
+        needed_by: list[set[int]] = [set() for _ in units]
+        for number, several in enumerate(needs):
+            for one in several:
+                needed_by[one].add(number)
+        return cls(tuple(map(frozenset, needs)), tuple(map(frozenset, needed_by)))
+
+    def with_needed(self, made: Differences, among: Differences) -> Differences:
+        """Some changes, with all that they need."""
+        return _reached(made, self.needs) & among
+
+    def together(self, made: Differences, among: Differences) -> Differences:
+        """Some changes, with all that need them or that they need, and so on."""
+        both = [needs | needed_by for needs, needed_by in zip(self.needs, self.needed_by, strict=True)]
+        return _reached(made, both) & among
+
+    def without_needing(self, made: Differences, left_out: Differences) -> Differences:
+        """Changes without some of them, and without all that need these."""
+        return made - _reached(left_out, self.needed_by)
+
+
+def _reached(begin: Differences, edges: Sequence[frozenset[int]]) -> Differences:
+    found, waiting = set(begin), list(begin)
+    while waiting:
+        more = edges[waiting.pop()] - found
+        found |= more
+        waiting += more
     return frozenset(found)
+
+
+_Names = dict[str, set[str]]  # each with what else its users must know of it
+
+
+def _defined(differences: Iterable[FileDifference]) -> dict[str, tuple[_Names, _Names]]:
+    """The names that both texts of each file define, and those of the whole program."""
+    found: dict[str, tuple[_Names, _Names]] = {_ANYWHERE: ({}, {})}
+    for difference in differences:
+        found[difference.path] = {}, {}
+        if is_python(difference.path):
+            for side, text in enumerate((difference.before, difference.after)):
+                for name, detail in _definitions(text):
+                    for scope in (difference.path, _ANYWHERE):
+                        found[scope][side].setdefault(name, set()).add(detail)
+    return found
+
+
+def _parsable(unit: ChangeUnit) -> Iterator[bytes]:
+    """Both texts of a change, so that they can be parsed: without indentation, and headers with a body."""
+    for text in (unit.before, unit.after):
+        lines = text.splitlines()
+        indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+        code = "\n".join(line[indent:] for line in lines)
+        last = next((line.rstrip() for line in reversed(code.splitlines()) if line.strip()), "")
+        opens = last.endswith(":") and not last.lstrip().startswith("#")
+        yield (f"{code}\n{' ' * (len(last) - len(last.lstrip()) + 1)}pass\n" if opens else code).encode()
+
+
+def in_functions(differences: Iterable[FileDifference]) -> dict[ChangeUnit, frozenset[int]]:
+    """Find the changes inside of functions, which are made without loading the program again.
+
+    Each with the lines of the innermost function in the present text.
+    """
+    found: dict[ChangeUnit, frozenset[int]] = {}
+    for difference in differences:
+        if is_python(difference.path) and difference.pieces:
+            functions = _functions(difference.after)
+            for one in difference.units:
+                inside = [lines for lines in functions if {one.line, max(one.line, one.end_line)} <= lines]
+                if inside:
+                    found[one] = min(inside, key=len)
+    return found
+
+
+def reached(
+    unit: ChangeUnit, functions: dict[ChangeUnit, frozenset[int]], executed: Collection[tuple[str, int]]
+) -> bool:
+    """Whether a run that executes some lines can notice a change."""
+    lines = functions.get(unit)
+    return lines is None or any((unit.file, line) in executed for line in lines)
+
+
+def _functions(text: bytes | None) -> list[frozenset[int]]:
+    """The lines of the body of each function, without its header."""
+    tree = _parsed(text)
+    functions = (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return [frozenset(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)) for node in functions]
+
+
+def _parsed(text: bytes | None) -> ast.Module:
+    """The tree of a text; an empty one where it is no Python."""
+    try:
+        return parse(text or b"")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
 
 
 def _definitions(text: bytes | None) -> Iterator[tuple[str, str]]:
     """What a text defines, each with what else its users must know of it."""
-    try:
-        tree = parse(text or b"")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    for node in ast.walk(_parsed(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.name, ast.dump(node.args)
         elif isinstance(node, ast.ClassDef):

@@ -11,23 +11,31 @@ Another cause is looked for without the first one: with all other changes, those
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.changes.baselines import Baseline
-from suspectra.changes.definitions import defined_once
-from suspectra.changes.mixed_program import MixedFailure, MixedProgram, MixedRun
-from suspectra.changes.units import ChangeUnit, clusters
+from suspectra.changes.definitions import ChangeOrder, in_functions, reached
+from suspectra.changes.mixed_program import MixedProgram
+from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
+from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
+from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
+from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
+from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
+_MANY = 12  # changes of which those are looked for that a failing run can notice
 _FEW = 4  # changes that need each other, and are one cause
 
 
@@ -41,6 +49,36 @@ class BreakingChange:
     alone_breaks: tuple[str, ...]  # the tests that fail in the same way with them alone
     minimal: bool  # whether nothing can be left out; False where there was no time to try
     since: Baseline  # what they were changes of
+    difference: ValueDifference | None = None  # the first value that they make another one
+
+    def __str__(self) -> str:
+        tests = self.mends or (self.test,)
+        name = tests[0].rpartition("::")[2]
+        who = name if len(tests) == 1 else f"{name} and {many(len(tests) - 1, 'other')}"
+        what = "your change" if len(self.units) == 1 else f"{len(self.units)} of your changes together,"
+        places = ", ".join(map(str, self.units[:_FEW])) + (" …" if len(self.units) > _FEW else "")
+        it, pass_then = "it" if len(self.units) == 1 else "them", "it passes" if len(tests) == 1 else "they pass"
+        without = f"; without {it} {pass_then}" if self.mends else ""
+        return f"{who} {'was' if len(tests) == 1 else 'were'} broken by {what} at {places}{without}."
+
+    def experiments(self) -> Iterator[Experiment]:
+        """What was tried with each of them: the tests that pass without it."""
+        for test in self.mends:
+            for unit in self.units:
+                yield Experiment(
+                    test,
+                    UNDO,
+                    unit.file,
+                    unit.line,
+                    unit.end_line,
+                    0,
+                    "change",
+                    EVERY,
+                    str(len(self.units)),
+                    ExperimentOutcome.PASSED,
+                    detail=self.since.name,
+                    replacement=unit.before,
+                )
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
@@ -53,7 +91,7 @@ class BreakingChange:
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),
             "minimal": self.minimal,
-            "first_difference": None,
+            "first_difference": self.difference.to_json() if self.difference else None,
         }
 
 
@@ -76,6 +114,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
     setup: RerunSetup
     tests: Sequence[FailingTest]
     baselines: Iterable[Baseline]  # the newest first
+    # makes what runs the tests, in a folder until a point of time; pytest does unless given
+    start: Callable[[Path, float], MixedTests] | None = None
     baseline: Baseline | None = field(default=None, init=False)  # that with which tests passed
     causes: list[BreakingChange] = field(default_factory=list, init=False)
     old: list[str] = field(default_factory=list, init=False)  # the tests that fail with each baseline
@@ -89,7 +129,10 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         end = self.begin()
         safety = Safety(self.setup.safety.excluded, copy=True)
         with safety.folder(self.setup.workspace) as folder:
-            program = MixedProgram(self.setup, folder, self.tests, end)
+            if self.start is None:
+                program: MixedTests = MixedProgram(self.setup, folder, self.tests, end)
+            else:
+                program = self.start(folder, end)
             try:
                 yield from self._search(program)
                 self.complete = True
@@ -98,6 +141,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             finally:
                 self.runs = program.runs
                 program.close()
+                self._keep()
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
@@ -112,12 +156,26 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             "seconds": round(self.elapsed, 3),
         }
 
-    def _search(self, program: MixedProgram) -> Iterator[IsolationStep]:
+    def _keep(self) -> None:
+        """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
+        if not self.causes:
+            return
+        read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests if test.file}
+        with ExperimentLog(self.setup.workspace) as log:
+            for cause in self.causes:
+                paths = {*files, *(one.path for one in cause.since.differences)}
+                texts = {path: text for path in sorted(paths) if (text := read(path)) is not None}
+                sources = {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
+                for experiment in cause.experiments():
+                    log.add(experiment, sources)
+
+    def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
         present = Baseline("the present text", ())
         failing = program.run(present, (), names).failed
         if not failing:
             raise EvidenceError(_passing(names))
+        self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
         for baseline in self._with_changes():
             passed = self._passed(program, baseline)
@@ -132,7 +190,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             self.note([Problem("", "", cause, "name a revision with which they passed by --since")])
 
     def _isolate(
-        self, program: MixedProgram, baseline: Baseline, failing: dict[str, MixedFailure]
+        self, program: MixedTests, baseline: Baseline, failing: dict[str, MixedFailure]
     ) -> Iterator[IsolationStep]:
         """Find the changes since a baseline that broke tests, one cause after the other."""
         units, left = baseline.units, list(failing)
@@ -141,22 +199,22 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         while left and len(self.causes) < _MAX_CAUSES:
             check()
             yield IsolationStep(program.runs, len(high), len(units))
-            found = search.isolate(left[0], high)
-            cause, minimal = found
+            low, cause, minimal = search.isolate(left[0], high)
             without = search.run(high - cause, left)
-            alone = search.run(cause, left)
+            if left[0] not in without.passed and not search.is_certain(left[0], low, cause):
+                search.load_anew()
+                low, cause, minimal = search.isolate(left[0], high)
+                without = search.run(high - cause, left)
             mended = [name for name in left if name in without.passed]
-            self.causes.append(
-                BreakingChange(
-                    left[0],
-                    tuple(units[number] for number in sorted(cause)),
-                    tuple(mended),
-                    tuple(name for name in left if alone.failed.get(name) == failing[name]),
-                    minimal,
-                    baseline,
-                )
-            )
+            found = BreakingChange(left[0], search.units(cause), tuple(mended), (), minimal, baseline)
+            self.causes.append(found)  # it is known, even if there is no time for what follows
+            alone = search.run(cause, left)
+            broken = tuple(name for name in left if alone.failed.get(name) == failing[name])
+            self.causes[-1] = found = replace(found, alone_breaks=broken)
             yield IsolationStep(program.runs, len(cause), len(units))
+            if self.setup.values_shown:
+                others = high - cause if left[0] in mended else low
+                self.causes[-1] = replace(found, difference=search.first_difference(left[0], others, cause))
             left = [name for name in left[not mended :] if name not in mended]
             if any(without.failed.get(name) == failing[name] for name in left):
                 high -= cause
@@ -173,7 +231,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             cure = "commit the text with which the tests pass, or name a revision by --since"
             raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
 
-    def _passed(self, program: MixedProgram, baseline: Baseline) -> list[str]:
+    def _passed(self, program: MixedTests, baseline: Baseline) -> list[str]:
         """Those of the other failing tests that pass with a baseline."""
         before = program.run(baseline, (), self.old)
         if not before.passed:  # a module that was loaded before may be in the way
@@ -185,36 +243,116 @@ class ChangeIsolation(Inquiry[IsolationStep]):
 class _Search:
     """Runs with some of the changes since a baseline, by their numbers."""
 
-    def __init__(self, baseline: Baseline, program: MixedProgram, failing: dict[str, MixedFailure]):
+    def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
         self._baseline, self._program, self._failing = baseline, program, failing
         self._units = baseline.units
-        self._clusters = clusters(self._units, defined_once(baseline.differences))
+        self._order = ChangeOrder.of_changes(baseline.differences, self._units)
+        self._functions = in_functions(baseline.differences)
         self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
+        self._fresh = False
 
-    def run(self, made: Collection[int], tests: Sequence[str]) -> MixedRun:
+    def units(self, numbers: Iterable[int]) -> tuple[ChangeUnit, ...]:
+        """The changes with some numbers, in order."""
+        return tuple(self._units[number] for number in sorted(numbers))
+
+    def run(self, made: Collection[int], tests: Sequence[str], *, fresh: bool = True) -> MixedRun:
         """Run tests with some of the changes."""
-        return self._program.run(self._baseline, frozenset(self._units[number] for number in made), tests)
+        return self._program.run(self._baseline, frozenset(self.units(made)), tests, fresh=fresh)
 
-    def isolate(self, test: str, high: Differences) -> tuple[Differences, bool]:
-        """The changes that decide whether a test passes, and whether none of them can be left out.
+    def is_certain(self, test: str, low: Differences, cause: Differences) -> bool:
+        """Whether changes decide if a test passes, also if the program is loaded with them."""
+        if self._fresh or test not in self.run(low, [test]).passed:
+            return self._fresh
+        return self.run(low | cause, [test]).failed.get(test) == self._failing[test]
+
+    def load_anew(self) -> None:
+        """Load the program for each run from now on."""
+        self._fresh = True
+        self._known.clear()
+
+    def first_difference(self, test: str, low: Differences, cause: Differences) -> ValueDifference | None:
+        """The first value that some changes make another one, if others are made; in the lines of the present text."""
+        made, changed = frozenset(self.units(low)), frozenset(self.units(cause))
+        runs = [self._program.trace(self._baseline, one, test) for one in (made, made, made | changed)]
+        if any(run is None for run in runs):
+            return None
+        passing, again, failing = (run for run in runs if run is not None)
+        before, after, present = (
+            {one.path: one.lines(some, changed) for one in self._baseline.differences}
+            for some in (made, made | changed, frozenset(self._units))
+        )
+        same = corresponding(passing, again, before)
+
+        def unstable(node: int) -> bool:
+            return node not in same or passing.value(node) != again.value(same[node])
+
+        found = first_difference(passing, failing, before, after, unstable)
+        if found is None or found.file not in present:
+            return found
+        place = after[found.file][found.line - 1]
+        return found._replace(line=present[found.file].index(place) + 1) if place in present[found.file] else None
+
+    def isolate(self, test: str, high: Differences) -> tuple[Differences, Differences, bool]:
+        """Changes with which a test passes, those with which it fails then, and whether none of these can be left out.
 
         With all of `high` it fails, and with none it passes.
         """
-        together = [kept for cluster in self._clusters if (kept := [number for number in cluster if number in high])]
-        first = isolate(len(together), lambda some: self._verdict(test, _numbers(together, some)))
-        low = _numbers(together, first.passing)
-        alone = [[number] for number in sorted(_numbers(together, first.cause))]
+        high = self._reached(test, high)
+        # what needs to be loaded first: once it is known to be harmless, runs only give functions other code
+        turn = sorted(high, key=lambda number: (self._units[number] in self._functions, number))
+        place = {number: at for at, number in enumerate(turn)}
+
+        def numbers(some: Differences) -> Differences:
+            return frozenset(turn[at] for at in some)
+
+        def places(some: Differences) -> Differences:
+            return frozenset(place[number] for number in some)
+
+        first = isolate(
+            len(turn),
+            lambda some: self._verdict(test, numbers(some)),
+            by_leaving_out=True,  # the present text is what somebody wants to mend
+            with_needed=lambda some: places(self._order.with_needed(numbers(some), high)),
+            without=lambda some, others: places(self._order.without_needing(numbers(some), numbers(others))),
+        )
+        low = numbers(first.passing)
+        alone = [[number] for number in sorted(numbers(first.cause))]
         second = isolate(len(alone), lambda some: self._verdict(test, low | _numbers(alone, some)))
-        cause, needed = _numbers(alone, second.cause), _numbers(alone, second.failing)
+        cause = _numbers(alone, second.cause)
+        needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
-        return cause, first.minimal and second.minimal
+        low |= _numbers(alone, second.passing)
+        return low - cause, cause, first.minimal and second.minimal
+
+    def _reached(self, test: str, high: Differences) -> Differences:
+        """The changes without those in functions that the failing run does not execute, if it fails without them."""
+        if len(high) < _MANY:
+            return high
+        trace = self._program.trace(self._baseline, frozenset(self.units(high)), test)
+        if trace is None or not trace.whole:
+            return high
+        present = self._lines_of_present(trace.lines, high)
+        kept = frozenset(number for number in high if reached(self._units[number], self._functions, present))
+        return kept if self._verdict(test, kept) is ConfigurationVerdict.FAILS else high
+
+    def _lines_of_present(self, lines: Iterable[tuple[str, int]], made: Differences) -> frozenset[tuple[str, int]]:
+        """Lines of a text in which only some changes are made, as they are in the present text."""
+        chosen, every = frozenset(self.units(made)), frozenset(self._units)
+        moved: dict[tuple[str, int], int] = {}
+        known = {one.path for one in self._baseline.differences}
+        for one in self._baseline.differences:
+            now = {key: line for line, key in enumerate(one.lines(every, ()), 1)}
+            moved.update(
+                ((one.path, line), now[key]) for line, key in enumerate(one.lines(chosen, ()), 1) if key in now
+            )
+        return frozenset((file, moved.get((file, line), 0) if file in known else line) for file, line in lines)
 
     def _verdict(self, test: str, made: Differences) -> ConfigurationVerdict:
         key = made, test
         if key not in self._known:
             check()
-            run = self.run(made, [test])
+            run = self.run(made, [test], fresh=self._fresh)
             if test in run.passed:
                 self._known[key] = ConfigurationVerdict.PASSES
             elif run.failed.get(test) == self._failing[test]:

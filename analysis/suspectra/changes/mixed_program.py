@@ -6,24 +6,26 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import Problem
 from suspectra.base.operating_system import FORK, require
 from suspectra.changes.baselines import Baseline
+from suspectra.changes.mixed_files import MixedFiles
+from suspectra.changes.mixed_tests import MixedFailure, MixedRun
 from suspectra.changes.units import ChangeUnit
-from suspectra.evidence.sources import SourceReader
+from suspectra.changes.value_trace import MAX_VALUES, ValueTrace
 from suspectra.experiments.collection_problems import first_line
+from suspectra.experiments.dependences import read_columns
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
 from suspectra.program.languages import is_python
-from suspectra_recorder.experiments.mixed_runs import KIND, MixedAnswer, MixedGreeting, MixedOutcome, MixedRequest
+from suspectra_recorder.experiments.mixed_runs import KIND, MixedAnswer, MixedGreeting, MixedRequest
 from suspectra_recorder.experiments.start_request import StartRequest
 
 _MIXED_START_S = 60.0
@@ -34,38 +36,6 @@ _FACTOR, _LEAST_S = 10, 5.0
 """A run with other changes may take so many times as long as the first one, and at least so long."""
 _PASSED = ("passed", "xpassed")
 _FAILED = ("failed", "error")
-
-
-class MixedFailure(NamedTuple):
-    """How a test failed, as far as other runs fail in the same way."""
-
-    exception: str  # the type of the exception
-    place: str  # the innermost function of the workspace in which it was raised
-
-
-class MixedRun(NamedTuple):
-    """How tests ended with some of the changes."""
-
-    passed: frozenset[str]
-    failed: dict[str, MixedFailure]
-    messages: dict[str, str]  # of those that failed, the first line
-    error: str = ""  # why something could not be collected
-
-    @classmethod
-    def from_answer(cls, answer: MixedAnswer) -> MixedRun:
-        """What a process has answered."""
-        tests = answer.get("tests", {})
-        bad = {name: one for name, one in tests.items() if one["verdict"] in _FAILED}
-        return cls(
-            frozenset(name for name, one in tests.items() if one["verdict"] in _PASSED),
-            {name: _failure(one) for name, one in bad.items()},
-            {name: one["message"] for name, one in bad.items()},
-            answer.get("error", ""),
-        )
-
-
-def _failure(one: MixedOutcome) -> MixedFailure:
-    return MixedFailure(one["exception"], one["place"])
 
 
 class MixedProgram:
@@ -79,16 +49,19 @@ class MixedProgram:
         self.runs = 0  # how many there were
         self._setup, self._folder, self._end = setup, folder, end
         self._tests = {test.name: test for test in tests}
-        self._written: dict[str, bytes | None] = {}  # by path, what is not as in the workspace
         self._modules: list[str] = []
         self._process: WaitingProcess | None = None
         self._again = False
         self._seconds = _FIRST_S
         self._scratch = ScratchFolder()
-        self._present = SourceReader(setup.workspace)
+        self._files = MixedFiles(setup.workspace, folder)
 
-    def run(self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]) -> MixedRun:
+    def run(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
+    ) -> MixedRun:
         """Run tests with some of the changes since a baseline.
+
+        Unless `fresh`, functions may just get other code where that is enough: what they did at import is not repeated.
 
         Raises TimeIsUp when there is no time left.
         """
@@ -96,41 +69,52 @@ class MixedProgram:
         contents = {one.path: one.content(made) for one in baseline.differences}
         if not all(_compiles(path, text) for path, text in contents.items()):
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
-        self._write(contents)
-        limit = seconds_until(self._end, self._seconds)
+        self._files.write(contents)
         self.runs += 1
-        request: MixedRequest = {"tests": names, "seconds": limit, "modules": self._modules}
-        answer = self._asked(request, limit)
+        answer = self._asked(names, sorted(contents), fresh=fresh)
         if not self._modules and "modules" in answer:
             self._modules = answer["modules"]
             took = sum(one["seconds"] for one in answer["tests"].values())
             self._seconds = max(_LEAST_S, _FACTOR * took, self._seconds / _FACTOR)
-        return MixedRun.from_answer(answer)
+        return _run_of(answer)
+
+    def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
+        """Run a test with some of the changes since a baseline, and note values; None where that is not possible.
+
+        Raises TimeIsUp when there is no time left.
+        """
+        contents = {one.path: one.content(made) for one in baseline.differences}
+        self._files.write(contents)
+        self.runs += 1
+        columns = self._scratch.file(f"columns-{self.runs}")
+        answer = self._asked([test], sorted(contents), columns=columns)
+        if "dependences" not in answer:
+            return None
+        return ValueTrace.from_answer(answer["dependences"], read_columns(Path(columns)), self._source)
+
+    def _source(self, path: str) -> bytes:
+        return (self._folder / path).read_bytes()
 
     def load_nothing_before(self) -> None:
         """Let each run load by itself what it needs, in a process that has loaded nothing of that."""
         self._modules = []
         self._stop()
 
-    def _write(self, contents: dict[str, bytes | None]) -> None:
-        for path in sorted({*contents, *self._written}):
-            content = contents[path] if path in contents else self._present(path)
-            if path in self._written and self._written[path] == content:
-                continue
-            target = self._folder / path
-            if content is None:
-                with suppress(FileNotFoundError):
-                    target.unlink()
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
-            self._written[path] = content
-
-    def _asked(self, request: MixedRequest, limit: float) -> MixedAnswer:
+    def _asked(self, names: list[str], files: list[str], *, fresh: bool = True, columns: str = "") -> MixedAnswer:
         if self._process is None or not self._again:
             self._stop()
             self._start()
         assert self._process is not None
+        limit = seconds_until(self._end, self._seconds)
+        request: MixedRequest = {
+            "tests": names,
+            "seconds": limit,
+            "modules": self._modules,
+            "files": files,
+            "fresh": fresh or not self._again,
+            "columns": columns,
+            "most": MAX_VALUES,
+        }
         try:
             self._process.send(request)
             answer: MixedAnswer = json.loads(next(self._process.lines(limit + _LEAST_S)))
@@ -175,6 +159,20 @@ class MixedProgram:
         self._scratch.remove()
 
 
+def _run_of(answer: MixedAnswer) -> MixedRun:
+    """What a process has answered."""
+    tests = answer.get("tests", {})
+    bad = {name: one for name, one in tests.items() if one["verdict"] in _FAILED}
+    return MixedRun(
+        frozenset(name for name, one in tests.items() if one["verdict"] in _PASSED),
+        {name: MixedFailure(one["exception"], one["place"]) for name, one in bad.items()},
+        {name: one["message"] for name, one in bad.items()},
+        answer.get("error", ""),
+        answer.get("exchanged", False),
+    )
+
+
+@lru_cache(maxsize=256)
 def _compiles(path: str, text: bytes | None) -> bool:
     """Whether a mixture can be Python: of the newest syntax, only the interpreter of the tests knows."""
     if text is None or not is_python(path):

@@ -11,8 +11,8 @@ import difflib
 import io
 import re
 import tokenize
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from keyword import iskeyword
 from typing import NamedTuple
 
@@ -34,7 +34,6 @@ class ChangeUnit:
     end_line: int  # its last line there; less than `line` where nothing is left of it
     before: str  # the text that was there, empty where there was none
     after: str  # the text that is there now
-    names: frozenset[str] = field(default=frozenset())  # what either text mentions
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
@@ -63,7 +62,7 @@ class FileDifference:
         """Compare two texts, either of which may be missing."""
         old, new = _decoded(before), _decoded(after)
         if before is None or after is None or old is None or new is None:
-            unit = ChangeUnit(path, 1, _lines(new or ""), old or "", new or "", _names(old or "", new or ""))
+            unit = ChangeUnit(path, 1, _lines(new or ""), old or "", new or "")
             return cls(path, before, after, (), (unit,))
         pieces = tuple(_pieces(path, old, new))
         units = tuple(piece.unit for piece in pieces if piece.unit is not None)
@@ -76,6 +75,17 @@ class FileDifference:
         return "".join(
             piece.after if piece.unit is None or piece.unit in made else piece.before for piece in self.pieces
         ).encode()
+
+    def lines(self, made: Collection[ChangeUnit], changed: Collection[ChangeUnit]) -> list[tuple[int, int]]:
+        """What corresponds to each line of the text in which only some units are made, whichever others are.
+
+        The number of its piece, and the line in that; -1 for each line of the units in `changed`.
+        """
+        found: list[tuple[int, int]] = []
+        for number, piece in enumerate(self.pieces):
+            text = piece.after if piece.unit is None or piece.unit in made else piece.before
+            found += [(number, -1 if piece.unit in changed else line) for line in range(_lines(text))]
+        return found
 
 
 class _Line(NamedTuple):
@@ -100,8 +110,9 @@ def _lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
-def _names(*texts: str) -> frozenset[str]:
-    return frozenset(name for text in texts for name in _NAME.findall(text) if not iskeyword(name))
+def names_in(text: str) -> frozenset[str]:
+    """Find the names that a text mentions, whatever they are."""
+    return frozenset(name for name in _NAME.findall(text) if not iskeyword(name))
 
 
 def _pieces(path: str, old: str, new: str) -> Iterator[_Piece]:
@@ -114,7 +125,7 @@ def _pieces(path: str, old: str, new: str) -> Iterator[_Piece]:
         unit = None
         if not same:
             lead = _leading(texts[1])  # comments and empty lines before it
-            unit = ChangeUnit(path, at + lead, at + length - 1, *texts, _names(*texts))
+            unit = ChangeUnit(path, at + lead, at + length - 1, *texts)
         yield _Piece(*texts, unit)
         at += length
 
@@ -201,27 +212,3 @@ def _statements(lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
             start = at
     if lines:
         yield lines[start:]
-
-
-def clusters(units: Sequence[ChangeUnit], defined: Iterable[str]) -> list[list[int]]:
-    """Put changes together that mention a name which only one of the two programs defines.
-
-    Their numbers, in the order of the first of each.
-    """
-    home = list(range(len(units)))
-
-    def root(number: int) -> int:
-        while home[number] != number:
-            home[number] = number = home[home[number]]
-        return number
-
-    first: dict[str, int] = {}
-    wanted = frozenset(defined)
-    for number, unit in enumerate(units):
-        for name in sorted(unit.names & wanted):
-            one, other = sorted((root(number), root(first.setdefault(name, number))))
-            home[other] = one
-    found: dict[int, list[int]] = {}
-    for number in range(len(units)):
-        found.setdefault(root(number), []).append(number)
-    return list(found.values())

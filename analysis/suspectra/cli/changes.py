@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,9 +33,7 @@ from suspectra.cli.rerun import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.changes.baselines import Baseline
     from suspectra.changes.isolation import ChangeIsolation
-    from suspectra.evidence.evidence import EvidenceSource
 
 
 def register(cli: click.Group) -> None:
@@ -45,6 +43,9 @@ def register(cli: click.Group) -> None:
     @workspace_option
     @python_option
     @click.option("--since", metavar="REVISION", help="Since this git revision.  [default: since the tests passed]")
+    @click.option(
+        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TESTs are of this CMake build folder."
+    )
     @declared(CHANGES_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
@@ -63,6 +64,7 @@ def register(cli: click.Group) -> None:
 
 class _Options(RerunOptions):
     since: str | None
+    ctest: Path | None
     changes_seconds: float
     form: str
     output: Path | None
@@ -70,24 +72,10 @@ class _Options(RerunOptions):
 
 
 def _changes(command: Sequence[str], chosen: _Options) -> int:
-    from suspectra.changes.isolation import ChangeIsolation
-    from suspectra.evidence.discovery import find_source
     from suspectra.output.agents.bounded import NOTICE
     from suspectra.output.changes import write_changes, write_changes_json
 
-    workspace = chosen["workspace"]
-    source = find_source(workspace)
-    evidence = source.read()
-    require_python(evidence)
-    failing = failing_tests(evidence, chosen["tests"])
-    if not chosen["tests"]:
-        failing = {name: test for name, test in failing.items() if name not in evidence.old} or failing
-    isolation = ChangeIsolation(
-        setup=rerun_setup(command, _rerun(chosen)),
-        tests=list(failing.values()),
-        baselines=_baselines(workspace, source, chosen["since"]),
-        seconds=chosen["changes_seconds"],
-    )
+    isolation = _of_python(command, chosen) if chosen["ctest"] is None else _of_c(command, chosen, chosen["ctest"])
     interrupted = _search(isolation)
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":
@@ -100,6 +88,49 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if isolation.causes else NOTHING_TO_RANK
 
 
+def _of_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
+    from suspectra.changes.baselines import older_texts
+    from suspectra.changes.isolation import ChangeIsolation
+    from suspectra.evidence.discovery import find_source
+
+    workspace = chosen["workspace"]
+    source = find_source(workspace)
+    evidence = source.read()
+    require_python(evidence)
+    failing = failing_tests(evidence, chosen["tests"])
+    if not chosen["tests"]:
+        failing = {name: test for name, test in failing.items() if name not in evidence.old} or failing
+    return ChangeIsolation(
+        setup=rerun_setup(command, _rerun(chosen)),
+        tests=list(failing.values()),
+        baselines=older_texts(workspace, source, chosen["since"]),
+        seconds=chosen["changes_seconds"],
+    )
+
+
+def _of_c(command: Sequence[str], chosen: _Options, build: Path) -> ChangeIsolation:
+    from suspectra.base.errors import Problem, UsageError
+    from suspectra.c.mixed_build import MixedBuild, tests_to_run
+    from suspectra.changes.baselines import from_revision, revisions
+    from suspectra.changes.isolation import ChangeIsolation
+    from suspectra.experiments.inquiry import RerunSetup
+    from suspectra.experiments.repeated_tests import FailingTest
+
+    given = {"--": command, "--python": chosen["python"], "--exclude-marker": chosen["exclude_markers"]}
+    if unusable := next((option for option, value in given.items() if value), None):
+        cause = "it is for tests of Python, and --ctest names tests of C"
+        raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
+    setup, since = RerunSetup(chosen["workspace"], ()), chosen["since"]
+    first = build.resolve()
+    return ChangeIsolation(
+        setup=setup,
+        tests=[FailingTest(name, "") for name in chosen["tests"] or tests_to_run(first)],
+        baselines=revisions(setup.workspace) if since is None else [from_revision(setup.workspace, since)],
+        start=lambda folder, end: MixedBuild(setup.workspace, folder, first, end),
+        seconds=chosen["changes_seconds"],
+    )
+
+
 def _rerun(chosen: _Options) -> RerunOptions:
     """The options of all commands that run tests again: these always run in a copy."""
     return {
@@ -108,16 +139,6 @@ def _rerun(chosen: _Options) -> RerunOptions:
         "exclude_markers": chosen["exclude_markers"],
         "copy": True,
     }
-
-
-def _baselines(workspace: Path, source: EvidenceSource, since: str | None) -> Iterator[Baseline]:
-    from suspectra.changes.baselines import from_revision, last_passes, revisions
-
-    if since is not None:
-        yield from_revision(workspace, since)
-        return
-    yield from last_passes(workspace, source)
-    yield from revisions(workspace)
 
 
 def _search(isolation: ChangeIsolation) -> bool:

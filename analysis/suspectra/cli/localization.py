@@ -5,7 +5,7 @@ Every command imports this module, so numpy is imported only when something is r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -57,7 +57,7 @@ parameter_option = click.option(
     "--param", "parameters", multiple=True, metavar="KEY=VALUE", help="A technique's own parameter."
 )
 technique_options = options(
-    declared(TECHNIQUE, metavar="NAME"),
+    declared(TECHNIQUE, metavar="NAME", default=None, show_default=f"{TECHNIQUE.default}, and what experiments found"),
     parameter_option,
     declared(CLONE_FAILED),
     click.option("--break-ties", metavar="NAME", help="Let a second technique, such as cp, order what is tied."),
@@ -79,7 +79,7 @@ class RankingOptions(TypedDict):
     outcomes: Path | None
     build: tuple[Path, ...]
     mapping: tuple[str, ...]
-    technique: str
+    technique: str | None
     parameters: tuple[str, ...]
     clone_failed: bool
     break_ties: str | None
@@ -98,7 +98,7 @@ DEFAULTS: RankingOptions = {
     "outcomes": None,
     "build": (),
     "mapping": (),
-    "technique": TECHNIQUE.default,
+    "technique": None,
     "parameters": (),
     "clone_failed": CLONE_FAILED.default,
     "break_ties": None,
@@ -137,17 +137,28 @@ def localize(
     edges: bool = False,  # read control-flow edges even if the technique does not need them
     groups: bool = False,  # compute failure groups, too. This also reads control-flow edges
     scheduler: str | None = None,
+    tests: Sequence[str] = (),  # the failing tests that count, by any part of a name that is enough; all unless given
     **chosen: Unpack[RankingOptions],
 ) -> Localized:
     """Rank the evidence. Its problems are printed even when there is no ranking."""
     technique = _make_technique(chosen)  # first, so that a wrong name is reported before anything is read
+    by_default = _is_default(chosen)
     info = technique.info
     source = _source(workspace, chosen, edges=edges or groups or info.wants_edges, flow=info.needs_flow)
     found = source.read()
-    if Need.EXPERIMENTS in info.needs:
-        from suspectra.evidence.logs.experiments import with_experiments
+    if tests:
+        from suspectra.evidence.named_tests import failing_names, with_failing
 
-        found = with_experiments(found, workspace)
+        found = with_failing(found, failing_names(found, tests))
+    if by_default or Need.EXPERIMENTS in info.needs:
+        from suspectra.evidence.logs.experiments import with_experiments
+        from suspectra.techniques.default import default_technique
+
+        with_them = with_experiments(found, workspace)
+        if by_default:  # that some are out of date is no problem, and what is not known yet is not missed
+            technique = default_technique(with_them.experiments)
+            with_them = replace(with_them, problems=found.problems)
+        found = with_them
     if Need.VALUES in info.needs:
         from suspectra.evidence.logs.observations import OBSERVATIONS
 
@@ -230,7 +241,12 @@ def _make_technique(chosen: RankingOptions) -> Technique:
     from suspectra.techniques import make_technique
 
     parameters = {"clone_failed": chosen["clone_failed"], **technique_parameters(chosen["parameters"])}
-    return make_technique(chosen["technique"], break_ties=chosen["break_ties"], **parameters)
+    return make_technique(chosen["technique"] or TECHNIQUE.default, break_ties=chosen["break_ties"], **parameters)
+
+
+def _is_default(chosen: RankingOptions) -> bool:
+    """Whether nothing is chosen of how to rank."""
+    return not (chosen["technique"] or chosen["break_ties"] or chosen["parameters"] or chosen["clone_failed"])
 
 
 def technique_parameters(texts: Iterable[str]) -> dict[str, object]:

@@ -31,6 +31,7 @@ _COMMANDS = {
     "suspectra.cli.trial": ("try",),
     "suspectra.cli.causes": ("causes",),
     "suspectra.cli.changes": ("changes",),
+    "suspectra.cli.why": ("why",),
     "suspectra.cli.slice": ("slice",),
     "suspectra.cli.paths": ("paths",),
     "suspectra.cli.markov": ("markov",),

@@ -6,6 +6,8 @@ Heavy modules are imported inside functions, since help loads the modules of all
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,39 +25,74 @@ if TYPE_CHECKING:
     from suspectra.output.rankings.ranking import Listing
     from suspectra.report import RankedReport
 
-TABLE_TOP = 20
-GROUP_TOP = 5  # the least number of suspects of each failure group
+FUNCTIONS_TOP, LINES_TOP = 10, 20
+GROUP_TOP = {FUNCTIONS_TOP: 3, LINES_TOP: 5}  # the least number for each failure group
 _FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown", "summary", "agent"])
 _EXPLANATION_FORMAT = click.Choice(["table", "json"])
 _PATH = click.Path(path_type=Path)
 
 
-@click.command()
+class _Grouped(click.Command):
+    """Help lists the many options in groups, those first that are needed most."""
+
+    groups: Mapping[str, Sequence[str]] = {
+        "What is shown": ("top", "lines", "verbose", "form", "output"),
+        "What is ranked": ("workspace", "since", "recording", "include_tests"),
+        "How it is ranked": ("technique", "parameters", "break_ties", "clone_failed", "scheduler"),
+        "Evidence of other tools": (
+            *("coverage", "junit", "gcov", "gcovr", "lcov", "cobertura", "outcomes", "build", "mapping"),
+        ),
+    }
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one list for each group."""
+        known = {option.name: option.get_help_record(ctx) for option in self.get_params(ctx)}
+        named = {name for names in self.groups.values() for name in names}
+        rest = [name for name in known if name not in named]
+        for title, names in (*self.groups.items(), ("Other", rest)):
+            if records := [record for name in names if (record := known.get(name)) is not None]:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+@click.command(cls=_Grouped)
 @evidence_options
 @technique_options
 @click.option(
-    "--top", type=click.IntRange(min=1), help=f"How many suspects to list.  [default: {TABLE_TOP} in a table, else all]"
+    "--top",
+    type=click.IntRange(min=1),
+    help=f"How many functions to list in a table or in Markdown, else how many lines.  [default: {FUNCTIONS_TOP},"
+    f" {LINES_TOP} with --lines, else all]",
+)
+@click.option("--verbose", "-v", is_flag=True, help="Show scores, counts of tests, and what breaks ties in a table.")
+@click.option(
+    "--lines", is_flag=True, help="List lines in a table or in Markdown, not functions with their first lines."
 )
 @click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
 @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
 @click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster. For very large test suites.")
+@click.argument("tests", metavar="[TEST]...", nargs=-1)
 def rank(
+    tests: tuple[str, ...],
     top: int | None,
+    lines: bool,
+    verbose: bool,
     form: str,
     output: Path | None,
     workspace: Path,
     scheduler: str | None,
     **chosen: Unpack[RankingOptions],
 ) -> None:
-    """Rank statements by how suspicious the tests make them.
+    """Rank functions, and their lines, by how suspicious the tests make them: by all tests, or by TEST of the failing.
 
     By default, the newest evidence of the workspace is used: a recording of Python or C/C++, or a .coverage file with
     a JUnit report. Failing tests that probably have different faults get separate rankings.
     """
-    localized = localize(workspace, groups=True, scheduler=scheduler, **chosen)
+    localized = localize(workspace, groups=True, scheduler=scheduler, tests=tests, **chosen)
     if form in ("table", "markdown"):
-        top = top or max(TABLE_TOP // len(localized.groups), GROUP_TOP)
-    ranking = _ranking(localized, top)
+        most = LINES_TOP if lines else FUNCTIONS_TOP
+        top = top or max(most // len(localized.groups), GROUP_TOP[most])
+    ranking = replace(_ranking(localized, top), by_line=lines, verbose=verbose)
     with written(output) as out:
         _write(ranking, form, out, workspace)
     warn(ranking.notices)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.base.errors import EvidenceError, Problem
 
 if TYPE_CHECKING:
     from suspectra.evidence.evidence import Evidence
@@ -126,24 +125,17 @@ def require_python(evidence: Evidence) -> None:
 
 
 def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:
-    """Find the tests that are run altered: what was named, else all that fail.
+    """Find the tests that are run altered, by name: what was named, else all that fail.
 
     Raises EvidenceError when no recorded test fails. Raises UsageError when a name fits no failing test.
     """
+    from suspectra.evidence.named_tests import failing_names
     from suspectra.experiments.repeated_tests import FailingTest
-    from suspectra_recorder.log.collection import summary
 
-    known = {test.name for test in evidence.tests}
     raised = {name: stack.exception for name, stack in evidence.stacks.items()}
-    failing = {test.name: FailingTest.from_result(test, raised.get(test.name, "")) for test in evidence.failing}
-    if not failing:
-        cause, cure = "no recorded test fails", "record a failing test first"
-        if uncollected := summary(evidence.collection_errors):
-            cause = f"{cause}; {uncollected}" if evidence.tests else uncollected
-            cure = evidence.collection_errors[0].cure
-        raise EvidenceError(Problem(evidence.source, "", cause, cure))
-    names = _named(wanted, list(failing), known) if wanted else failing
-    return {name: failing[name] for name in names}
+    failing = {test.name: test for test in evidence.failing}
+    chosen = failing_names(evidence, wanted)
+    return {name: FailingTest.from_result(failing[name], raised.get(name, "")) for name in chosen}
 
 
 def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
@@ -151,40 +143,7 @@ def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
 
     Raises EvidenceError when no recorded test fails. Raises UsageError when the name fits no failing test, or several.
     """
-    failing = failing_tests(evidence, [wanted])
-    if len(failing) > 1:
-        cause = f"it fits {len(failing)} failing tests"
-        raise UsageError(Problem(wanted, "", cause, f"name one of them, such as {next(iter(failing))}"))
-    (test,) = failing.values()
+    from suspectra.evidence.named_tests import one_failing_name
+
+    (test,) = failing_tests(evidence, [one_failing_name(evidence, wanted)]).values()
     return test
-
-
-def _fits(name: str, text: str) -> bool:
-    """Whether a text means a test: a module, a class, a name without parameters, or a glob.
-
-    Folders at the front may be left out, as they are in what is printed, and so may the module and the class.
-    """
-    return fnmatchcase(name, text) or any(
-        shorter == text or shorter.startswith((f"{text}::", f"{text}[")) for shorter in _without_folders(name)
-    )
-
-
-def _without_folders(name: str) -> Iterator[str]:
-    """A name, and what is left of it without the first folder, the first two folders and so on."""
-    module, separator, inside = name.partition("::")
-    folders = module.split("/")
-    yield from ("/".join(folders[i:]) + separator + inside for i in range(len(folders)))
-    while separator and inside:
-        yield inside
-        inside = inside.partition("[")[0].partition("::")[2] and inside.partition("::")[2]
-
-
-def _named(wanted: Sequence[str], failing: Sequence[str], known: Collection[str]) -> list[str]:
-    chosen: dict[str, None] = {}
-    for text in wanted:
-        fitting = [name for name in failing if _fits(name, text)]
-        if not fitting:
-            cause = "this test passed when it was recorded" if text in known else "no recorded test has this name"
-            raise UsageError(Problem(text, "", cause, f"failing tests are: {', '.join(failing[:5])}"))
-        chosen.update(dict.fromkeys(fitting))
-    return list(chosen)

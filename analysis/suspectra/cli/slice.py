@@ -57,11 +57,12 @@ def register(cli: click.Group) -> None:
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @click.option("--top", type=click.IntRange(min=1), help="How many steps.  [default: 40; json 1,000; svg 14]")
     @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
-    @click.argument("place", required=False, metavar="[FILE:LINE]")
+    @click.argument("place", required=False, metavar="[TEST | FILE:LINE]")
     @click.pass_context
     def slice_(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Show which values and decisions led to a failure, or to a line, in one run of a failing test.
 
+        TEST is any part of a failing test's name that only this one has: what led to its failure, as with --failure.
         FILE:LINE is a line of the program: what led to the values there, or with --forward what they influenced. With
         --failure everything starts at the place where the test fails; with both, the slice is what lies between the
         line and the failure. The tests are run again, traced, with nothing altered. What failures depend on is kept for
@@ -83,8 +84,9 @@ class _Options(RerunOptions):
 
 
 def _slice(command: Sequence[str], chosen: _Options) -> int:
-    if chosen["place"] and "::" in chosen["place"]:
-        raise click.UsageError("Name a test with --test; FILE:LINE is a line of the program.")
+    if chosen["place"] and not chosen["place"].rpartition(":")[2].isdecimal():  # the name of a test
+        chosen["tests"], chosen["place"] = (*chosen["tests"], chosen["place"]), None
+        chosen["failure"] = True
     place = parse_location(chosen["workspace"], chosen["place"]) if chosen["place"] else None
     target = parse_location(chosen["workspace"], chosen["target"]) if chosen["target"] else None
     if place is None and (chosen["forward"] or target or not chosen["failure"]):

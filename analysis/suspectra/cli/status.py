@@ -134,11 +134,12 @@ def _next_commands(workspace: Path, localized: Localized, selection: Selection) 
     affected = len(selection.affected)
     failed = localized.report.spectrum.counts.failed
     option = _option(workspace, Path.cwd())
-    first = (localized.groups[0].report if localized.groups else localized.report).suspect(0).location
+    report = localized.groups[0].report if localized.groups else localized.report
+    first = report.spectrum.elements.location(report.first_of_functions)
     if affected:
         yield _again(workspace, selection), f"run these {many(failed + affected, 'test')}"
     yield f"suspectra rank{option}", "list all suspects"
-    yield f"suspectra explain{option} {first.file}:{first.line}", "why this line comes first"
+    yield f"suspectra explain{option} {first.file}:{first.line}", "why this line is suspicious"
     if _is_recording(localized.evidence):
         yield f"suspectra investigate{option}", "find what makes them pass"
     if localized.evidence.is_c:

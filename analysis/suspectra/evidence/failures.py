@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.spectrum import Spectrum
 
 _EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the begin of a message
@@ -29,11 +29,16 @@ def exception_names(evidence: Evidence) -> dict[str, str]:
 def first_failure(evidence: Evidence) -> str:
     """Say where and how the first failing test failed, and how many more did."""
     test, *others = evidence.failing
+    return failure_of(evidence, test) + (f"; and {len(others)} more failed" if others else "")
+
+
+def failure_of(evidence: Evidence, test: TestResult) -> str:
+    """Say where and how a test failed."""
     stack = evidence.stacks.get(test.name)
     line = stack.test_line if stack else None
     where = f" at {line.file}:{line.line}" if line else ""
     what = (stack.what if stack else "") or test.message
-    return f"{test.name} failed{where}{what and f': {what}'}{f'; and {len(others)} more failed' if others else ''}"
+    return f"{test.name} failed{where}{what and f': {what}'}"
 
 
 def failed_in(evidence: Evidence, spectrum: Spectrum, element: int) -> tuple[str, ...]:

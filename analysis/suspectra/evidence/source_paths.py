@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from suspectra.base.errors import Problem, UsageError
 from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.opening import open_evidence
 
 TEST_PATTERNS = (
     "test/*",
@@ -26,6 +27,7 @@ TEST_PATTERNS = (
 SYSTEM = ("/usr/", "/opt/", "/lib/", "/Library/", "/Applications/", "<")
 """Folders of headers of compilers and systems, which are never suspected and not reported."""
 
+_BEGINNING = 1 << 16  # bytes of a file, which have what it includes
 _MAX_TRIED = 100  # files outside the workspace of which one is looked for inside
 
 
@@ -73,6 +75,17 @@ class SourcePaths:
         """
         return any(fnmatchcase(path, pattern) for pattern in self.test_patterns)
 
+    def beginning(self, path: str) -> bytes:
+        """Return the first part of a file of the workspace; empty if there is none that may be read."""
+        real = self._boundary.real(path)
+        if real is None:
+            return b""
+        try:
+            with open_evidence(real, self._boundary, follow=False) as file:
+                return file.read(_BEGINNING)
+        except (OSError, ValueError):
+            return b""
+
     def problems(self, source: str) -> tuple[Problem, ...]:
         """Report files that were left out because they are outside the workspace, without system headers."""
         if not self._outside:
@@ -96,6 +109,8 @@ class SourcePaths:
         if "\0" in path:
             return None
         whole = self.locate(posixpath.join(folder or self.workspace, path))
+        if not path.startswith(("/", "<")) and not self._boundary.existing([whole]):
+            whole = self._above(path, folder) or whole
         inside = self._boundary.relative(whole)
         if inside is not None:
             named = whole.startswith(self.workspace + os.sep)
@@ -103,6 +118,20 @@ class SourcePaths:
         if not whole.startswith(SYSTEM) and not path.startswith("<"):
             self._outside.add(whole)
         return None
+
+    def _above(self, path: str, folder: str) -> str | None:
+        """A file that compilers were told to name by a shorter path (`-ffile-prefix-map`), seen from a folder above.
+
+        None if there is none in the workspace.
+        """
+        at = posixpath.normpath(self.locate(posixpath.join(self.workspace, folder)))
+        inner = at if self._boundary.names(at) else self.workspace
+        folders = [inner]
+        while self._boundary.names(posixpath.dirname(folders[-1])):
+            folders.append(posixpath.dirname(folders[-1]))
+        candidates = [posixpath.normpath(posixpath.join(one, path)) for one in folders]
+        found = self._boundary.existing(candidates)
+        return next((one for one in candidates if one in found), None)
 
 
 def parse_mapping(options: Iterable[str]) -> tuple[tuple[str, str], ...]:

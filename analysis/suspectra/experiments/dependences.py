@@ -116,7 +116,7 @@ def _traced(
         job: RunRequest = {"kind": KIND, "columns": path, "most": most}
         if only is not None:
             job["only"] = sorted(only)
-        return _ask(runs, test, job, seconds), _read_columns(Path(path))
+        return _ask(runs, test, job, seconds), read_columns(Path(path))
 
 
 def _too_long(answer: MachineRunAnswer, most: int) -> str:
@@ -132,7 +132,7 @@ def _error(cause: str, cure: str) -> EvidenceError:
     return EvidenceError(Problem("", "", cause, cure))
 
 
-def _read_columns(path: Path) -> dict[str, Ints]:
+def read_columns(path: Path) -> dict[str, Ints]:
     """Read the columns that a traced process wrote.
 
     Of shape (k,).

@@ -12,6 +12,9 @@ Many tests of one fault are compared in many ways, so some pair of them seems ap
 says less. So a group of a few tests is looked at again, with less patience for what the union costs, but only parted
 where every part is explained much better alone: by a place that few passing tests execute.
 
+Experiments refine this (:mod:`suspectra.failure_groups.experiment_links`): tests that they keep apart are not merged,
+and groups that they put together are.
+
 Exceptions and stacks give titles, and have no say here. Tests that execute nothing join the largest group. What a user
 merged is merged last, so that a decision about two groups does not change a third one.
 """
@@ -28,6 +31,7 @@ from suspectra.base.arrays import Bools, Floats, Ints, Row
 from suspectra.base.cancellation import check
 from suspectra.failure_groups.coverage import Bits, FailingCoverage
 from suspectra.failure_groups.decisions import GroupDecisions
+from suspectra.failure_groups.experiment_links import ExperimentLinks
 from suspectra.failure_groups.since import Since
 from suspectra.failure_groups.since import apart as fail_apart
 from suspectra.spectrum import Spectrum
@@ -57,7 +61,7 @@ class Patience:
 
 
 USUAL = Patience(9.0, 0.2, 1.0, single=True)
-WITH_FEW = Patience(6.0, 0.0, 4.0, single=False)
+WITH_FEW = Patience(5.0, 0.0, 4.0, single=False)
 
 
 @dataclass(frozen=True)
@@ -80,33 +84,42 @@ class Partition:
     decisions: GroupDecisions | None  # the user's decisions about them
     words: int  # how many words of the coverage's bits were compared. Later classes had no influence
     since: Mapping[str, Since]  # since when the tests fail, as far as it is known
+    links: ExperimentLinks  # what experiments say of them
 
     def holds_for(
-        self, coverage: FailingCoverage, decisions: GroupDecisions | None, since: Mapping[str, Since]
+        self,
+        coverage: FailingCoverage,
+        decisions: GroupDecisions | None,
+        since: Mapping[str, Since],
+        links: ExperimentLinks,
     ) -> bool:
         """Whether the groups are also those of another state, because all that they depend on is the same.
 
         Also False where only grouping again would tell.
         """
-        return (
-            self.decisions == decisions and self.since == since and self.coverage.same_until(coverage, 64 * self.words)
-        )
+        given = (decisions, since, links)
+        return (self.decisions, self.since, self.links) == given and self.coverage.same_until(coverage, 64 * self.words)
 
 
 def partition(
-    coverage: FailingCoverage, decisions: GroupDecisions | None = None, since: Mapping[str, Since] | None = None
+    coverage: FailingCoverage,
+    decisions: GroupDecisions | None = None,
+    since: Mapping[str, Since] | None = None,
+    links: ExperimentLinks | None = None,
 ) -> Partition:
     """Group failing tests.
 
     Every failing test is in one part. Tests without coverage are in the largest one that they may be in unless the user
     decided otherwise.
     """
-    since = since or {}
+    since, links = since or {}, links or ExperimentLinks(coverage.tests, ())
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:
-        return Partition((PartOfTests((0,)),), coverage, decisions, 0, since)
+        return Partition((PartOfTests((0,)),), coverage, decisions, 0, since, links)
     together, split = (decisions or GroupDecisions()).between(coverage.tests)
     apart = split | _not_together(fail_apart(coverage.tests, since), together)
+    never = apart.copy()  # whatever experiments say
+    apart |= _not_together(links.apart(), together)
     decided = _decided(tests, together, apart)
     covered = coverage.covered
     open_ = [tests[[test]] for test in np.flatnonzero(covered)]
@@ -123,6 +136,8 @@ def partition(
         else:
             parts.append(part)
     parts = _put_together(parts, [cluster[covered[cluster]] for cluster in decided], apart)
+    for joined in links.joining():
+        parts = _joined(parts, joined, never)
     for cluster in decided:
         idle = cluster[~covered[cluster]]
         if not len(idle):
@@ -137,7 +152,17 @@ def partition(
         else:
             parts.append(PartOfTests(tuple(idle.tolist())))
     words = max(words, merging.words)
-    return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, words, since)
+    return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, words, since, links)
+
+
+def _joined(parts: list[PartOfTests], passing: frozenset[int], never: Bools) -> list[PartOfTests]:
+    """Put the parts together all of whose tests pass with one change of the program."""
+    inside = [part for part in parts if passing.issuperset(part.tests)]
+    union = sorted(test for part in inside for test in part.tests)
+    if len(inside) < 2 or never[np.ix_(union, union)].any():
+        return parts
+    one = PartOfTests(tuple(union), alike=all(part.alike for part in inside))
+    return [*(part for part in parts if part not in inside), one]
 
 
 def _not_together(apart: Bools, together: Sequence[tuple[int, int]]) -> Bools:

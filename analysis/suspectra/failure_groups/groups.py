@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suspectra.base.english import many
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import GroupDecisions
+from suspectra.failure_groups.experiment_links import ExperimentLinks
 from suspectra.failure_groups.grouping import Partition, partition
 from suspectra.failure_groups.since import Since
+from suspectra.runs.experiment import Experiment
 from suspectra.spectrum import Spectrum
 
 
@@ -25,6 +27,7 @@ class FailureGroup:
     halves: tuple[int, ...] = ()
     alike: bool = True  # whether what all share explains each test about as well as anything that it executes
     since: Since = Since.UNKNOWN  # since when its tests fail
+    experiments: str = ""  # sentences: which experiments show that its tests belong together, or apart from others
 
     @property
     def covered(self) -> tuple[str, ...]:
@@ -85,14 +88,16 @@ class FailureGroups:
         decisions: GroupDecisions | None = None,
         first_number: int = 1,  # the number of the first group where there are no previous ones
         since: Mapping[str, Since] | None = None,  # since when tests fail, as far as it is known
+        made: Iterable[Experiment] = (),  # experiments with failing tests
     ) -> FailureGroups:
         """Group the failing tests of a spectrum."""
         coverage = FailingCoverage.from_spectrum(spectrum, previous.partition.coverage if previous else None)
         covered, since = coverage.covered, since or {}
-        if previous and previous.partition.holds_for(coverage, decisions, since):
+        links = ExperimentLinks.from_experiments(made, coverage.tests)
+        if previous and previous.partition.holds_for(coverage, decisions, since, links):
             found = replace(previous.partition, coverage=coverage)
         else:
-            found = partition(coverage, decisions, since)
+            found = partition(coverage, decisions, since, links)
         parts = found.parts
         names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
         known = _known(previous)
@@ -106,6 +111,7 @@ class FailureGroups:
                 part.halves,
                 part.alike,
                 Since.for_group(tests, since),
+                links.why(tests),
             )
             for number, tests, part in zip(numbers, names, parts, strict=True)
         ]

@@ -77,7 +77,7 @@ class RankedGroup:
     def reason(self) -> str:
         """What its tests have in common, in one or two sentences, after that a change did not break them."""
         old = "Failed before your changes. " if self.group.since is Since.BEFORE else ""
-        return old + _reason(self.group, self.report)
+        return " ".join(filter(None, (old + _reason(self.group, self.report), self.group.experiments)))
 
     @cached_property
     def _first(self) -> FirstSuspect:
@@ -168,7 +168,14 @@ def rank_groups(
 ) -> GroupedRanking:
     """Group the failing tests of a ranking, each group with a ranking that is made when it is asked for."""
     spectrum = without_uses(report.spectrum)
-    state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions, first_number, since)
+    state = FailureGroups.from_spectrum(
+        spectrum,
+        previous.state if previous else None,
+        decisions,
+        first_number,
+        since,
+        program.experiments if program is not None else (),
+    )
     last = {one.group.number: one for one in previous.groups} if previous else {}
     reports = {number: one.last_report for number, one in last.items()} | dict(made or {})
     ranked = [

@@ -12,10 +12,11 @@ from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
 
-_MAX_CHAIN = 24
+_MAX_CHAIN = 12
 """States of a chain that are written; of a longer one those next to the root and the failure."""
 
 _MAX_NEAR = 8
+_MAX_ROOTS = 8
 _PLACE_SHARE = 0.5  # of the columns
 
 
@@ -45,7 +46,9 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
     style = Style(out)
     if report.roots:
         out.write("\n" + style(f"Suspected causes of {safe(report.test)}", "bold") + "\n")
-        _write_states(report.roots, out, sources)
+        _write_states(report.roots[:_MAX_ROOTS], out, sources)
+        if (more := len(report.roots) - _MAX_ROOTS) > 0:
+            out.write(f"  … {more} more, which are less suspicious\n")
         if len(report.chain) > 1:
             out.write("\n" + style("How the first one leads to the failure", "bold") + "\n")
             left_out = len(report.chain) - _MAX_CHAIN
@@ -58,7 +61,9 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
         others = [state for state in report.transitive if state not in report.chain]
         if others:
             out.write("\n" + style("Also suspected on other ways", "bold") + "\n")
-            _write_states(others, out, sources)
+            _write_states(others[:_MAX_ROOTS], out, sources)
+            if (more := len(others) - _MAX_ROOTS) > 0:
+                out.write(f"  … {more} more\n")
         if report.around:
             out.write("\n" + style("Statements nearest to the suspected causes", "bold") + "\n")
             _write_states(report.around[:_MAX_NEAR], out, sources)

@@ -9,6 +9,7 @@ from typing import TextIO
 from suspectra.base.english import many
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import ValueDifference
 from suspectra.output.terminal import Style, safe
 
 _MAX_LINES = 6  # of a change that are shown
@@ -29,6 +30,8 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         for unit in cause.units:
             _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
+        if (found_at := cause.difference) is not None:
+            out.write(f"  First different value: {safe(_difference(found_at))}\n")
     if found.old and found.baseline:
         out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
     if not found.complete:
@@ -64,6 +67,12 @@ def _effect(cause: BreakingChange) -> str:
         said += "; alone it breaks nothing, so it takes others of the changes"
     left = "" if cause.minimal else " There was no time to make it smaller."
     return f"{said[0].upper()}{said[1:]}.{left}"
+
+
+def _difference(found: ValueDifference) -> str:
+    before = "1 value before it is" if found.equal == 1 else f"{found.equal:,} values before it are"
+    equal = f" ({before} equal)" if found.equal else ""
+    return f"`{found.name}` at {found.file}:{found.line} is {found.after}, was {found.before}{equal}"
 
 
 def _all(tests: Sequence[str], many_do: str, one_does: str) -> str:

@@ -9,8 +9,8 @@ from suspectra.base.english import many
 from suspectra.output.rankings.ranking import Listing
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
 
-MAX_GROUPS, MAX_SUSPECTS = 3, 3
-"""How many failure groups are shown, and how many suspects of each."""
+MAX_GROUPS, MAX_FUNCTIONS = 3, 3
+"""How many failure groups are shown, and how many functions of each."""
 
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _WIDEST = 50
@@ -35,16 +35,18 @@ def write_status(ranking: Listing, age: float | None, affected: int, out: TextIO
 
 
 def write_first_suspects(ranking: Listing, out: TextIO) -> None:
-    """Write the first suspects of each failure group."""
+    """Write the first functions of each failure group, with their first lines."""
     style, columns = Style(out), terminal_width(out)
     for group in ranking.groups[:MAX_GROUPS]:
         out.write(style(safe(group.heading), "bold") + "\n")
-        listing = ranking.for_group(group, MAX_SUSPECTS)
-        for entry in listing.entries():
-            rank, place = f"{entry['rank_best']:>4}  ", safe(f"{entry['file']}:{entry['line']}")
-            function = after_place(f"{rank}{place}  ", safe(entry["function"]), columns)[len(rank) + len(place) :]
-            out.write(f"{rank}{style(place, 'red')}{function}\n")
-        about = (listing.cut, group.group.left_out) if listing.shown else (group.reason,)
+        listing = ranking.for_group(group, MAX_FUNCTIONS)
+        for one in listing.functions():
+            first, *others = one["suspects"]
+            rank, place = f"{one['rank_best']:>4}  ", safe(f"{first['file']}:{first['line']}")
+            also = f" (also {', '.join(str(other['line']) for other in others)})" if others else ""
+            name = after_place(f"{rank}{place}  ", safe(one["function"]) + also, columns)[len(rank) + len(place) :]
+            out.write(f"{rank}{style(place, 'red')}{name}\n")
+        about = (listing.functions_cut, group.group.left_out) if listing.shown else (group.reason,)
         out.write("".join(f"      {safe(text)}\n" for text in about if text) + "\n")
     if (more := len(ranking.groups) - MAX_GROUPS) > 0:
         out.write(f"and {many(more, 'more failure group')}\n\n")

@@ -10,6 +10,10 @@ Differences = frozenset[int]
 """Some of the differences between two runs, by their numbers."""
 
 
+_FEW_PARTS = 8
+"""If no part of so many tells more, the next ones are single differences: parts of several would cost as many runs."""
+
+
 class ConfigurationVerdict(Enum):
     """How a run ends in which some differences are applied."""
 
@@ -34,7 +38,14 @@ class Isolated(NamedTuple):
 
 
 def isolate(
-    number: int, test: Callable[[Differences], ConfigurationVerdict], go_on: Callable[[], bool] = lambda: True
+    number: int,
+    test: Callable[[Differences], ConfigurationVerdict],
+    go_on: Callable[[], bool] = lambda: True,
+    *,
+    by_leaving_out: bool = False,  # first tries what is nearer to the failing run
+    # some differences with those that they need, and some without others and those that need these
+    with_needed: Callable[[Differences], Differences] = lambda some: some,
+    without: Callable[[Differences, Differences], Differences] = lambda some, others: some - others,
 ) -> Isolated:
     """Narrow differences down to a cause from which nothing can be left out."""
     known = {frozenset[int](): ConfigurationVerdict.PASSES, frozenset(range(number)): ConfigurationVerdict.FAILS}
@@ -50,36 +61,38 @@ def isolate(
     while len(high - low) > 1:
         left = sorted(high - low)
         parts = min(parts, len(left))
-        found = _step(low, high, _split(left, parts), ask)
+        split = list(_split(left, parts))
+        several = [some for part in split for some in (with_needed(low | part), without(high, part))]
+        if by_leaving_out:
+            several = [*several[1::2], *several[::2]]
+        found = _step(low, high, [some for some in several if low < some < high], ask)
         if found is None:
             return Isolated(low, high, False)
         if found == (low, high):
             if parts == len(left):
                 break
-            parts = min(2 * parts, len(left))
+            parts = min(2 * parts, len(left)) if parts < _FEW_PARTS else len(left)
         else:
-            increases = found[0] > low and found[1] == high
             low, high = found
-            parts = max(parts - 1, 2) if increases else 2
+            parts = 2 if len(high - low) <= len(left) // 2 else max(parts - 1, 2)
     return Isolated(low, high, True)
 
 
 def _step(
     low: Differences,
     high: Differences,
-    parts: Iterable[Differences],
+    several: Iterable[Differences],
     ask: Callable[[Differences], ConfigurationVerdict | None],
 ) -> tuple[Differences, Differences] | None:
-    """The next two sets; the same ones if no part tells more, None if the search was ended."""
-    for part in parts:
-        for some in (low | part, high - part):
-            verdict = ask(some)
-            if verdict is None:
-                return None
-            if verdict is ConfigurationVerdict.FAILS:
-                return low, some
-            if verdict is ConfigurationVerdict.PASSES:
-                return some, high
+    """The next two sets; the same ones if none of several between them tells more, None if the search was ended."""
+    for some in several:
+        verdict = ask(some)
+        if verdict is None:
+            return None
+        if verdict is ConfigurationVerdict.FAILS:
+            return low, some
+        if verdict is ConfigurationVerdict.PASSES:
+            return some, high
     return low, high
 
 

@@ -5,6 +5,7 @@ only some techniques have is in subclasses of reports, which `suspectra.techniqu
 name.
 """
 
+from suspectra.report.functions import FunctionLevels, SuspectFunction
 from suspectra.report.levels import SIGNIFICANT_DIGITS, comparable, round_significant
 from suspectra.report.pair_report import PairReport
 from suspectra.report.ranked_report import Explainer, RankedReport, ReportT
@@ -15,12 +16,14 @@ __all__ = [
     "SIGNIFICANT_DIGITS",
     "Explainer",
     "Explanation",
+    "FunctionLevels",
     "PairReport",
     "RankedReport",
     "ReportT",
     "Subgraph",
     "SubgraphReport",
     "Suspect",
+    "SuspectFunction",
     "changed_words",
     "comparable",
     "round_significant",

@@ -15,6 +15,7 @@ from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import Problem
 from suspectra.base.technique_info import TechniqueInfo
 from suspectra.report.caveats import caveats_of
+from suspectra.report.functions import FunctionLevels, SuspectFunction
 from suspectra.report.levels import levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum, is_only_read
@@ -443,6 +444,69 @@ class RankedReport:
         if len(found) <= _KEPT:
             self._known.update(zip(elements, found, strict=True))
         return found
+
+    @cached_property
+    def function_levels(self) -> FunctionLevels:
+        """The functions that failing tests execute, and their order."""
+        executed = self._executed_by_failing
+        raised = self.spectrum.raised if self.spectrum.raised is not None else np.zeros(0, np.int32)
+        failed = np.bincount(raised[raised >= 0], minlength=len(self.level))[executed]
+        level = self.level[executed]
+        return FunctionLevels.from_statements(self.spectrum.elements, executed, level, self.tie_of_level[level], failed)
+
+    @cached_property
+    def _executed_by_failing(self) -> Ints:
+        """The candidates that failing tests execute, in the order of the columns."""
+        return np.flatnonzero((self.level >= 0) & (self.spectrum.counts.ef > 0))
+
+    @property
+    def first_of_functions(self) -> int:
+        """The first element of the first function; the first element where failing tests execute none."""
+        first = self.functions(1)
+        return first[0].elements[0] if first else int(self.top(1)[0])
+
+    def functions(self, top: int | None = None) -> list[SuspectFunction]:
+        """Return the first `top` functions that failing tests execute, or all.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many; all unless given.
+
+        Returns
+        -------
+        list of SuspectFunction
+            Best first; of equal rank, by file and line.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> [(one.file, one.rank_best) for one in make_technique("ochiai").localize(spectrum).functions()]
+        [('program', 1)]
+        """
+        found, elements = self.function_levels, self.spectrum.elements
+        by_function = np.argsort(found.of, kind="stable")
+        own = np.split(self._executed_by_failing[by_function], np.cumsum(np.bincount(found.of))[:-1])
+        where = np.array([statements[0] for statements in own[: len(found)]], np.int64)
+        higher = np.concatenate([[0], np.cumsum(np.bincount(found.level))])
+        listed = []
+        for index in np.lexsort((where, found.level))[:top].tolist():
+            ordered = self._in_order(own[index], self.level[own[index]]).tolist()
+            number, level = int(found.number[index]), int(found.level[index])
+            listed.append(
+                SuspectFunction(
+                    elements.files[elements.file[ordered[0]]],
+                    elements.functions[number].name if number >= 0 else "",
+                    self._place(ordered[0])[0],
+                    int(higher[level]) + 1,
+                    int(higher[level + 1]),
+                    int(found.raised[index]),
+                    int(found.tied[index]),
+                    tuple(ordered),
+                )
+            )
+        return listed
 
     def position_of(self, element: int) -> int:
         """Return the position of an element, counted from 0, without sorting all elements.

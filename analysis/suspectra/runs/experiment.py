@@ -10,6 +10,9 @@ from suspectra.base.english import ordinal
 EVERY = 0
 """As an instance: each time that the place was reached."""
 
+UNDO = "undo"
+"""The kind that leaves out changes of the user: `suspectra changes` makes it, and no technique asks for it."""
+
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 
@@ -62,24 +65,28 @@ class Experiment:
     """A test that was run again with one thing altered."""
 
     test: str  # its name, as the evidence has it
-    kind: str  # what was done: `switch` a decision, put in another `value`, or run a `mutant`
+    kind: str  # what was done: `switch` a decision, put in another `value`, run a `mutant`, or `undo` a change
     file: str  # where it was done: relative to the workspace, forward slashes
-    # the lines of what was altered, from 1, both included
+    # the lines of what was altered, from 1, both included; of deleted text the line that follows, and the one before it
     line: int
     end_line: int
     column: int  # where it begins, in bytes from 0
     place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
     instance: int  # how many times the place had been reached, this one included; `EVERY` for each time
-    action: str  # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time
+    # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time; of changes,
+    # how many were undone together
+    action: str
     outcome: ExperimentOutcome = (
         ExperimentOutcome.NOT_REACHED
     )  # how the test ended; as long as it was not run, `ExperimentOutcome.NOT_REACHED`
     seconds: float = 0.0  # how long it took
     guard: bool = False  # an arm of its `if` ends by raising: not to raise may hide the symptom alone
-    detail: str = ""  # what was put in: the text of a value, or of a mutation such as `>` → `>=`
+    detail: str = (
+        ""  # what was put in: the text of a value, or of a mutation such as `>` → `>=`; of changes, since when
+    )
     # where a decision, or what a mutant replaces, ends, in bytes from 0; that column is not included
     end_column: int = 0
-    replacement: str = ""  # of a mutant: what replaces it, so that the text can be edited
+    replacement: str = ""  # of a mutant or a change: what replaces it, so that the text can be edited
     changed: bool = False  # the failing test still fails, with another exception or another message than unaltered
 
     @property
@@ -91,10 +98,15 @@ class Experiment:
     @property
     def condition(self) -> str:
         """What was different, as the end of a sentence: ``if this comes out false the 3rd time``."""
+        if self.kind == UNDO:
+            others = int(self.action) - 1 if self.action.isdecimal() else 0
+            return f"without your change here{f' and {others} more' if others else ''}"
         if self.kind == "mutant":
             return f"with {self.detail}"
         if self.kind == "value":
             at = "" if self.instance == EVERY else f" the {ordinal(self.instance)} time"
+            if not self.detail:
+                return f"with {self.place}{at}"
             equals = "" if self.place.endswith("=") else " ="
             return f"with {self.place}{equals} {self.detail}{at}"
         if self.place == "for":

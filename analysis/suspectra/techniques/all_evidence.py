@@ -3,18 +3,21 @@
 Five keys are compared one after the other, higher first:
 
 1. D + S + w C: D is 1 for a statement that changed since a failing test that executes it passed, if there are few of
-   these: at most 10, or a twentieth of what failing tests execute; S is the highest Kulczynski2 of the statement and of
-   the branches that leave it, 0 for a line of C or C++ that only opens or only closes a function; C is the weighted
+   these: at most 10, or a twentieth of what failing tests execute; S is the highest K of the statement and of the
+   branches that leave it, 0 for a line of C or C++ that only opens or only closes a function; C is the weighted
    share of the failing tests that execute the statement and for which it changed, since they passed or according to
    git, among those for which anything did; w is 0.3 divided by the number of statements for which C is not 0, and at
    least 0.1;
-2. Kulczynski2 of the statement alone;
+2. K of the statement alone;
 3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
 4. the kind of statement: ``return``, then decisions, then others, then definitions;
 5. how few statements of its function failing tests execute.
 
-Kulczynski2 weighs failing tests by how little they execute (:mod:`suspectra.techniques.failure_weights`). A key whose
-evidence is missing is equal for all statements. Statements that no failing test executes come last.
+K is Kulczynski2, but for its weights: the share of the failing tests that execute a statement counts 0.55, the share of
+the tests that execute it and fail 0.45. With equal weights a statement that few tests execute, most of them failing,
+often ranks before a fault that all failing tests execute. Failing tests weigh more the less they execute
+(:mod:`suspectra.techniques.failure_weights`). A key whose evidence is missing is equal for all statements. Statements
+that no failing test executes come last.
 
 A definition outside of functions, such as a table or a regular expression, runs at import, so no test executes it. It
 counts as executed by the tests that execute a statement that reads its name
@@ -51,6 +54,7 @@ from suspectra.techniques.staged_technique import Staged
 from suspectra.techniques.technique import Technique, headline, own_report, score_difference
 
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10
+_OF_FAILING = 0.55  # what the share of failing tests counts, beside that of the tests that execute a column and fail
 _ONE_CHANGE = 3 * _DIGITS // 10  # what the only change adds at most to the first key
 _MANY_CHANGES = _DIGITS // 10  # what one of many changes adds at most
 _CHANGED_FIRST = _DIGITS  # what puts changed statements before all others, as long as they are few
@@ -72,7 +76,7 @@ class EvidenceReport(RankedReport):
     keys: Ints
     statements: StatementProperties  # their kinds, functions and branches, from the program
     weights: FailureWeights  # the weights of the failing tests
-    # kulczynski2 of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses; shape (edges,)
+    # K of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses; shape (edges,)
     edge_score: Ints
 
     @property
@@ -181,11 +185,11 @@ class AllEvidence(Staged):
         )
         check()
         suspects: Ints = np.flatnonzero(_suspected(spectrum))
-        own = _kulczynski2(weights.of_elements, weights.total, spectrum.counts)
+        own = _measure(weights.of_elements, weights.total, spectrum.counts)
         best = own.copy()
         edge_score: Ints = np.zeros(0, np.int64)
         if spectrum.edges is not None:
-            edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
+            edge_score = _measure(weights.of_edges, weights.total, spectrum.edge_hit_counts)
             np.maximum.at(best, known.branches.element, edge_score[known.branches.edge])
         best += np.rint(_for_change(weights) * weights.share_of_change()).astype(np.int64)
         best[_changed_first(spectrum)] += _CHANGED_FIRST
@@ -232,12 +236,13 @@ def _suspected(spectrum: Spectrum) -> Bools:
     return spectrum.candidates & (spectrum.counts.ef > 0)
 
 
-def _kulczynski2(weight: Ints, total: int, counts: Counts) -> Ints:
-    """Kulczynski2 with weighted failing tests, in multiples of 1e-10; 0 for a column that no failing test executes."""
+def _measure(weight: Ints, total: int, counts: Counts) -> Ints:
+    """K of each column, in multiples of 1e-10; 0 for one that no failing test executes."""
     score = np.zeros(len(counts.ef), np.int64)
     executed = np.flatnonzero(counts.ef)
     ef = counts.ef[executed]
-    score[executed] = np.rint(_DIGITS / 2 * (weight[executed] / max(total, 1) + ef / (ef + counts.ep[executed])))
+    share, precision = weight[executed] / max(total, 1), ef / (ef + counts.ep[executed])
+    score[executed] = np.rint(_DIGITS * (_OF_FAILING * share + (1 - _OF_FAILING) * precision))
     return score
 
 
@@ -313,7 +318,7 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     differs = int(np.argmax(own != following))
     if differs == _BEST and _by_change(report, element, _first_of(report, level + 1)):
         if _is_first(report, element):
-            return "Little changed, so that comes first."
+            return "You changed this and little else, so it comes first."
         return "Without the change it would not rank before the next statements."
     if differs == _BEST and _by_branch(report, element):
         return _for_branch(report, element)
@@ -472,9 +477,10 @@ def _put_in(report: EvidenceReport, element: int) -> str:
     counts, weights = report.spectrum.counts, report.weights
     share = int(weights.of_elements[element]) / max(weights.total, 1)
     ef, ep = int(counts.ef[element]), int(counts.ep[element])
-    own = share / 2 + ef / (ef + ep) / 2
+    own = _OF_FAILING * share + (1 - _OF_FAILING) * ef / (ef + ep)
     score = float(report.level_score[report.level[element]])
-    text = f"K = {share:.4g} / 2 + {ef} / ({ef} + {ep}) / 2 = {own:.4g}, S = "
+    two = f"{_OF_FAILING:g} * {share:.4g} + {1 - _OF_FAILING:g} * {ef} / ({ef} + {ep})"
+    text = f"K = {two} = {own:.4g}, S = "
     if not (added := _added(report, element)):
         return f"{text}{score:.4g}"
     changed = float(weights.share_of_change(element))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from suspectra.base.arrays import Floats
+from suspectra.base.english import every
 from suspectra.base.errors import NothingToRank, Problem, UsageError
 from suspectra.base.technique_info import LINES, TechniqueInfo
 from suspectra.program import Program
@@ -624,28 +625,40 @@ def in_words(ef: int, ep: int, counts: Counts, *, only_read: bool = False) -> st
     Examples
     --------
     >>> in_words(2, 1, Counts(np.array([2]), np.array([1]), failed=2, passed=5))
-    'All 2 failing and 1 of 5 passing tests execute this line.'
-    >>> in_words(2, 5, Counts(np.array([2]), np.array([5]), failed=2, passed=5))
-    'All 2 failing and all 5 passing tests execute this line.'
-    >>> in_words(2, 1, Counts(np.array([2]), np.array([1]), failed=2, passed=5), only_read=True)
-    'This line runs once for all tests; all 2 failing and 1 of 5 passing tests may read what it defines.'
+    'Both failing tests run it, 1 of 5 passing ones does.'
+    >>> in_words(1, 5, Counts(np.array([1]), np.array([5]), failed=1, passed=5))
+    'The failing test runs it, all 5 passing ones do.'
+    >>> in_words(2, 0, Counts(np.array([2]), np.array([0]), failed=3, passed=5), only_read=True)
+    'It runs once for all tests; 2 of 3 failing tests may read what it defines, no passing one may.'
     """
     if not ef and not ep:
-        return "No test executes this line."
-    if only_read:
-        return f"This line runs once for all tests; {_shares(ef, ep, counts)} may read what it defines."
+        return "No test runs it."
+    one, several = ("may read what it defines",) * 2 if only_read else ("runs it", "run it")
+    failing = f"{_failing_tests(ef, counts.failed)} {one if counts.failed == 1 else several}"
+    if ef == 1 < counts.failed and not only_read:
+        failing = f"1 of {counts.failed:,} failing tests runs it"
     if not counts.passed:
-        return f"{ef} of {counts.failed} failing tests execute this line; no test passed."
-    shares = f"{_shares(ef, ep, counts)} execute this line."
-    return shares[0].upper() + shares[1:]
+        sentence = f"{failing}, no test passed."
+    else:
+        does, do = ("may", "may") if only_read else ("does", "do")
+        sentence = f"{failing}, {_passing_tests(ep, counts.passed)} {does if ep < 2 else do}."
+    return f"It runs once for all tests; {sentence}" if only_read else sentence[0].upper() + sentence[1:]
 
 
-def _shares(ef: int, ep: int, counts: Counts) -> str:
-    return f"{_share(ef, counts.failed)} failing and {_share(ep, counts.passed)} passing tests"
+def _failing_tests(count: int, total: int) -> str:
+    if count == total == 1:
+        return "the failing test"
+    if not count:
+        return "no failing test"
+    return f"{every(total)} failing tests" if count == total else f"{count:,} of {total:,} failing tests"
 
 
-def _share(count: int, total: int) -> str:
-    return f"all {total}" if count == total and total > 1 else f"{count} of {total}"
+def _passing_tests(count: int, total: int) -> str:
+    if not count:
+        return "no passing one"
+    if count == total == 1:
+        return "the passing one"
+    return f"{every(total)} passing ones" if count == total else f"{count:,} of {total:,} passing ones"
 
 
 def require_failure(spectrum: Spectrum) -> None:

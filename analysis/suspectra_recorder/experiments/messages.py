@@ -161,6 +161,8 @@ class SourceTable(TypedDict):
     """Line, end line, column, kind, number in the file, scope, and the variables that are read and bound."""
     scopes: list[int]
     """The scope of each variable."""
+    names: list[str]
+    """The name of each variable."""
 
 
 class TracedRunAnswer(TypedDict):

@@ -1,9 +1,10 @@
-"""A process that has loaded pytest and what the tests use, but nothing of the program: each run is a fork of it.
+"""A process that has loaded pytest and what the tests use, but nothing of the program: each run is in a fork of it.
 
-In a fork the program is loaded from a folder that is another one before each run, so that a run takes no longer than
-importing the program. Which other modules a run has loaded is told with its answer, and with the next request they are
-loaded before the fork. Where a plugin of pytest has loaded a part of the program already, no fork may be made after
-another: the greeting says so.
+In a fork the program is loaded, from a folder that is another one before each run, and the tests are collected. Such a
+fork waits, too: each run is a fork of it. So long as only bodies of functions differ from what it has loaded, the next
+run gives its functions their new code, which takes milliseconds (`exchanged_code.py`). Which other modules a run has
+loaded is told with its answer, and with the next request they are loaded before the program is. Where a plugin of
+pytest has loaded a part of the program already, no fork may be made after another: the greeting says so.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ from typing import Any, TypedDict
 import pytest
 
 from suspectra_recorder.distinct_names import distinct_names
+from suspectra_recorder.experiments.exchanged_code import LoadedProgram
 from suspectra_recorder.experiments.limits import be_alone
+from suspectra_recorder.experiments.loading import ExperimentHook
+from suspectra_recorder.experiments.messages import RunRequest, TracedRunAnswer
 from suspectra_recorder.experiments.start_request import StartRequest
+from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.failures.tracebacks import raised_by_example
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, signal, sys, time
 from suspectra_recorder.pytest.verdict import Attempt
 from suspectra_recorder.pytest.whole_run import OPTIONS_OF_WHOLE_RUNS, leave_out_coverage, switch_off
+from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
 
 __builtins__ = library_references.builtins
 
@@ -34,7 +40,9 @@ KIND = "mixed"
 """The kind of runs for which a machine starts so."""
 
 _CHUNK = 1 << 16
-_NOT_BEFORE = ("pytest", "_pytest", "conftest")  # what pytest itself loads as each run needs it
+_NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itself loads as each run needs it
+_MAX_COLLECTED = 3  # forks that have loaded the program and wait
+_GRACE_S = 1.0  # how much longer a fork may take to answer than its run
 
 
 class MixedOutcome(TypedDict):
@@ -59,6 +67,10 @@ class MixedRequest(TypedDict):
     tests: list[str]  # the names of the tests
     seconds: float  # how long all of them may take
     modules: list[str]  # what to load before
+    files: list[str]  # those that may differ from one run to the next, relative to the workspace
+    fresh: bool  # whether the program has to be loaded for this run
+    columns: str  # the file that takes the columns of a trace of dependences; empty for no trace
+    most: int  # how many nodes that may have
 
 
 class MixedAnswer(TypedDict, total=False):
@@ -67,6 +79,10 @@ class MixedAnswer(TypedDict, total=False):
     tests: dict[str, MixedOutcome]  # those that ended
     modules: list[str]  # what it has loaded that is no part of the workspace
     error: str  # why something could not be collected, in a line
+    refused: bool  # whether the program has to be loaded for that
+    exchanged: bool  # whether it was loaded for an earlier run
+    ends: bool  # whether the process that has loaded it ends with this run
+    dependences: TracedRunAnswer  # the trace, besides its columns
 
 
 class MixedRuns:
@@ -74,63 +90,77 @@ class MixedRuns:
 
     def __init__(self, order: StartRequest):
         self._order = order
-        self._workspace = order.workspace + os.sep
-        self._wanted: frozenset[str] = frozenset()
         self._names: dict[str, str] = {}  # of tests, by node id
         self._answer: MixedAnswer = {"tests": {}, "modules": [], "error": ""}
         self._attempts: dict[str, Attempt] = {}
-        self._pipe = -1
+        self._own = RecordedFiles(order.workspace, include_tests=True)
+        self._original = RecordedFiles(order.original or order.workspace, include_tests=True)
+        self._tracing: TracingDependences | None = None
+        self._threads = 1  # before tests are collected
 
     # while pytest starts
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
+    def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> Iterator[None]:
         """Wait here: nothing of the program has been loaded yet."""
         leave_out_coverage(early_config)
-        self._serve()
+        self._request, self._asked = self._serve()
+        self._end = time.monotonic() + self._request["seconds"]
+        self._write = self._asked.fileno()
         self._order.import_from_workspace()
+        if self._request["columns"]:
+            self._trace(
+                test_patterns(early_config.getini("python_files"), args, str(early_config.invocation_params.dir))
+            )
+        self._program = LoadedProgram(self._order.workspace, self._request["files"])
         yield
 
-    def _serve(self) -> None:
-        """Answer requests until nobody asks any more; returns in the fork that runs the tests."""
+    def _serve(self) -> tuple[MixedRequest, socket.socket]:
+        """Answer requests until nobody asks any more; returns in the fork that loads the program."""
         channel = socket.socket(fileno=self._order.channel)
         loaded = [one for one in sys.modules.values() if self._is_ours(one)]
         greeting: MixedGreeting = {"again": not loaded}
         channel.sendall(_line(greeting))
-        with channel.makefile("rb") as requests:
-            for line in requests:
-                request: MixedRequest = json.loads(line)
+        collected: list[_Collected] = []  # the one that was used last is the last
+        requests = channel.makefile("rb")
+        while line := requests.readline():
+            request: MixedRequest = json.loads(line)
+            whole = request["fresh"] or bool(request["columns"])
+            answer = b"" if whole else _answer_of(collected, line, request["seconds"])
+            if not answer:
                 _load(request["modules"])
-                read, write = os.pipe()
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # about forks
-                    pid = os.fork()
-                if not pid:
-                    be_alone()
-                    channel.close()
-                    os.close(read)
-                    self._pipe, self._wanted = write, frozenset(request["tests"])
-                    return
-                with suppress(OSError):
-                    os.setpgid(pid, pid)  # before it is killed, whoever comes first
-                os.close(write)
-                answer = _all(read, time.monotonic() + request["seconds"])
-                os.close(read)
-                with suppress(OSError):
-                    os.killpg(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                channel.sendall(answer if answer.endswith(b"\n") else b"{}\n")
-        os._exit(0)
+                while len(collected) >= _MAX_COLLECTED:
+                    collected.pop(0).close()
+                ours, theirs = socket.socketpair()
+                if not (pid := _fork()):
+                    requests.close()
+                    for one in (channel, ours, *(other.asked for other in collected)):
+                        one.close()
+                    return request, theirs
+                theirs.close()
+                made = _Collected(pid, ours)
+                answer = made.answer(request["seconds"])
+                if whole or not made.alive or json.loads(answer).get("ends"):
+                    made.close()
+                else:
+                    collected.append(made)
+            channel.sendall(answer or b"{}\n")
+        return os._exit(0)
 
     def _is_ours(self, module: object) -> bool:
         """Whether a module is of the workspace, without packages that are installed in it."""
         path = getattr(module, "__file__", None)
-        if not isinstance(path, str):
-            return False
-        roots = (self._workspace, (self._order.original or self._order.workspace) + os.sep)
-        return path.startswith(roots) and "site-packages" not in path
+        return isinstance(path, str) and (self._own(path) is not None or self._original(path) is not None)
 
     # in a fork
+
+    def _trace(self, patterns: list[str]) -> None:
+        """Let what is loaded from now on tell what it does."""
+        scope = RecordedFiles(self._order.workspace, include_tests=True, patterns=patterns)
+        self._tracing = TracingDependences(lambda name: scope.is_test_code(os.path.join(self._order.workspace, name)))
+        if self._tracing.instrument is not None:
+            ExperimentHook(scope, [self._tracing.instrument]).install()
+        self._tracing.begin()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
@@ -138,6 +168,11 @@ class MixedRuns:
         switch_off(config, OPTIONS_OF_WHOLE_RUNS)
         config.option.basetemp = os.path.join(self._order.scratch, "tmp")
         yield
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> None:
+        """Count threads: those of plugins are not needed by runs, and those of the program would be."""
+        self._threads = threading.active_count()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep why something could not be collected."""
@@ -147,13 +182,62 @@ class MixedRuns:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
-        """Keep the tests that are asked for, whatever other plugins do."""
+        """Keep the tests that may be asked for, whatever other plugins do."""
         names = distinct_names({item: item.nodeid for item in items})
         yield
-        excluded = frozenset(self._order.excluded)
-        kept = [item for item in items if names.get(item, item.nodeid) in self._wanted]
+        excluded, wanted = frozenset(self._order.excluded), frozenset(self._order.tests)
+        kept = [item for item in items if names.get(item, item.nodeid) in wanted]
         items[:] = [item for item in kept if excluded.isdisjoint(marker.name for marker in item.iter_markers())]
         self._names = {item.nodeid: names.get(item, item.nodeid) for item in items}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Wait for requests, and let pytest go on in a fork for each; in this process where it can't be forked."""
+        alone = self._request["fresh"] or threading.active_count() > self._threads or session.testsfailed
+        if self._tracing is not None:
+            columns, most = self._request["columns"], self._request["most"]
+            job: RunRequest = {"kind": "dependences", "columns": columns, "most": most}
+            self._tracing.prepare()
+            self._tracing.apply(job)
+        elif alone:
+            self._answer["ends"] = True
+        else:
+            self._program.look()
+            self._serve_collected()
+        wanted = frozenset(self._request["tests"])
+        session.items[:] = [item for item in session.items if self._names[item.nodeid] in wanted]
+
+    def _serve_collected(self) -> None:
+        """Answer requests until nobody asks any more; returns in the fork that runs the tests."""
+        requests, end = self._asked.makefile("rb"), self._end
+        while True:
+            newer = self._program.newer(self._request["files"])
+            if newer is None:
+                answer = _line({"refused": True})
+            else:
+                read, write = os.pipe()
+                if not (pid := _fork()):
+                    requests.close()
+                    self._asked.close()
+                    os.close(read)
+                    self._write = write
+                    self._answer["exchanged"] = end != self._end
+                    for function, code in newer:
+                        function.__code__ = code
+                    return
+                os.close(write)
+                answer = _all(read, end, self._asked.fileno())
+                os.close(read)
+                _kill(pid)
+            try:
+                self._asked.sendall(answer if answer.endswith(b"\n") else b"{}\n")
+                line = requests.readline()
+            except OSError:
+                line = b""
+            if not line:
+                os._exit(0)
+            self._request = json.loads(line)
+            end = time.monotonic() + self._request["seconds"]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
@@ -180,23 +264,87 @@ class MixedRuns:
         found = ""
         while traceback is not None:
             code = traceback.tb_frame.f_code
-            if code.co_filename.startswith(self._workspace) and "site-packages" not in code.co_filename:
-                found = f"{code.co_filename[len(self._workspace) :]}:{code.co_name}"
+            if (name := self._own(code.co_filename)) is not None:
+                found = f"{name}:{code.co_name}"
             traceback = traceback.tb_next
         return found
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Answer, and end: all tests are over, with what was set up for them."""
-        self._answer["modules"] = [
-            name
-            for name, module in list(sys.modules.items())
-            if not self._is_ours(module) and name.partition(".")[0] not in _NOT_BEFORE and name != "__main__"
-        ]
+        if self._tracing is not None and self._tracing.traces:
+            self._answer["dependences"] = self._tracing.take_back()["dependences"]
+        loaded = list(sys.modules.items())
+        # a package without a file of its own belongs to what is in it
+        own = {name.partition(".")[0] for name, module in loaded if self._is_ours(module)}
+        others = own.union(_NOT_BEFORE)
+        self._answer["modules"] = [name for name, _ in loaded if name.partition(".")[0] not in others]
         answer = _line(self._answer)
         while answer:
-            answer = answer[os.write(self._pipe, answer) :]
+            answer = answer[os.write(self._write, answer) :]
         os._exit(0)
+
+
+class _Collected:
+    """A fork that loads the program, collects the tests, and waits."""
+
+    def __init__(self, pid: int, asked: socket.socket):
+        self._pid, self.asked = pid, asked
+        self.alive = True
+
+    def ask(self, line: bytes, seconds: float) -> bytes:
+        """Ask for a run; its answer as a line, empty where it gives none."""
+        try:
+            self.asked.sendall(line)
+        except OSError:
+            self.alive = False
+            return b""
+        return self.answer(seconds)
+
+    def answer(self, seconds: float) -> bytes:
+        """Wait for its answer."""
+        answer = _all(self.asked.fileno(), time.monotonic() + seconds + _GRACE_S)
+        self.alive = answer.endswith(b"\n")
+        return answer if self.alive else b""
+
+    def close(self) -> None:
+        """End it, and what it has started."""
+        self.asked.close()
+        _kill(self._pid)
+
+
+def _answer_of(collected: list[_Collected], line: bytes, seconds: float) -> bytes:
+    """The answer of the first fork that can run something, which was used last then; empty if none can."""
+    for one in reversed(collected):
+        answer = one.ask(line, seconds)
+        if not one.alive:
+            collected.remove(one)
+            one.close()
+        elif not json.loads(answer).get("refused"):
+            collected.remove(one)
+            collected.append(one)
+            return answer
+    return b""
+
+
+def _fork() -> int:
+    """Fork this process; the fork leads a group of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pid = os.fork()
+    if not pid:
+        be_alone()
+        return 0
+    with suppress(OSError):
+        os.setpgid(pid, pid)  # before it is killed, whoever comes first
+    return pid
+
+
+def _kill(pid: int) -> None:
+    """End a fork, and what it has started."""
+    with suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
 
 
 def _line(what: object) -> bytes:
@@ -216,10 +364,14 @@ def _load(names: list[str]) -> None:
                     return
 
 
-def _all(descriptor: int, end: float) -> bytes:
-    """All that is written to a pipe until then."""
+def _all(descriptor: int, end: float, other: int = -1) -> bytes:
+    """The line that is written to a descriptor until then, or until the other one can be read: who asked is gone."""
     found = b""
-    while (left := end - time.monotonic()) > 0 and select.select([descriptor], [], [], left)[0]:
+    watched = [descriptor] if other < 0 else [descriptor, other]
+    while (left := end - time.monotonic()) > 0:
+        ready = select.select(watched, [], [], left)[0]
+        if descriptor not in ready:
+            break
         part = os.read(descriptor, _CHUNK)
         if not part:
             break

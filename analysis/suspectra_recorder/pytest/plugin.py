@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -103,10 +104,11 @@ def _activate(config: pytest.Config) -> None:
         start(config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Start before any conftest is imported."""
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    """Start before any conftest is imported, and before pytest-cov, which starts as early as it can."""
     _activate(early_config)
+    yield
 
 
 @pytest.hookimpl(tryfirst=True)

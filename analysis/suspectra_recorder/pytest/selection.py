@@ -67,6 +67,11 @@ class ChosenTests:
             fields.get("most", 0),
         )
 
+    @property
+    def by_itself(self) -> bool:
+        """Whether an editor runs these tests, of which nobody expects the reports that a run of all tests writes."""
+        return self.only is not None or self.most > 0
+
     def shorten(self, config: pytest.Config) -> None:
         """Let a run on save end after some failures, and show a line for each, unless pytest is told otherwise."""
         if self.most:

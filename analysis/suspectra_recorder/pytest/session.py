@@ -34,7 +34,13 @@ from suspectra_recorder.pytest.assertions import instrument_rewritten
 from suspectra_recorder.pytest.fixture_dependencies import SharedSetup, TestFiles
 from suspectra_recorder.pytest.selection import ChosenTests
 from suspectra_recorder.pytest.verdict import Attempts, failure_message
-from suspectra_recorder.pytest.whole_run import file_of_argument, folders_gone_through
+from suspectra_recorder.pytest.whole_run import (
+    REPORTS,
+    file_of_argument,
+    folders_gone_through,
+    leave_out_coverage,
+    switch_off,
+)
 from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
 from suspectra_recorder.recorded_outcome import TestRecord
 from suspectra_recorder.recorder import Recorder
@@ -90,6 +96,8 @@ def start(config: pytest.Config) -> None:
         # the tests run all the same
         config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
         return
+    if session.by_itself:
+        leave_out_coverage(config)
     config.pluginmanager.register(session, "suspectra-session")
     config.pluginmanager.register(_Reports(session), "suspectra-reports")
     config.pluginmanager.register(_ActivityHooks(recorder.activity), "suspectra-activity")
@@ -169,7 +177,19 @@ class _Session:
         in_pytest(self.explanations, rewrite, config)
         in_unittest(self.explanations, recorder.imports.when_executed)
 
+    @property
+    def by_itself(self) -> bool:
+        """Whether an editor runs some of the tests."""
+        return self.selection is not None and self.selection.by_itself
+
     # before the tests
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
+        """Keep the reports of the last run of all tests."""
+        if self.by_itself:
+            switch_off(config, REPORTS)
+        yield
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

@@ -12,11 +12,25 @@ from suspectra_recorder.instrumentation.library_references import os
 
 __builtins__ = library_references.builtins
 
-OPTIONS_OF_WHOLE_RUNS = {
+REPORTS: dict[str, object] = {
+    "xmlpath": None,  # of pytest
+    "htmlpath": None,  # of pytest-html
+    "json_report": False,  # of pytest-json-report
+    "report_log": None,  # of pytest-reportlog
+    "allure_report_dir": None,
+    "csv_path": None,  # of pytest-csv
+    "md_report": False,  # of pytest-md-report
+    "benchmark_json": None,
+    "benchmark_save": None,
+    "benchmark_autosave": None,
+}
+"""Options that write a report about all tests, with values by which none is written."""
+
+OPTIONS_OF_WHOLE_RUNS: dict[str, object] = {
+    **REPORTS,
     "numprocesses": 0,
     "reruns": 0,
     "maxfail": 0,
-    "xmlpath": None,
     "usepdb": False,
     "trace": False,
     "lf": False,

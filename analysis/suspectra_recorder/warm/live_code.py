@@ -91,7 +91,7 @@ class LiveCode:
         changed = difference(outline, Outline.from_tree(new))
         if changed.around or changed.whole or changed.plain:
             raise NotReplaceable(f"{name}: what runs when it is imported changed")
-        if list(_heads(old)) != list(_heads(new)):
+        if list(heads(old)) != list(heads(new)):
             raise NotReplaceable(f"{name}: a docstring or a parameter changed")
         for key in changed.bodies:
             # what it did, such as filling a table, was done by its old code
@@ -132,7 +132,7 @@ def _code_of(suspended: object) -> CodeType | None:
     return None
 
 
-def _heads(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
+def heads(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
     """What a function or class has besides its body: parameters and annotations, and its docstring."""
     for node in ast.walk(tree):
         if isinstance(node, _DOCUMENTED):

@@ -25,7 +25,7 @@ from suspectra_recorder.installed_packages import installed
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys, time
 from suspectra_recorder.pytest.selection import ChosenTests
-from suspectra_recorder.pytest.whole_run import leave_out_coverage, switch_off
+from suspectra_recorder.pytest.whole_run import REPORTS, leave_out_coverage, switch_off
 from suspectra_recorder.settings import RecordingSettings
 from suspectra_recorder.unrecorded_modules import imported_files
 from suspectra_recorder.warm.files_read import FilesRead
@@ -36,7 +36,7 @@ from suspectra_recorder.warm.messages import WarmGreeting, WarmRunAnswer, WarmRu
 __builtins__ = library_references.builtins
 
 NAME = "suspectra-warm"
-_SWITCHED_OFF = {"numprocesses": 0, "dist": "no", "tx": []}
+_SWITCHED_OFF: dict[str, object] = {**REPORTS, "numprocesses": 0, "dist": "no", "tx": []}
 # with these, the tests that are collected depend on the last run, or somebody sits at a terminal
 _UNUSABLE = ("lf", "failedfirst", "newfirst", "stepwise", "testmon", "usepdb", "trace", "collectonly", "looponfail")
 _END_LOOK_S = 0.005
@@ -83,7 +83,7 @@ class _Warm:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
-        """Let no other processes run the tests."""
+        """Let no other processes run the tests, and none of the runs write a report as if it were of all tests."""
         switch_off(config, _SWITCHED_OFF)
         yield
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
@@ -56,6 +56,18 @@ class InvestigationAnswer(TypedDict):
     findings: list[FindingAnswer]
     complete: bool
     seconds: float
+
+
+class WhyTestsFailAnswer(TypedDict):
+    """One answer to why tests fail: the conclusion, what speaks for it, and how sure it is."""
+
+    notice: str
+    conclusion: str
+    certainty: str
+    lines: list[str]
+    place: str
+    tests: int
+    other_failing_tests: int
 
 
 class StateAnswer(TypedDict):
@@ -246,6 +258,25 @@ def _first(findings: Sequence[str]) -> list[str]:
     """The first findings of a suspect, and how many more there are."""
     more = len(findings) - MAX_FINDINGS
     return [*map(as_data, findings[:MAX_FINDINGS]), *([f"and {more} more"] if more > 0 else [])]
+
+
+def why_answer(found: Mapping[str, object], budget: int) -> WhyTestsFailAnswer:
+    """Tell why tests fail, from what `suspectra why --format json` prints."""
+    said, tests = found.get("text"), found.get("tests")
+    conclusion, *lines = map(str, said) if isinstance(said, list) and said else ("",)
+
+    def made(most: int) -> WhyTestsFailAnswer:
+        return {
+            "notice": NOTICE,
+            "conclusion": as_data(conclusion, MAX_PROBLEM),
+            "certainty": str(found.get("certainty")),
+            "lines": [as_data(line.strip(), MAX_PROBLEM) for line in lines[:most]],
+            "place": as_place(str(found.get("place") or "")),
+            "tests": len(tests) if isinstance(tests, list) else 0,
+            "other_failing_tests": int(str(found.get("other_failing_tests", 0))),
+        }
+
+    return fitted(made, len(lines), budget)
 
 
 def causes_answer(

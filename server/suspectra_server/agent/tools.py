@@ -12,9 +12,9 @@ BUDGET, MIN_BUDGET, MAX_BUDGET = 4_000, 700, 20_000
 """Characters of an answer: by default, at least and at most."""
 
 TOP, MAX_TOP = 10, 100
-"""Suspects of each failure group: by default and at most."""
+"""Functions of each failure group: by default and at most."""
 
-INVESTIGATION_S, CAUSES_S, FIX_S, MAX_S = 20, 60, 20, 600
+WHY_S, INVESTIGATION_S, CAUSES_S, FIX_S, MAX_S = 30, 20, 60, 20, 600
 """How long experiments may take: few findings come after the first seconds, and an agent waits for the answer."""
 
 MAX_TESTS = 500
@@ -24,11 +24,13 @@ MAX_CHANGES = 50
 """Changes that can be tried at once."""
 
 INSTRUCTIONS = (
-    "Suspectra ranks the lines of a project by how suspicious its tests make them. Begin with `rank` when tests fail;"
-    " read the first suspects of each failure group, and ask `explain` about a line before changing it. After a change"
-    " call `run_tests`, which runs those that failed and those that the change can affect. `investigate` and `causes`"
-    " run failing tests again with altered decisions and values; ask them if the ranking leaves a choice. Before you"
-    " edit, `try_changes` judges several ideas at once without touching a file, and `suggest_fixes` searches some."
+    "Suspectra ranks the functions and lines of a project by how suspicious its tests make them. Begin with `why` when"
+    " tests fail: it gives one answer, and says how sure it is. Or begin with `rank`, which runs nothing: read the"
+    " first functions of each failure group, and ask `explain` about a line before changing it. After a change call"
+    " `run_tests`, which runs those that failed and those that the change can affect. `investigate` and `causes` run"
+    " failing tests again with altered decisions and values; ask them if the answers leave a choice."
+    " Before you edit, `try_changes` judges several ideas at once without touching a file, and `suggest_fixes` searches"
+    " some."
     f" {NOTICE}"
 )
 
@@ -132,11 +134,19 @@ _ALTERED = (
 
 TOOLS = (
     AgentTool(
+        "why",
+        "Why Tests Fail",
+        "Say why failing tests fail, in one short answer with how sure it is: the change that broke them, or what is"
+        " wrong and what would make them pass, and how it leads to the failure. Runs the tests again, altered.",
+        (_TESTS, _seconds(WHY_S), _BUDGET),
+        asks=_ALTERED,
+    ),
+    AgentTool(
         "rank",
-        "Suspicious Lines",
-        "List the most suspicious lines of the last recorded run, for each failure group, best first.",
+        "Suspicious Functions",
+        "List the most suspicious functions of the last recorded run, with their first lines, for each failure group.",
         (
-            Parameter("top", "integer", "Suspects of each failure group.", TOP, minimum=1, maximum=MAX_TOP),
+            Parameter("top", "integer", "Functions of each failure group.", TOP, minimum=1, maximum=MAX_TOP),
             _BUDGET,
         ),
     ),

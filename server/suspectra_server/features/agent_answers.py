@@ -29,12 +29,14 @@ from suspectra_server.agent.answers import (
     RunAnswer,
     Spent,
     StateAnswer,
+    WhyTestsFailAnswer,
     affected_tests,
     causes_answer,
     changed_lines,
     changes_answer,
     fixes_answer,
     investigation_answer,
+    why_answer,
     without_ranking,
 )
 from suspectra_server.agent.tools import TOOL, TOP
@@ -52,6 +54,7 @@ from suspectra_server.session.experiments.experiment_run import Work
 from suspectra_server.session.experiments.fix_search import FixSearch
 from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.experiments.patch_trials import PatchTrials
+from suspectra_server.session.experiments.why_search import WhySearch
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.ranking import Ranking
@@ -91,6 +94,7 @@ class AgentTools:
     def answers(self) -> Mapping[str, Callable[..., Awaitable[Mapping[str, object]]]]:
         """By the names of the tools, each of the folder and the tool's own arguments."""
         return {
+            "why": self.answer_why,
             "rank": self.answer_rank,
             "explain": self.answer_explain,
             "failing_tests": self.answer_failing_tests,
@@ -148,6 +152,23 @@ class AgentTools:
             return without_ranking(ranking.message)
         known = await self._known(folder)
         return await asyncio.to_thread(known.after_run, TOP, budget)
+
+    async def answer_why(self, folder: Folder, tests: list[str], seconds: float, budget: int) -> WhyTestsFailAnswer:
+        """Say why tests fail."""
+        from suspectra.output.why import answer_object
+
+        await folder.rankings.settled()
+        names = tests or list(folder.snapshot.ranking.failing)
+        chosen = self._find.failing(folder.uri, names, None, "nothing to explain").tests
+        failing = await self._runs.may_alter(folder, chosen)
+        if failing is None:
+            raise RequestFailed(_REFUSED)
+        search = WhySearch(self._session, *failing, seconds)
+        await self._runs.until_ended(search)
+        if search.answer is None:
+            problems = search.outcome.problems if search.outcome is not None else ()
+            raise RequestFailed(refusal(str(next(iter(problems), "The search was cancelled."))))
+        return why_answer(answer_object(search.answer), budget)
 
     async def answer_investigate(
         self, folder: Folder, tests: list[str], seconds: float, budget: int

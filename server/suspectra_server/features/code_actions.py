@@ -16,12 +16,15 @@ from suspectra_server.features.failing_tests import (
     FIX,
     INFLUENCED,
     LED_HERE,
+    WHICH_CHANGE,
+    WHY,
     WOULD_PASS,
     can_be_investigated,
     tests_at,
 )
 from suspectra_server.features.fixes import fix_actions
 from suspectra_server.features.suspect_texts import rank_words
+from suspectra_server.features.undo_actions import undo_actions
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
 
@@ -56,9 +59,11 @@ def register(session: Session) -> None:
             line = params.range.start.line
             if tests := tests_at(folder, path, line) if can_run else []:
                 wanted: list[tuple[str, str, list[object]]] = [
+                    (WHY, "why", [folder.uri, tests]),
                     (DEBUG, "debugTest", [folder.uri, tests[0]]),
                     (WOULD_PASS, "investigate", [folder.uri, tests]),
                     (FIX, "findFix", [folder.uri, tests]),
+                    (WHICH_CHANGE, "findChange", [folder.uri, tests]),
                     (COMPARE_VALUES, "compareValues", [folder.uri, tests]),
                     (CAUSE, "findCause", [folder.uri, tests[0]]),
                     (COMPARE_RUNS, "comparePassing", [folder.uri, tests[0]]),
@@ -72,7 +77,9 @@ def register(session: Session) -> None:
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
         tied = folder.current().ranking.shares_score(mark.suspect)
+        about: list[object] = [folder.uri, list(mark.suspect.failing_tests)]
         wanted = [
+            *([(WHY, "why", about)] if can_run else []),
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
             ("Why not this line?", "whyNot", [uri, mark.first]),
             *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),
@@ -86,7 +93,11 @@ def register(session: Session) -> None:
         offered += _actions(session, params, wanted)
         if session.can("text_document.code_action.code_action_literal_support"):
             elements = [mark.suspect.element for mark in marks]
-            offered[:0] = fix_actions(session, folder, elements, _own(params))
+            own = _own(params)
+            offered[:0] = [
+                *undo_actions(session, folder, elements, own),
+                *fix_actions(session, folder, elements, own),
+            ]
         return offered
 
 

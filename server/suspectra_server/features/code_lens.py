@@ -10,6 +10,7 @@ from suspectra_server.features.failing_tests import (
     COMPARE_RUNS,
     DEBUG,
     LED_HERE,
+    WHY,
     WOULD_PASS,
     can_be_investigated,
     tests_in_text,
@@ -38,6 +39,10 @@ def register(session: Session) -> None:
             if not _deserves_a_lens(snapshot, marks):
                 continue
             commands = [_explain(_title(snapshot, marks), params.text_document.uri, marks[0])]
+            best = marks[0].suspect
+            if best.element in {mark.suspect.element for mark in snapshot.first} and _can_run(session, folder):
+                arguments = [folder.uri, list(best.failing_tests)]
+                commands.append(lsp.Command(WHY, COMMAND_IDS["why"], arguments=arguments))
             if command := _next(folder, snapshot, params.text_document.uri, marks):
                 commands.append(command)
             where = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0))
@@ -47,12 +52,13 @@ def register(session: Session) -> None:
 
 def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
     """Above each failing test that can be run again, the commands that do so."""
-    if not session.trust.granted or not can_be_investigated(folder):
+    if not _can_run(session, folder):
         return []
     return [
         lsp.CodeLens(lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)), command)
         for line, names in tests_in_text(folder, path).items()
         for command in (
+            lsp.Command(WHY, COMMAND_IDS["why"], arguments=[folder.uri, names]),
             lsp.Command(DEBUG, COMMAND_IDS["debugTest"], arguments=[folder.uri, names[0]]),
             lsp.Command(WOULD_PASS, COMMAND_IDS["investigate"], arguments=[folder.uri, names]),
             lsp.Command(CAUSE, COMMAND_IDS["findCause"], arguments=[folder.uri, names[0]]),
@@ -60,6 +66,10 @@ def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
             lsp.Command(LED_HERE, COMMAND_IDS["whatLedHere"], arguments=[folder.uri_of(path), line, names[0]]),
         )
     ]
+
+
+def _can_run(session: Session, folder: Folder) -> bool:
+    return session.trust.granted and can_be_investigated(folder)
 
 
 def refresh(session: Session) -> None:

@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from suspectra_recorder.settings import every_pytest
 from suspectra_server.features.commands.arguments import Json, parse_fields
@@ -33,9 +32,10 @@ def register(session: Session) -> None:
 
 
 def _program() -> tuple[str, ...]:
-    """The command `suspectra` of the server's environment, by its path: it need not be on the reader's `PATH`."""
-    script = Path(sys.executable).parent / ("suspectra.exe" if os.name == "nt" else "suspectra")
-    return (str(script),) if script.is_file() else (sys.executable, "-m", "suspectra")
+    """The command `suspectra` by the server's interpreter: a script names the folder in which it was installed."""
+    # where the server sees no packages of the user and of the workspace, the command must not either
+    isolated = ("-I",) if sys.flags.isolated else ()
+    return (sys.executable, *isolated, "-m", "suspectra")
 
 
 def _quoted(words: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.state.documents import DocumentVersion
 from suspectra_server.state.fix import Fix
 from suspectra_server.state.group import Group
+from suspectra_server.state.undo import Undo, undos_at
 
 RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 
@@ -267,6 +268,16 @@ class Ranking:
         }
         return {element: several for element, several in found.items() if several}
 
+    @cached_property
+    def undos(self) -> Mapping[int, tuple[Undo, ...]]:
+        """Changes of the user without which failing tests pass, by element."""
+        made = self.evidence.experiments if self.evidence is not None else ()
+        found = {
+            element: undos_at(made, [one for repair in several for one in repair.found])
+            for element, several in self._repairs.items()
+        }
+        return {element: several for element, several in found.items() if several}
+
     def first_repair(self, at: Location | None = None) -> tuple[int, tuple[Location, str]] | None:
         """How many statements have repairs; the location and the sentence of the first of these in the ranking.
 
@@ -314,7 +325,10 @@ class Ranking:
     @property
     def passed(self) -> int:
         """How many tests passed."""
-        return self.report.spectrum.counts.passed if self.report is not None else 0
+        if self.report is not None:
+            return self.report.spectrum.counts.passed
+        tests = self.evidence.tests if self.evidence is not None else ()  # where none failed, there is no report
+        return sum(test.verdict.counted and not test.verdict.failing for test in tests)
 
     @property
     def failed(self) -> int:

@@ -138,8 +138,10 @@ class Snapshot:
         ranked, evidence = self.ranking.state, self.ranking.evidence
         if ranked is FolderState.READY and (self.saved or self.changed):
             return FolderState.STALE
-        # what keeps tests from running must be said; that nothing can be ranked so far, need not
-        unranked = ranked is FolderState.ERROR and evidence is not None and not self.ranking.collection_errors
+        # what keeps tests from running must be said; that nothing can be ranked so far, or that the user has stopped a
+        # run, need not
+        broken = any(error.file or not error.is_cut_off for error in self.ranking.collection_errors)
+        unranked = ranked is FolderState.ERROR and evidence is not None and not broken
         return FolderState.STALE if self.saved and (unranked or ranked is FolderState.NO_FAILING_TESTS) else ranked
 
     @property

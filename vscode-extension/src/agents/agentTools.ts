@@ -16,6 +16,7 @@ function question(tool: string): { title: string; message: string } | undefined 
   switch (tool) {
     case 'run_tests':
       return { title: t('Run the Tests?'), message: t('The tests execute code of this workspace.') };
+    case 'why':
     case 'investigate':
       return { title: t('Run Failing Tests with Something Altered?'), message: altered };
     case 'causes':

@@ -1,4 +1,4 @@
-/** The panel beside the code that says why not a line, and what would tell the lines of a tie apart. */
+/** The panels beside the code: why a test fails, why not a line, and what would tell the lines of a tie apart. */
 
 import * as vscode from 'vscode';
 
@@ -10,30 +10,35 @@ import { Panel } from './panel';
 import { type Answer, serverCommands } from '../protocol';
 
 export class Answers implements vscode.Disposable {
-  private readonly panel = new Panel('suspectra.answer', t('What Tells Suspects Apart'), '', () => this.goThere());
   private readonly disposables: vscode.Disposable;
-  private last: Answer | undefined;
 
   constructor(server: Server) {
+    const { whyNot, tellApart, why } = serverCommands;
     this.disposables = vscode.Disposable.from(
-      this.panel,
-      server.onDidExecute(({ command, result }) => {
-        if ((command === serverCommands.whyNot || command === serverCommands.tellApart) && result) {
-          this.last = result as Answer;
-          this.panel.show(answer(this.last));
-        }
-      }),
+      shown(server, 'suspectra.answer', t('What Tells Suspects Apart'), [whyNot, tellApart]),
+      shown(server, 'suspectra.why', t('Why It Fails'), [why]),
     );
   }
 
   dispose(): void {
     this.disposables.dispose();
   }
+}
 
-  private goThere(): void {
-    const there = this.last?.location;
+/** A panel that shows the last answer of some commands. */
+function shown(server: Server, id: string, title: string, commands: string[]): vscode.Disposable {
+  let last: Answer | undefined;
+  const panel = new Panel(id, title, '', () => {
+    const there = last?.location;
     if (there) {
       void open(there.uri, there.range.start.line, there.range.start.character);
     }
-  }
+  });
+  const executed = server.onDidExecute(({ command, result }) => {
+    if (commands.includes(command) && result) {
+      last = result as Answer;
+      panel.show(answer(last));
+    }
+  });
+  return vscode.Disposable.from(panel, executed);
 }

@@ -1,4 +1,4 @@
-/** A failing and a passing run beside each other: the lines that both execute, as a diff. */
+/** A diff of two texts: the lines that a failing and a passing run execute, or a file with and without a change. */
 
 import * as vscode from 'vscode';
 
@@ -20,7 +20,7 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       server.onDidExecute(({ command, result }) => {
-        if (command === serverCommands.compareRuns && result) {
+        if ((command === serverCommands.compareRuns || command === serverCommands.showDifference) && result) {
           void this.show(result as RunTexts);
         }
       }),

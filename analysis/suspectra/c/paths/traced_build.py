@@ -11,6 +11,7 @@ from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.cmake_cache import bracketed, cache_entries, cache_script
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, run
 
@@ -40,9 +41,17 @@ done
 exec "$@" {flags}
 """
 
-_CACHE = "CMakeCache.txt"
-_ENTRY = re.compile(r"^(?P<name>[^#/:=][^:=]*):(?P<type>BOOL|STRING|PATH|FILEPATH|UNINITIALIZED)=(?P<value>.*)$")
-_OWN = {"CMAKE_EXE_LINKER_FLAGS", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"}
+_LINKED = """\
+# links each program with the recorder
+add_link_options("$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:{recorder};-rdynamic;-pthread>")
+set(theirs {theirs})
+if(theirs)
+  include("${{theirs}}")
+endif()
+"""
+
+_SAYS_WHY = re.compile(r"undefined reference|(?<!collect2: )\b[Ee]rror\b")
+_OWN = {"CMAKE_PROJECT_INCLUDE", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"}
 _CURE = "fix what it complains about, then try again"
 
 
@@ -72,7 +81,7 @@ class TracedBuild:
         Raises EvidenceError when the folder is not one of CMake, or the project does not build. Raises Cancelled when
         the token was cancelled.
         """
-        entries = self._entries()
+        entries = cache_entries(self._first)
         home = entries.pop("CMAKE_HOME_DIRECTORY")
         generator = entries.pop("CMAKE_GENERATOR", "")
         self._own.mkdir(parents=True, exist_ok=True)
@@ -84,25 +93,6 @@ class TracedBuild:
         configure = ["cmake", "-C", str(preload), "-S", home, "-B", str(self.folder)]
         self._run([*configure, *(["-G", generator] if generator else [])], token)
         self._run(["cmake", "--build", str(self.folder), "--parallel", str(self._jobs)], token)
-
-    def _entries(self) -> dict[str, str]:
-        """The cache entries of the first build that are not about its folder."""
-        file = self._first / _CACHE
-        try:
-            lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-        except OSError:
-            cause = "it is not a build folder of CMake, so its programs can't be built with the recorder of paths"
-            raise EvidenceError(Problem(str(self._first), "", cause, "name a build folder of CMake")) from None
-        found = {match["name"]: match["value"] for match in map(_ENTRY.match, lines) if match}
-        found = {name: value for name, value in found.items() if str(self._first) not in value}
-        internal = dict(line.partition(":INTERNAL=")[::2] for line in lines if ":INTERNAL=" in line)
-        for name in ("CMAKE_HOME_DIRECTORY", "CMAKE_GENERATOR"):
-            if name in internal:
-                found[name] = internal[name]
-        if "CMAKE_HOME_DIRECTORY" not in found:
-            cause = "it does not say where the sources are"
-            raise EvidenceError(Problem(str(file), "", cause, "configure the build folder again"))
-        return found
 
     def _compiled_recorder(self, entries: Mapping[str, str], token: Token) -> tuple[Path, list[str]]:
         """The recorder, compiled by the project's compiler, and the flags for that compiler."""
@@ -124,13 +114,14 @@ class TracedBuild:
         launcher = self._own / "launcher"
         launcher.write_text(_LAUNCHER.format(flags=shlex.join(flags)), encoding="utf-8")
         launcher.chmod(0o700)
-        link = f"{entries.get('CMAKE_EXE_LINKER_FLAGS', '')} {shlex.quote(str(recorder))} -rdynamic -pthread".strip()
+        # many projects set the flags of the linker anew, and so would lose what is added to them
+        script = self._own / "recorder.cmake"
+        theirs = entries.get("CMAKE_PROJECT_INCLUDE", "")
+        script.write_text(_LINKED.format(recorder=recorder, theirs=bracketed(theirs)), encoding="utf-8")
         settings = {name: value for name, value in entries.items() if name not in _OWN}
-        settings |= {"CMAKE_EXE_LINKER_FLAGS": link}
+        settings |= {"CMAKE_PROJECT_INCLUDE": str(script)}
         settings |= {f"CMAKE_{language}_COMPILER_LAUNCHER": str(launcher) for language in ("C", "CXX")}
-        return "".join(
-            f"set({name} {_quoted(value)} CACHE STRING {_quoted('')})\n" for name, value in sorted(settings.items())
-        )
+        return cache_script(settings)
 
     def _run(self, command: Sequence[str], token: Token) -> ProgramEnded:
         cure = f"install it: apt-get install {command[0]}" if command[0] == "cmake" else "install the compiler"
@@ -139,15 +130,7 @@ class TracedBuild:
         token.check()  # it may have ended by itself meanwhile
         if ended.status:
             words = (ended.stderr or ended.stdout).decode("utf-8", "replace").splitlines()
-            why = next((line.strip() for line in words if "error" in line.lower()), words[-1] if words else "it failed")
+            why = next((line.strip() for line in words if _SAYS_WHY.search(line)), words[-1] if words else "it failed")
             cause = f"the programs can't be built with the recorder of paths: {why}"
             raise EvidenceError(Problem(shlex.join(command[:3]), "", cause, _CURE))
         return ended
-
-
-def _quoted(text: str) -> str:
-    """A bracket argument of CMake, in which nothing is replaced."""
-    equals = "="
-    while f"]{equals}]" in text:
-        equals += "="
-    return f"[{equals}[{text}]{equals}]"

@@ -1,26 +1,29 @@
 /* Keeps the coverage of a program that crashes.
  *
- * A program built with --coverage writes its profile when it exits; one that a signal ends writes nothing. This file
- * installs handlers that write the profile first and then let the signal end the program as before.
+ * A program built with --coverage writes its profile when it exits; one that a signal or _exit() ends writes nothing.
+ * This file installs handlers that write the profile first and then let the signal end the program as before, and an
+ * _exit() that does so, too: frameworks that run each test in a process of its own end it in this way.
  *
  * As a shared object for LD_PRELOAD it takes __gcov_dump where the program exports it. Where it does not, the symbol
- * tables of the program and of its libraries are read for __gcov_exit, which every object built with --coverage calls at
- * its end; only stripped programs hide that. For those, add this file to their sources with -DSUSPECTRA_LINKED.
+ * tables of the program and of its libraries are read for __gcov_exit, which every object of gcc calls at its end, or for
+ * __gcov_dump, which those of clang have; only stripped programs hide that. For those, add this file to their sources
+ * with -DSUSPECTRA_LINKED.
  *
- * Where SUSPECTRA_CALLS names a file that is not there yet, the addresses of the calls that are under way go into it, and
- * what is mapped where. Nothing is looked up in the crashing program: the program that reads the file finds the lines.
- *
- * After SIGSEGV the counters are those of the arcs that were taken; in a block of straight code,
- * statements after the crash can't be distinguished from those before it.
+ * Where SUSPECTRA_CALLS names a file, the addresses of the calls that are under way go into one with this name and the
+ * number of the process, and what is mapped where. Nothing is looked up in the crashing program: the program that reads
+ * the file finds the lines. For a program of clang the same goes for exit(), with "-exit" behind the name: gcc knows
+ * which calls may not return, and counts accordingly.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__linux__) && defined(__GLIBC__)
 #include <execinfo.h>
@@ -30,9 +33,12 @@
 
 #ifdef SUSPECTRA_LINKED
 extern void __gcov_dump(void);
-#elif defined(__linux__)
-#include <elf.h>
+#endif
+#ifdef __linux__
 #include <link.h>
+#endif
+#if !defined(SUSPECTRA_LINKED) && defined(__linux__)
+#include <elf.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #endif
@@ -42,12 +48,17 @@ extern void __gcov_dump(void);
 
 static void (*dumps[MAX_DUMPS])(void); /* each program and shared library has a copy of libgcov of its own */
 static size_t found;
+static int by_clang; /* whether clang built any of them */
 static char own_stack[1 << 17]; /* a stack overflow leaves no room on the program's own */
 
-static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGTRAP, SIGSYS};
+static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT, SIGTERM,   SIGTRAP, SIGSYS,  SIGALRM,
+                             SIGPIPE, SIGXCPU, SIGXFSZ, SIGHUP, SIGINT,  SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2};
 
 #ifdef KNOWS_CALLS
-static char calls_file[4096]; /* empty for none */
+static char calls_file[4096]; /* the beginning of its name; empty for none */
+static size_t calls_length;
+static void *forked_in[MAX_CALLS]; /* the calls under way when this process was forked */
+static int before_fork;
 
 static void put(int descriptor, const char *text, size_t size) {
     while (size > 0) {
@@ -81,16 +92,37 @@ static uintptr_t interrupted_at(const ucontext_t *context) {
 #endif
 }
 
-/* That address first, then those to which the calls return, the innermost first; an empty line, and the mappings. */
-static void write_calls(const ucontext_t *context) {
-    int descriptor = *calls_file ? open(calls_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+/* The file for the calls of this process. */
+static int open_calls(int crashed) {
+    if (!*calls_file)
+        return -1;
+    const char *kind = crashed ? "." : "-exit.";
+    char digits[3 * sizeof(long)];
+    size_t count = 0, length = calls_length + strlen(kind);
+    memcpy(calls_file + calls_length, kind, strlen(kind));
+    for (unsigned long number = (unsigned long)getpid(); number; number /= 10)
+        digits[count++] = (char)('0' + number % 10);
+    for (size_t i = 0; i < count; i++)
+        calls_file[length + i] = digits[count - 1 - i];
+    calls_file[length + count] = 0;
+    return open(calls_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* Where a signal came, then where calls return to, the innermost first; an empty line, and the mappings. */
+static void write_calls(const ucontext_t *context, int crashed) {
+    int descriptor = open_calls(crashed);
     if (descriptor < 0)
         return;
-    put_address(descriptor, interrupted_at(context));
+    put_address(descriptor, context ? interrupted_at(context) : 0);
     void *calls[MAX_CALLS];
-    int count = backtrace(calls, MAX_CALLS);
-    for (int i = 0; i < count; i++)
+    int count = backtrace(calls, MAX_CALLS), begun_here = count;
+    for (int i = before_fork; i > 0 && begun_here > 0 && calls[begun_here - 1] == forked_in[i - 1]; i--)
+        begun_here--;
+    for (int i = 0; i < count; i++) {
+        if (i == begun_here)
+            put(descriptor, "-\n", 2); /* the others began in the process that forked this one */
         put_address(descriptor, (uintptr_t)calls[i]);
+    }
     put(descriptor, "\n", 1);
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (maps >= 0) {
@@ -105,10 +137,11 @@ static void write_calls(const ucontext_t *context) {
 /* The first call of backtrace() loads a library, which is no work for a handler. */
 static void prepare_calls(void) {
     const char *file = getenv("SUSPECTRA_CALLS");
-    if (file == NULL || strlen(file) >= sizeof calls_file)
+    if (file == NULL || strlen(file) + 8 + 3 * sizeof(long) >= sizeof calls_file)
         return;
     void *one[1];
     (void)backtrace(one, 1);
+    calls_length = strlen(file);
     strcpy(calls_file, file);
 }
 #endif
@@ -131,7 +164,7 @@ static void handle(int number, siginfo_t *information, void *context) {
         begun = 1;
         signal(SIGALRM, SIG_DFL);
         alarm(5);
-        write_calls(context);
+        write_calls(context, 1);
 #endif
         write_profile();
     }
@@ -139,10 +172,66 @@ static void handle(int number, siginfo_t *information, void *context) {
     (void)information, (void)context;
 }
 
+/* The process whose counters these are. A child of vfork() has the memory, and so the counters, of its parent. */
+static pid_t own_process;
+
+static void forked(void) {
+    own_process = getpid();
+#ifdef KNOWS_CALLS
+    if (*calls_file)
+        before_fork = backtrace(forked_in, MAX_CALLS);
+#endif
+}
+
+/* Before the program ends by itself, which it can do anywhere. */
+static void leaving(void) {
+#ifdef KNOWS_CALLS
+    if (by_clang && !begun && getpid() == own_process)
+        write_calls(NULL, 0);
+#endif
+}
+
+static void leave(int status) {
+    if (found && !begun && getpid() == own_process) {
+        leaving();
+        write_profile();
+    }
+#ifdef SYS_exit_group
+    syscall(SYS_exit_group, status);
+#endif
+    for (;;)
+        syscall(SYS_exit, status);
+}
+
+__attribute__((noreturn)) void _exit(int status) { leave(status); __builtin_unreachable(); }
+__attribute__((noreturn)) void _Exit(int status) { leave(status); __builtin_unreachable(); }
+
+#ifndef SUSPECTRA_LINKED
+__attribute__((noreturn)) void exit(int status) {
+    void (*real)(int);
+    leaving();
+    *(void **)&real = dlsym(RTLD_NEXT, "exit");
+    real(status);
+    __builtin_unreachable();
+}
+#endif
+
+static void leave_quickly(void) {
+    if (!begun) {
+        leaving();
+        write_profile();
+    }
+}
+
 /* Sanitizers end a program without calling what it registered for its end. */
 static void die_by_sanitizer(void) {
-    if (!begun)
-        write_profile();
+    if (begun)
+        return;
+#ifdef KNOWS_CALLS
+    begun = 1;
+    write_calls(NULL, 1);
+#endif
+    write_profile();
 }
 
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
@@ -187,6 +276,8 @@ static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) 
         char *file = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
         if (file != MAP_FAILED) {
             ElfW(Addr) address = address_in(file, status.st_size, "__gcov_exit");
+            if (!address && (address = address_in(file, status.st_size, "__gcov_dump")))
+                by_clang = 1;
             if (address && found < MAX_DUMPS)
                 *(void **)&dumps[found++] = (void *)(object->dlpi_addr + address);
             munmap(file, status.st_size);
@@ -197,6 +288,32 @@ static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) 
     return 0;
 }
 #endif
+
+static void ask(void *library) {
+    void (*set_death_callback)(void (*)(void));
+    if ((*(void **)&set_death_callback = dlsym(library, "__sanitizer_set_death_callback")))
+        set_death_callback(die_by_sanitizer);
+}
+
+#ifdef __linux__
+static int ask_library(struct dl_phdr_info *object, size_t unused, void *nothing) {
+    void *library = object->dlpi_name && *object->dlpi_name ? dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (library) {
+        ask(library);
+        dlclose(library);
+    }
+    (void)unused, (void)nothing;
+    return 0;
+}
+#endif
+
+/* Each of several sanitizers ends the program by itself. */
+static void ask_sanitizers(void) {
+    ask(RTLD_DEFAULT);
+#ifdef __linux__
+    dl_iterate_phdr(ask_library, NULL);
+#endif
+}
 
 static void find_dumps(void) {
 #ifdef SUSPECTRA_LINKED
@@ -214,12 +331,13 @@ __attribute__((constructor)) static void install(void) {
     find_dumps();
     if (!found)
         return; /* not a program that was built with --coverage, or it is stripped */
+    own_process = getpid();
 #ifdef KNOWS_CALLS
     prepare_calls();
 #endif
-    void (*set_death_callback)(void (*)(void));
-    if ((*(void **)&set_death_callback = dlsym(RTLD_DEFAULT, "__sanitizer_set_death_callback")))
-        set_death_callback(die_by_sanitizer);
+    pthread_atfork(NULL, NULL, forked);
+    at_quick_exit(leave_quickly);
+    ask_sanitizers();
     stack_t stack;
     memset(&stack, 0, sizeof stack);
     stack.ss_sp = own_stack;

@@ -14,16 +14,22 @@ import sys
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
+from suspectra.evidence.c.call_ends import CallEnd, ends_of_calls
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.formats.gcovr import gcovr_table
+from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c.files import parse_profile
+from suspectra.program.c.flow import CFlow, FlowEnd
 from suspectra.program.c.object import CObject
 
 
@@ -55,26 +61,42 @@ class ProfileReader:
         self._digests: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def read(self, prefix: str, problems: list[Problem]) -> TestData:
-        """Read the profiles in a folder.
+    @property
+    def folders(self) -> set[str]:
+        """Where the objects of all profiles so far were compiled."""
+        with self._lock:
+            described = list(self._described.values())
+        return {one.folder for one in described if one.folder} | {os.path.dirname(one.notes) for one in described}
+
+    def describe(self, prefix: str) -> None:
+        """Learn where the objects of the profiles in a folder were compiled."""
+        self._measured(prefix, [])
+
+    def read(self, prefix: str, ends: Sequence[CallEnd], problems: list[Problem]) -> TestData:
+        """Read the profiles in a folder; `ends` are of calls that had not returned at a crash.
 
         Counters by object, or gcovr's report if gcovr read the profiles.
         """
-        measured: list[tuple[GcovrObject, str]] = []
+        measured = self._measured(prefix, problems)
+        others = [one for one, _ in measured if one.compiler.is_clang or not one.compiler.known]
+        if others:
+            try:
+                return self._by_gcovr(measured, others, ends, problems)
+            except EvidenceError as error:
+                problems.append(error.problem)
+        return TestData(self._counters(measured, problems))
+
+    def _measured(self, prefix: str, problems: list[Problem]) -> list[tuple[GcovrObject, str]]:
+        """The objects of the profiles in a folder, each with the path of its profile where it was built."""
+        found: list[tuple[GcovrObject, str]] = []
         for path in profile_files(prefix):
             there = os.sep + os.path.relpath(path, prefix)
             try:
                 with self._lock:
-                    measured.append((self._describe(self.notes.path(there), path), there))
+                    found.append((self._describe(self.notes.path(there), path), there))
             except EvidenceError as error:
                 problems.append(error.problem)
-        others = [one for one, _ in measured if one.compiler.is_clang or not one.compiler.known]
-        if others:
-            try:
-                return self._by_gcovr([one for one, _ in measured], others, problems)
-            except EvidenceError as error:
-                problems.append(error.problem)
-        return TestData(self._counters(measured, problems))
+        return found
 
     def _describe(self, notes: str, profile: str) -> GcovrObject:
         known = self._described.get(notes)
@@ -83,9 +105,16 @@ class ProfileReader:
         return GcovrObject(known.notes, known.compiler, known.folder, profile)
 
     def _by_gcovr(
-        self, measured: Sequence[GcovrObject], others: Sequence[GcovrObject], problems: list[Problem]
+        self,
+        found: Sequence[tuple[GcovrObject, str]],
+        others: Sequence[GcovrObject],
+        ends: Sequence[CallEnd],
+        problems: list[Problem],
     ) -> TestData:
+        measured = [one for one, _ in found]
         files = self.gcovr.read(measured)
+        if ends:
+            self._correct(files, found, ends)
         sources = sorted(gcovr_table(files, self.paths, self.recorder.recording.log))
         built = max(os.stat(one.notes).st_mtime_ns for one in measured)
         digests = {}
@@ -106,6 +135,38 @@ class ProfileReader:
         cure = "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15"
         problems.append(Problem("", "", cause, cure))
         return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
+
+    def _correct(
+        self, files: list[dict[str, Any]], found: Sequence[tuple[GcovrObject, str]], ends: Sequence[CallEnd]
+    ) -> None:
+        """Count the lines and decisions of functions that did not return again, as gcov takes it that all return."""
+        tables = {
+            self.paths.resolve(file["file"]): {line["line_number"]: line for line in file["lines"]} for file in files
+        }
+        for one, there in found:
+            try:
+                with self._lock:
+                    notes = self.notes.find(there)
+                profile = parse_profile(read_evidence(one.profile), notes, there)
+            except (EvidenceError, OSError, ValueError):
+                continue  # of a compiler that only gcovr knows
+            counters = np.frombuffer(profile.counters, np.int64)
+            for ident, blocks in groupby(ends_of_calls(notes, counters, ends, self.paths), lambda end: end.ident):
+                function = next(one for one in notes.functions if one.ident == ident)
+                first = notes.first_counter[ident]
+                flow = CFlow([function], clang={0} if notes.compiler.is_clang else ())
+                stops = [FlowEnd(0, end.block, end.line) for end in blocks]
+                arcs = flow.arc_counts(counters[None, first : first + len(function.counted)], stops)
+                executed = flow.lines_executed(arcs, stops)[:, 0]
+                decisions = flow.decisions(arcs[:, 0])
+                for (_, file, number), ran in zip(flow.lines, executed.tolist(), strict=True):
+                    line = tables.get(self.paths.resolve(file, notes.folder), {}).get(number)
+                    if line is not None:
+                        line["count"] = max(line["count"], 1) if ran else 0
+                        taken = decisions.get((file, number), [])
+                        if len(taken) == len(line.get("branches", ())):
+                            for branch, count in zip(line["branches"], taken, strict=True):
+                                branch["count"] = count
 
     def _digest(self, path: str) -> str:
         with self._lock:

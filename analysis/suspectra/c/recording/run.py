@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
@@ -19,13 +20,15 @@ from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.location import Location
 from suspectra.base.operating_system import ELSEWHERE, FILE_LOCKS, require
 from suspectra.c.recording.case import CCase, judge, signal_name
-from suspectra.c.recording.crash_calls import CALLS_FILE, CrashCalls
+from suspectra.c.recording.crash_calls import CALLS_FILE, EXIT_FILE, CallUnderWay, CrashCalls
 from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler
 from suspectra.c.recording.gcovr import Gcovr
 from suspectra.c.recording.profiles import ProfileReader, TestData
 from suspectra.c.recording.schedule import TestSchedule
 from suspectra.c.recording.suite import CSuite, located
 from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.c.call_ends import CallEnd
+from suspectra.evidence.c.demangling import demangled
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS
 from suspectra.evidence.c.profiles import NotesFolder
 from suspectra.evidence.c.source import nothing_measured
@@ -46,6 +49,7 @@ DEFAULT_TIMEOUT_S = 300.0
 """For a test without a time limit of its own: a test that hangs must not hold up the others for ever."""
 
 _CURE = "build the tests, and check the command"
+_MAX_ENDS = 128  # of a crash; a deep recursion repeats itself
 
 Progress = Callable[[int, int, TestResult], None]
 """Called after each test with the numbers of finished and of all tests, and the result."""
@@ -107,14 +111,16 @@ def record_c(
         notes = NotesFolder(paths, [*suite.build, *build])
         reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
         files = _WorkspaceFiles(
-            SourcePaths(workspace, pairs, test_patterns), [*suite.build, *(os.fspath(folder) for folder in build)]
+            SourcePaths(workspace, pairs, test_patterns),
+            [*suite.build, *(os.fspath(folder) for folder in build)],
+            lambda: reader.folders,
         )
         session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT_S, stop, files)
         results, problems = session.run(cases, jobs, progress)
         if not stop.cancelled and select is None:
             recorder.end([case.name for case in suite.cases])
         problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
-        crashes = [problem for problem in problems if problem.cause.endswith(_NO_PROFILE)]
+        crashes = [problem for problem in problems if _NO_PROFILE in problem.cause]
         if not reader.readers and len(crashes) < len(results):  # else each says why
             problems = [*(problem for problem in problems if problem not in crashes), nothing_measured()]
         if reader.objects and not stop.cancelled:
@@ -205,12 +211,31 @@ class _Session:
         if ended.stopped is Stopped.CANCELLED:
             return None, []
         problems: list[Problem] = _complaints(case, ended)
-        data = self.reader.read(prefix, problems)
+        self.reader.describe(prefix)
         result = self._result(case, ended, scratch)
-        problems += _about_the_end(case, ended, result, bool(data), self.preload is not None)
-        stack = self._stack(case, ended, result, scratch, problems) if result.verdict.failing else None
-        self._store(result, problems, data, stack)
+        unknown: list[Problem] = []
+        crashes = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
+        stack = self._stack(case, ended, result, scratch, crashes) if result.verdict.failing else None
+        if stack is not None and not stack.frames:
+            stack = None
+        exits = self.crash_calls.read(os.path.join(scratch, EXIT_FILE), [])
+        ends = [end for calls in (*crashes, *exits) for end in self._ends(calls, case.folder)]
+        if not crashes and not ends and stack is not None and ended.signal:
+            # a sanitizer's own, without the linker's names
+            ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
+        data = self.reader.read(prefix, ends, problems)
+        problems += _about_the_end(
+            case, ended, result, bool(data), None if ends else unknown, handled=self.preload is not None
+        )
+        self._store(result, problems, data, stack, ends)
         return result, problems
+
+    def _ends(self, crash: Sequence[CallUnderWay], folder: str) -> Iterator[CallEnd]:
+        """Where functions of the workspace ended that had not returned at a crash."""
+        for call in crash[:_MAX_ENDS]:
+            place = call.places[0]
+            if not call.inherited and (name := self.files.resolve(place.path, folder)) is not None:
+                yield CallEnd(name[0], place.line, call.function, call.calling)
 
     def _not_run(self, case: CCase, why: str, problems: list[Problem]) -> tuple[TestResult, list[Problem]]:
         """Record a test that was not run; without problem one that is disabled."""
@@ -221,20 +246,22 @@ class _Session:
         return result, problems
 
     def _stack(
-        self, case: CCase, ended: ProgramEnded, result: TestResult, scratch: str, problems: list[Problem]
+        self, case: CCase, ended: ProgramEnded, result: TestResult, scratch: str, crashes: Sequence[list[CallUnderWay]]
     ) -> Stack | None:
         """The stack of a failed or crashed test, as far as it is known."""
-        unknown: list[Problem] = []
-        calls = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
-        texts = [_ends(ended.stderr), _ends(ended.stdout)]
+        calls = [
+            place._replace(function=demangled(place.function))
+            for call in (crashes[0] if crashes else ())
+            for place in call.places
+        ]
+        texts = [_clipped(ended.stderr), _clipped(ended.stdout)]
         report = case.report.replace("{scratch}", scratch)
         if report and os.path.exists(report):
             texts += failure_texts(report)
         kind = "timeout" if ended.stopped is Stopped.TIMEOUT else signal_name(ended.signal) if ended.signal else ""
         failure = c_failure("\n".join(texts), calls, kind)
         stack = failure.stack(lambda path: self.files.resolve(path, case.folder)) if failure is not None else None
-        if stack is None or not stack.frames:
-            problems += unknown
+        if stack is None:
             return None
         return stack if stack.exception else stack.saying(result.message)
 
@@ -272,7 +299,12 @@ class _Session:
         return TestResult(case.name, verdict, location, message=message, seconds=round(ended.seconds, 4))
 
     def _store(
-        self, result: TestResult, problems: Sequence[Problem], data: TestData, stack: Stack | None = None
+        self,
+        result: TestResult,
+        problems: Sequence[Problem],
+        data: TestData,
+        stack: Stack | None = None,
+        ends: Sequence[CallEnd] = (),
     ) -> None:
         place = result.location
         fields = {
@@ -282,6 +314,7 @@ class _Session:
             "location": [place.file, place.line, place.end_line] if place else None,
             "problems": [[p.file, p.place, p.cause, p.cure] for p in problems],
             "stack": stack.as_dict() if stack is not None else None,
+            **({"ends": list(ends)} if ends else {}),
         }
         with self._lock:
             counters = data.counters
@@ -293,23 +326,33 @@ class _Session:
 class _WorkspaceFiles:
     """Maps the files that compilers and test frameworks name to the workspace."""
 
-    def __init__(self, paths: SourcePaths, folders: Sequence[str]):
+    def __init__(self, paths: SourcePaths, folders: Sequence[str], compiled_in: Callable[[], Collection[str]]):
         self._paths = paths
         self._folders = [paths.workspace, *folders]
+        self._compiled_in = compiled_in
 
     def resolve(self, path: str, folder: str) -> tuple[str, bool] | None:
         """Return the path in the workspace, and whether the file may have suspects.
 
         None for a file that does not exist or is outside the workspace.
         """
-        for start in (folder, *self._folders):
-            name = self._paths.resolve(path, os.path.join(self._paths.workspace, start))
-            if name is not None and os.path.isfile(os.path.join(self._paths.workspace, name)):
-                return name, not self._paths.is_test(name)
-        return None
+        for start in (folder, *self._folders, *sorted(self._compiled_in())):
+            if found := self._at(path, os.path.join(self._paths.workspace, start)):
+                return found
+        # debug information has the folder of the compiler in front of a name that was made shorter (-ffile-prefix-map)
+        inside = os.path.relpath(path, self._paths.workspace) if os.path.isabs(path) else os.path.normpath(path)
+        parts = inside.split(os.sep)
+        shorter = (os.path.join(*parts[at:]) for at in range(1, len(parts)) if os.pardir not in parts)
+        return next((found for name in shorter if (found := self._at(name, self._paths.workspace))), None)
+
+    def _at(self, path: str, folder: str) -> tuple[str, bool] | None:
+        name = self._paths.resolve(path, folder)
+        if name is None or not os.path.isfile(os.path.join(self._paths.workspace, name)):
+            return None
+        return name, not self._paths.is_test(name)
 
 
-def _ends(output: bytes) -> str:
+def _clipped(output: bytes) -> str:
     """The beginning and the end of an output."""
     if len(output) > MAX_TEXT:
         output = output[: MAX_TEXT // 2] + b"\n" + output[-MAX_TEXT // 2 :]
@@ -384,19 +427,28 @@ def _complaints(case: CCase, ended: ProgramEnded) -> list[Problem]:
 
 
 def _about_the_end(
-    case: CCase, ended: ProgramEnded, result: TestResult, measured: bool, handled: bool
+    case: CCase, ended: ProgramEnded, result: TestResult, measured: bool, unknown: list[Problem] | None, handled: bool
 ) -> list[Problem]:
-    if not (ended.signal or ended.stopped is Stopped.TIMEOUT) or not result.verdict.counted:
+    """What to say of a test that did not end by itself, unless it is known which calls were under way.
+
+    If not, `unknown` says why, as far as that is known.
+    """
+    by_itself = not (ended.signal or ended.stopped is Stopped.TIMEOUT)
+    if by_itself or not result.verdict.counted or (measured and unknown is None):
         return []
     way = result.message.partition(":")[0] if ended.stopped else f"was ended by {signal_name(ended.signal or 0)}"
     if measured:
+        why = f" ({unknown[0].cause})" if unknown else ""
         cause = (
-            f"this test {way}; its profile reaches up to there, but the "
-            "lines after that point in the same straight piece of code, and on the way out, may count as executed"
+            f"this test {way}, and the calls that were under way are not known{why}: lines after that point, in the"
+            " same straight piece of code and on the way out, may count as executed"
         )
-        return [Problem(case.name, "", cause, "read the ranking of these lines with care")]
+        cure = unknown[0].cure if unknown else "compile it with -g, and record this test again"
+        return [Problem(case.name, "", cause, cure)]
     cause = f"this test {way}{_NO_PROFILE}"
     cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
+    if ended.signal == signal.SIGKILL:
+        cause, cure = f"{cause}, since nothing can keep that", "end it by another signal, such as SIGTERM"
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
     return [Problem(case.name, "", cause, cure)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from suspectra.evidence.c.tables import CTables, TestRow, read_objects
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.merged_problems import merged
 from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c.ending import BlockEnd
 from suspectra.program.c.object import CObject
 
 NOTHING = np.zeros(0, np.int32)
@@ -32,6 +33,8 @@ class TestProfile:
     result: TestResult  # how the test ended
     key: Hashable  # identifies the content of the profile
     counters: Mapping[str, Ints]  # arrays of int64 of shape (counters of the object,), by the name of the object
+    # the blocks in which functions of an object ended that had not returned at a crash
+    ends: Mapping[str, Sequence[BlockEnd]] = field(default_factory=dict)
 
 
 class CAssembler:
@@ -63,7 +66,8 @@ class CAssembler:
         new = [key for key in wanted if key not in self._measured]
         known = set(tables.objects)
         counters = [{path: c for path, c in wanted[key].counters.items() if path in known} for key in new]
-        self._measured.update(zip(new, tables.measure(counters), strict=True))
+        ends = [{path: found for path, found in wanted[key].ends.items() if path in known} for key in new]
+        self._measured.update(zip(new, tables.measure(counters, ends), strict=True))
         self._measured = {key: self._measured[key] for key in wanted}
         measured = [self._measured[profile.result.name, profile.key] for profile in profiles]
         edges = EdgeEvidence(

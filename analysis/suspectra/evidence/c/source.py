@@ -15,13 +15,16 @@ from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.evidence.c.builder import CAssembler, TestProfile
+from suspectra.evidence.c.call_ends import CallEnd, ends_of_calls
 from suspectra.evidence.c.changes import CChangesSincePass
 from suspectra.evidence.c.lines import CLineTables
+from suspectra.evidence.c.outdated import without_outdated
 from suspectra.evidence.c.store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
-from suspectra.evidence.c.tables import fitted
+from suspectra.evidence.c.tables import ends_fitted, fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.program.c.ending import BlockEnd
 from suspectra.program.c.files import parse_notes
 from suspectra.program.c.object import CObject
 from suspectra.runs.measured_file import MeasuredFile
@@ -128,6 +131,7 @@ class CRecordingSource:
         if evidence is None or by_gcovr:
             results = {test.name: _result(test) for test in recording.tests.values()}
             evidence = lines.evidence(recording, results, evidence, digests, problems)
+        evidence = without_outdated(evidence, recording, self._current_digests())
         files = self._with_lines(evidence.files)
         since_pass = self._changes.update(recording, self._current_digests(), files, self._sources_of)
         self._evidence = replace(evidence, files=files, stacks=self._placed(files), changed=since_pass)
@@ -232,6 +236,7 @@ class CRecordingSource:
         outdated: dict[str, set[str]],
     ) -> TestProfile:
         counters: dict[str, Ints] = {}
+        ends: dict[str, list[BlockEnd]] = {}
         recorded_objects: list[tuple[StoredObject, CObject]] = []
         for number in test.objects:
             stored = self._recording.objects.get(number)
@@ -250,12 +255,26 @@ class CRecordingSource:
             present = objects.get(stored.path)
             if present is None:
                 continue
+            stopped = self._ends(test, recorded, values)
             if stored.digest != newest[stored.path]:
+                stopped = ends_fitted(stopped, recorded, present)
                 values, changed = fitted(values, recorded, present)
                 if changed:
                     outdated.setdefault(stored.path, set()).update(changed)
             counters[stored.path] = values
-        return TestProfile(_result(test), test.key, counters)
+            if stopped:
+                ends[stored.path] = stopped
+        return TestProfile(_result(test), test.key, counters, ends)
+
+    def _ends(self, test: StoredTest, compiled: CObject, counters: Ints) -> list[BlockEnd]:
+        """Where functions of an object ended that had not returned when a test, or a process of it, crashed."""
+        assembler, _ = self._assembled_with()
+        try:
+            calls = [CallEnd(str(f), int(n), str(name), bool(c)) for f, n, name, c in test.fields.get("ends", ())]
+        except (TypeError, ValueError):
+            self._damaged.append(f"{test.name}: where it ended can't be understood")
+            return []
+        return ends_of_calls(compiled, counters, calls, assembler.paths)
 
     def _counters(self, test: StoredTest, count: int, whole: bool) -> Ints | None:
         """The counters of a test; None, and a problem, if they do not fit its objects.

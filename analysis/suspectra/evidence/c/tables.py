@@ -14,7 +14,8 @@ from suspectra.evidence.c.demangling import demangled
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.evidence.test_code import with_c_tests_marked
-from suspectra.program.c.flow import CFlow
+from suspectra.program.c.ending import BlockEnd
+from suspectra.program.c.flow import CFlow, FlowEnd
 from suspectra.program.c.object import FAKE, CFunction, CObject
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.runs.measured_file import MeasuredFile
@@ -64,23 +65,35 @@ class CTables:
         self._lay_out_edges()
         self.problems = (*self._optimised(), *self._compiled_by_clang())
 
-    def measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[TestRow]:
-        """Compute the rows of tests from their counters.
+    def measure(
+        self, profiles: Sequence[Mapping[str, Ints]], ends: Sequence[Mapping[str, Sequence[BlockEnd]]]
+    ) -> list[TestRow]:
+        """Compute the rows of tests from their counters, and from where their functions ended that did not return.
 
         In the order of `profiles`.
         """
         step = max(1, AT_ONCE // max(1, len(self.flow.source)))
-        parts = (self._measure(profiles[at : at + step]) for at in range(0, len(profiles), step))
+        starts = range(0, len(profiles), step)
+        parts = (self._measure(profiles[at : at + step], ends[at : at + step]) for at in starts)
         return [measured for part in parts for measured in part]
 
-    def _measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[TestRow]:
+    def _measure(
+        self, profiles: Sequence[Mapping[str, Ints]], ends: Sequence[Mapping[str, Sequence[BlockEnd]]]
+    ) -> list[TestRow]:
         counters = np.zeros((len(profiles), self.flow.counters), np.int64)
         for row, profile in zip(counters, profiles, strict=True):
             for path, values in profile.items():
                 first, kept = self._counters_of[path]
                 row[first : first + len(kept)] = np.asarray(values, np.int64)[kept]
-        arcs = self.flow.arc_counts(counters)
-        lines = self.flow.lines_executed(arcs).astype(np.int32)
+        stopped = [
+            FlowEnd(run, self._first_block[path, end.ident] + end.block, end.line)
+            for run, by_object in enumerate(ends)
+            for path, found in by_object.items()
+            for end in found
+            if (path, end.ident) in self._first_block
+        ]
+        arcs = self.flow.arc_counts(counters, stopped)
+        lines = self.flow.lines_executed(arcs, stopped).astype(np.int32)
         executed = np.greater(dense_product(self._element_of_line, lines).T, 0)
         # calls that end by longjmp make the counts of their arcs negative; these arcs are not control flow
         conserved: Bools = np.logical_and.reduce(np.greater_equal(arcs[self.flow.visible], 0), axis=0)
@@ -110,6 +123,11 @@ class CTables:
             counters += len(index)
         clang = [number for number, compiled in enumerate(self.objects.values()) if compiled.compiler.is_clang]
         self.flow = CFlow(functions, owners, clang)
+        paths = list(self.objects)
+        self._first_block = {
+            (paths[owner], function.ident): int(first)
+            for function, owner, first in zip(functions, owners, self.flow.first_block, strict=False)
+        }
 
     def _source(self, compiled: CObject, file: str) -> str | None:
         return self.paths.resolve(file, compiled.folder)
@@ -132,7 +150,8 @@ class CTables:
             [
                 _measured_file(file, sorted(lines[file]), graphs.get(file, []), digests.get(file), self.paths)
                 for file in sorted(lines)
-            ]
+            ],
+            self.paths.beginning,
         )
         self._file_index = {file.path: i for i, file in enumerate(self.files)}
         columns = {(file.path, int(line)): 0 for file in self.files for line in file.line}
@@ -245,6 +264,13 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
         new_start, old_start = present.first_counter[function.ident], recorded.first_counter[earlier.ident]
         result[new_start : new_start + count] = counters[old_start : old_start + count]
     return result, changed
+
+
+def ends_fitted(ends: Sequence[BlockEnd], recorded: CObject, present: CObject) -> list[BlockEnd]:
+    """Map where functions of an earlier build ended to a later build, in those whose control flow did not change."""
+    old = {function.ident: _shape(function) for function in recorded.functions}
+    idents = {_shape(function): function.ident for function in present.functions}
+    return [end._replace(ident=idents[old[end.ident]]) for end in ends if old[end.ident] in idents]
 
 
 def read_objects(

@@ -108,7 +108,8 @@ class LineAssembler:
             [
                 measured_file(path, sorted(lines[path]), functions[path], self.paths.is_test(path), digests.get(path))
                 for path in names
-            ]
+            ],
+            self.paths.beginning,
         )
         self._column: dict[tuple[str, int], int] = {}
         self._edge: dict[tuple[str, int, int], int] = {}

@@ -84,14 +84,14 @@ class Replacement(Alteration):
             place.line,
             place.end_line,
             place.column,
-            self._name,
+            self.name,
             self.instance,
             role,
             detail=shown(value) if self.logged else f"({role})",
         )
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
         """What gets the value: ``line.until``, or ``until of the return value``."""
         part = "".join(self.part)
         if self.place.kind == "assignment" or not part:

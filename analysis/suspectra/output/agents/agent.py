@@ -26,11 +26,12 @@ from suspectra.output.agents.answers import (
     NextPlaceAnswer,
     OutcomeCounts,
     RankingAnswer,
+    SuspectAnswer,
 )
 from suspectra.output.agents.bounded import MAX_PROBLEM, NOTICE, as_data, as_place, fitted
 from suspectra.output.explanation import element_at
 from suspectra.output.pictures.chain import chance
-from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
+from suspectra.output.rankings.ranking import MAX_LINES, Listing, RankingEntry, change_in_words
 from suspectra.report import RankedReport
 from suspectra.selection.selection import Selection
 from suspectra.spectrum import Counts
@@ -38,23 +39,24 @@ from suspectra.spectrum import Counts
 MAX_CHARACTERS = 2_000
 """Of a ranking as text."""
 
-MAX_GROUPS, MAX_SUSPECTS, MAX_TESTS, MAX_NEXT = 10, 10, 5, 3
-"""Failure groups; suspects and failing tests of each; where to look next from a line."""
+MAX_GROUPS, MAX_FUNCTIONS, MAX_TESTS, MAX_NEXT = 10, 10, 5, 3
+"""Failure groups; functions and failing tests of each; where to look next from a line."""
 
 _PLAIN = re.compile(r"[\w./:\-]+")
 
 
-def ranking_answer(ranking: Listing, sources: Sources, budget: int, top: int = MAX_SUSPECTS) -> RankingAnswer:
-    """Tell which lines are suspicious, for each failure group."""
+def ranking_answer(ranking: Listing, sources: Sources, budget: int, top: int = MAX_FUNCTIONS) -> RankingAnswer:
+    """Tell which functions and lines are suspicious, for each failure group."""
     return fitted(lambda most: _ranking(ranking, sources, most, top), top, budget)
 
 
 def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> RankingAnswer:
-    """The answer with so many suspects of each group as there is room for."""
+    """The answer with so many functions of each group as there is room for."""
     brief = most == 1 < top  # there is hardly any: nothing is said of the groups themselves
+    lines = min(1 + most // 3, MAX_LINES)  # of each function
     groups: list[GroupAnswer] = []
     for group in ranking.groups[:MAX_GROUPS]:
-        own, counts = ranking.for_group(group, most), group.report.spectrum.counts
+        own = ranking.for_group(group, most)
         names = _telling_first(group.group)
         groups.append(
             {
@@ -63,18 +65,16 @@ def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> Ranking
                 "failure": "" if brief else _failure(ranking.evidence, names[0])["failure"],
                 "failing_tests": len(group.group.tests),
                 "tests": [as_data(name) for name in names[: min(most, MAX_TESTS)]],
-                "suspects": [
+                "functions": [
                     {
-                        "rank": entry["rank_best"],
-                        "place": as_place(f"{entry['file']}:{entry['line']}"),
-                        "function": as_data(entry["function"]),
-                        "source": as_data(sources.line(entry["file"], entry["line"]).strip()),
-                        "executed_by": _executed(entry["ef"], entry["ep"], counts),
-                        "reason": as_data(_reason(own, entry)),
+                        "rank": one["rank_best"],
+                        "function": as_data(one["function"]),
+                        "tied": one["tied"],
+                        "suspects": [_suspect(own, entry, sources) for entry in one["suspects"][:lines]],
                     }
-                    for entry in own.entries()
+                    for one in own.functions()
                 ],
-                "more_of_the_last_rank": own.tied_beyond,
+                "more_of_the_last_rank": own.functions_tied_beyond,
             }
         )
     return {
@@ -86,6 +86,16 @@ def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> Ranking
         "groups": groups,
         "more_groups": max(0, len(ranking.groups) - MAX_GROUPS),
         "problems": [as_data(str(problem), MAX_PROBLEM) for problem in ranking.notices[:most]],
+    }
+
+
+def _suspect(listing: Listing, entry: RankingEntry, sources: Sources) -> SuspectAnswer:
+    return {
+        "rank": entry["rank_best"],
+        "place": as_place(f"{entry['file']}:{entry['line']}"),
+        "source": as_data(sources.line(entry["file"], entry["line"]).strip()),
+        "executed_by": _executed(entry["ef"], entry["ep"], listing.report.spectrum.counts),
+        "reason": as_data(_reason(listing, entry)),
     }
 
 
@@ -190,7 +200,7 @@ def affected_tests_answer(selection: Selection, budget: int) -> AffectedTestsAns
 
 def write_agent(ranking: Listing, out: TextIO, sources: Sources, command: Sequence[str] = ("pytest",)) -> None:
     """Write a ranking as text of at most `MAX_CHARACTERS`, in which texts of the project are quoted."""
-    top = MAX_SUSPECTS if ranking.top is None else ranking.top
+    top = MAX_FUNCTIONS if ranking.top is None else ranking.top
     again = _again(ranking, command)
 
     def text_of(answer: RankingAnswer) -> str:
@@ -231,11 +241,15 @@ def _lines(answer: RankingAnswer, again: str) -> Iterable[str]:
         )
         if group["failure"]:
             yield f"How the first one failed: {_quoted(group['failure'])}"
-        for suspect in group["suspects"]:
-            place = suspect["place"] if _PLAIN.fullmatch(suspect["place"]) else _quoted(suspect["place"])
-            reason = f". {_quoted(suspect['reason'])}" if suspect["reason"] else ""
-            yield f"{suspect['rank']}. {place} {_quoted(suspect['source'])} {suspect['executed_by']}{reason}"
-        if not group["suspects"]:
+        for function in group["functions"]:
+            name = _quoted(function["function"]) if function["function"] else "Outside of functions"
+            tied = f", {function['tied']} lines tied" if function["tied"] > 1 else ""
+            yield f"{function['rank']}. {name}{tied}"
+            for suspect in function["suspects"]:
+                place = suspect["place"] if _PLAIN.fullmatch(suspect["place"]) else _quoted(suspect["place"])
+                reason = f". {_quoted(suspect['reason'])}" if suspect["reason"] else ""
+                yield f"- {place} {_quoted(suspect['source'])} {suspect['executed_by']}{reason}"
+        if not group["functions"]:
             yield _quoted(group["reason"])
         if group["more_of_the_last_rank"]:
             yield f"and {group['more_of_the_last_rank']} more of the same rank"

@@ -17,26 +17,40 @@ class SuspectAnswer(TypedDict):
 
     rank: int
     place: str
-    function: str
     source: str
     executed_by: str
     reason: str
 
 
+class FunctionAnswer(TypedDict):
+    """A function, with its first suspects. ``function`` is empty for what is outside of functions.
+
+    Of its lines ``tied`` can't be told apart by the tests from the first one.
+    """
+
+    rank: int
+    function: str
+    tied: int
+    suspects: list[SuspectAnswer]
+
+
 class GroupAnswer(TypedDict):
-    """A failure group, with its first suspects. ``failure`` is how the first of its tests failed."""
+    """A failure group, with its first functions. ``failure`` is how the first of its tests failed."""
 
     title: str
     reason: str
     failure: str
     failing_tests: int
     tests: list[str]
-    suspects: list[SuspectAnswer]
+    functions: list[FunctionAnswer]
     more_of_the_last_rank: int
 
 
 class RankingAnswer(TypedDict):
-    """Which lines are suspicious; ``changed_besides`` is what changed and is not among the lines that tests execute."""
+    """Which functions and lines are suspicious.
+
+    ``changed_besides`` is what changed and is not among the lines that tests execute.
+    """
 
     notice: str
     tests: OutcomeCounts

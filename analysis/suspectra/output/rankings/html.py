@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import groupby
 from typing import NamedTuple, TextIO
@@ -26,7 +27,13 @@ from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.output.pictures.chain import STYLE as CHAIN_STYLE
 from suspectra.output.pictures.chain import Picture
-from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
+from suspectra.output.rankings.ranking import (
+    FunctionEntry,
+    Listing,
+    RankingEntry,
+    change_in_words,
+    function_in_words,
+)
 from suspectra.output.rankings.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
 from suspectra.report import RankedReport
@@ -35,7 +42,7 @@ MAX_SOURCE = 8 * 2**20  # characters of source in one page
 MAX_ROWS = 6 * 2**20  # characters of the rows of tests
 MAX_CHAINS = 20  # suspects whose neighbourhood in the debugging model is drawn
 _HOTTEST = 9
-_GROUP_TOP = 5  # suspects listed for each failure group
+_FUNCTIONS_TOP, _GROUP_TOP = 10, 3  # functions listed over all failing tests, and for each failure group
 
 
 def write_html(ranking: Listing, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
@@ -70,6 +77,7 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             cut=ranking.cut,
             problems=ranking.notices,
             besides=besides(evidence, ranking.ranked_as_changed),
+            functions=[_function(one) for one in replace(ranking, top=_FUNCTIONS_TOP).functions()],
             groups=list(_groups(ranking, heat, sources)),
             failure_groups=[
                 _failure_group(group, ranking.for_group(group, _GROUP_TOP)) for group, _ in ranking.sections
@@ -86,10 +94,15 @@ def _failure_group(ranked: RankedGroup, listing: Listing) -> dict[str, object]:
         "heading": ranked.heading,
         "reason": ranked.reason,
         "tests": ranked.group.tests,
-        "suspects": [
-            {"rank": rank_text(entry["rank_best"], entry["rank_worst"]), "anchor": location_text(entry)}
-            for entry in listing.entries()
-        ],
+        "functions": [_function(one) for one in listing.functions()],
+    }
+
+
+def _function(one: FunctionEntry) -> dict[str, object]:
+    return {
+        "rank": rank_text(one["rank_best"], one["rank_worst"]),
+        "name": function_in_words(one),
+        "lines": [{"line": entry["line"], "anchor": location_text(entry)} for entry in one["suspects"]],
     }
 
 

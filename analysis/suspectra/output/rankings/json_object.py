@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from suspectra.evidence.changes import changed_at_import
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.behaviours import behaviours
-from suspectra.output.rankings.ranking import Listing, RankingEntry, group_head
+from suspectra.output.rankings.ranking import FunctionEntry, Listing, group_head
 from suspectra.report import SubgraphReport
 from suspectra_recorder.log.stack import Stack
 
@@ -47,7 +47,8 @@ def write_json(ranking: Listing, out: TextIO) -> None:
         _write_group(group, ranking, out)
         separator = ",\n  "
     out.write("\n ]")
-    _write_suspects(ranking.entries(), out, " ")
+    _write_rows("functions", map(_function, ranking.functions()), out, " ")
+    _write_rows("suspects", ranking.entries(), out, " ")
     out.write("\n}\n")
 
 
@@ -65,12 +66,19 @@ def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
     """Write a failure group, with the suspects that its tests execute."""
     out.write(json.dumps(group_head(ranked))[:-1])
     listed = ranking.for_group(ranked, ranking.top)
-    _write_suspects((entry for entry in listed.entries() if entry["ef"]), out, "   ")
+    _write_rows("functions", map(_function, listed.functions()), out, "   ")
+    _write_rows("suspects", (entry for entry in listed.entries() if entry["ef"]), out, "   ")
     out.write("}")
 
 
-def _write_suspects(entries: Iterable[RankingEntry], out: TextIO, indent: str) -> None:
-    out.write(f',\n{indent}"suspects": [')
+def _function(entry: FunctionEntry) -> dict[str, object]:
+    """A function, with the lines of its first statements."""
+    listed: dict[str, object] = {name: value for name, value in entry.items() if name != "suspects"}
+    return {**listed, "lines": [suspect["line"] for suspect in entry["suspects"]]}
+
+
+def _write_rows(name: str, entries: Iterable[Mapping[str, object]], out: TextIO, indent: str) -> None:
+    out.write(f',\n{indent}"{name}": [')
     encode = json.JSONEncoder(allow_nan=False).encode
     separator = f"\n{indent} "
     for entry in entries:

@@ -7,7 +7,7 @@ from typing import TextIO
 
 from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
-from suspectra.output.rankings.ranking import Listing, change_in_words
+from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words, function_in_words
 from suspectra.output.rankings.table import location_text, rank_text, score_text, summary
 from suspectra.output.terminal import fit, safe
 
@@ -38,22 +38,42 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
 
 
 def _write_section(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    """Write the table of one ranking."""
-    out.write("| Rank | Score | Location | Function | ef | ep | nf | np | Source | Failing tests |\n")
-    out.write("|---:|---:|---|---|---:|---:|---:|---:|---|---|\n")
-    for entry in ranking.entries():
-        cells = (
-            rank_text(entry["rank_best"], entry["rank_worst"]),
-            score_text(entry["score"]),
-            _code(location_text(entry)),
-            _code(fit(safe(entry["function"]), _MAX_TEXT)),
-            *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
-            _code(fit(safe(sources.line(entry["file"], entry["line"]).strip()), _MAX_TEXT)),
-            "; ".join(filter(None, (_tests(entry["failing_tests"]), change_in_words(entry)))),
-        )
-        out.write(f"| {' | '.join(cells)} |\n")
-    if ranking.cut:
-        out.write(f"\n… {ranking.cut}\n")
+    """Write the table of one ranking: functions with their first statements, or statements alone."""
+    name = " Function |" if ranking.by_line else ""
+    out.write(f"| Rank | Score | Location |{name} ef | ep | nf | np | Source | Failing tests |\n")
+    out.write(f"|---:|---:|---|{'---|' if name else ''}---:|---:|---:|---:|---|---|\n")
+    if ranking.by_line:
+        for entry in ranking.entries():
+            rank, function = rank_text(entry["rank_best"], entry["rank_worst"]), _function(entry["function"])
+            _write_row([rank, *_cells(entry, sources, function)], out)
+    else:
+        for one in ranking.functions():
+            name = _plain(fit(safe(function_in_words(one)), _MAX_TEXT))
+            _write_row([rank_text(one["rank_best"], one["rank_worst"]), "", f"**{name}**", *[""] * 6], out)
+            for entry in one["suspects"]:
+                _write_row(["", *_cells(entry, sources)], out)
+    if cut := ranking.cut if ranking.by_line else ranking.functions_cut:
+        out.write(f"\n… {cut}\n")
+
+
+def _cells(entry: RankingEntry, sources: Sources, *function: str) -> list[str]:
+    """What a row says of a statement after its rank."""
+    return [
+        score_text(entry["score"]),
+        _code(location_text(entry)),
+        *function,
+        *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
+        _code(fit(safe(sources.line(entry["file"], entry["line"]).strip()), _MAX_TEXT)),
+        "; ".join(filter(None, (_tests(entry["failing_tests"]), change_in_words(entry)))),
+    ]
+
+
+def _function(name: str) -> str:
+    return _code(fit(safe(name), _MAX_TEXT))
+
+
+def _write_row(cells: list[str], out: TextIO) -> None:
+    out.write(f"| {' | '.join(cells)} |\n")
 
 
 def _tests(names: list[str]) -> str:

@@ -10,14 +10,19 @@ from typing import TypedDict
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
+from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
-from suspectra.report import RankedReport, changed_words
+from suspectra.report import RankedReport, Suspect, changed_words
 from suspectra.spectrum import Counts, is_only_read
+from suspectra.techniques.all_evidence import EvidenceReport
+from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.formulas import in_words
 
 MAX_SCORE = sys.float_info.max
+MAX_LINES = 3
+"""How many statements of a function are listed with it."""
 
 
 class RankingEntry(TypedDict):
@@ -43,6 +48,20 @@ class RankingEntry(TypedDict):
     only_read: bool
 
 
+class FunctionEntry(TypedDict):
+    """A listed function with its first statements, with the field names of the JSON output."""
+
+    file: str
+    function: str
+    score: float
+    rank_best: int
+    rank_worst: int
+    raised: int
+    tied: int
+    statements: int
+    suspects: list[RankingEntry]
+
+
 @dataclass(frozen=True, eq=False)
 class Listing:
     """A ranking to write."""
@@ -54,6 +73,8 @@ class Listing:
     # the failure groups, each with its own ranking; empty where failing tests were not grouped
     groups: tuple[RankedGroup, ...] = ()
     run_again: tuple[str, ...] = ()  # the command that runs the tests again; empty where that is not known
+    verbose: bool = False  # whether a table has scores, counts and what breaks ties, or a plain sentence for a suspect
+    by_line: bool = False  # whether a list for people is of statements, and not of functions with their first ones
 
     @property
     def sections(self) -> list[tuple[RankedGroup, Listing]]:
@@ -87,14 +108,34 @@ class Listing:
         return number, best
 
     @property
+    def extent(self) -> str:
+        """How many of how many functions or statements are listed."""
+        if self.by_line:
+            return f"{self.shown} of {len(self.report)} statements"
+        functions = len(self.report.function_levels)
+        return f"{min(self.top or functions, functions)} of {many(functions, 'function')} that failing tests execute"
+
+    @property
     def tied_beyond(self) -> int:
         """How many statements that are not listed have the same rank as the last one that is."""
         return int(self.report.rank_worst[self.shown - 1]) - self.shown if 0 < self.shown < len(self.report) else 0
 
     @property
     def cut(self) -> str:
-        """A remark if the list ends within a tie, else empty."""
-        return f"and {self.tied_beyond} more of the same rank" if self.tied_beyond else ""
+        """A remark if the list of statements ends within a tie, else empty."""
+        return _more(self.tied_beyond)
+
+    @property
+    def functions_cut(self) -> str:
+        """A remark if the list of functions ends within a tie, else empty."""
+        return _more(self.functions_tied_beyond)
+
+    @property
+    def functions_tied_beyond(self) -> int:
+        """How many functions that are not listed have the same rank as the last one that is."""
+        levels = np.sort(self.report.function_levels.level)
+        top = len(levels) if self.top is None else self.top
+        return int(np.count_nonzero(levels[top:] == levels[top - 1])) if 0 < top < len(levels) else 0
 
     @property
     def notices(self) -> tuple[Problem, ...]:
@@ -183,6 +224,79 @@ class Listing:
                 "changed_by_git": by_git,
                 "only_read": only_read,
             }
+
+    def functions(self) -> Iterator[FunctionEntry]:
+        """Iterate over the listed functions, best first, each with its first statements."""
+        for one in self.report.functions(self.top):
+            yield {
+                "file": one.file,
+                "function": one.name,
+                "score": min(max(one.score, -MAX_SCORE), MAX_SCORE),
+                "rank_best": one.rank_best,
+                "rank_worst": one.rank_worst,
+                "raised": one.raised,
+                "tied": one.tied,
+                "statements": len(one.elements),
+                "suspects": [self._entry(suspect) for suspect in self.report.suspects_of(one.elements[:MAX_LINES])],
+            }
+
+    def _entry(self, suspect: Suspect) -> RankingEntry:
+        """A statement of a function; why it is the first of its tie is no reason, as functions have their own order."""
+        report, element = self.report, suspect.element
+        level, ties = int(report.level[element]), report.tie_of_level
+        reason = (
+            "" if ties[level : level + 2].tolist() == 2 * [ties[level]] else report.technique.reason(report, element)
+        )
+        counted = _counted(suspect.ef, suspect.ep, report.spectrum.counts, suspect.only_read)
+        return {
+            "file": suspect.location.file,
+            "line": suspect.location.line,
+            "end_line": suspect.location.end_line,
+            "function": suspect.function,
+            "score": min(max(suspect.score, -MAX_SCORE), MAX_SCORE),
+            "reason": reason or counted,
+            "rank_best": suspect.rank_best,
+            "rank_average": suspect.rank_average,
+            "rank_worst": suspect.rank_worst,
+            "standard_rank": suspect.standard_rank,
+            "ef": suspect.ef,
+            "ep": suspect.ep,
+            "nf": suspect.nf,
+            "np": suspect.np,
+            "failing_tests": list(suspect.failing_tests),
+            "changed": suspect.changed,
+            "changed_by_git": suspect.changed_by_git,
+            "only_read": suspect.only_read,
+        }
+
+    def in_one_sentence(self, entry: RankingEntry) -> str:
+        """Say of a suspect that it changed, and which tests run it."""
+        counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts, only_read=entry["only_read"])
+        if not (badge := change_in_words(entry)):
+            return counts
+        return f"{badge[0].upper()}{badge[1:]}; {counts[0].lower()}{counts[1:]}"
+
+    def finding(self, entry: RankingEntry) -> str:
+        """What says more about a suspect than tests and changes: mostly an experiment; empty for nothing.
+
+        Why it comes before others with the same score is no finding.
+        """
+        report = self.report
+        if isinstance(report, InvestigationReport):
+            element = report.spectrum.elements.at(entry["file"], entry["line"])
+            return report.in_words(element)[0] if element is not None and element in report.repairs else ""
+        return "" if isinstance(report, EvidenceReport) else self.beside_counts(entry)
+
+
+def _more(count: int) -> str:
+    return f"and {count} more of the same rank" if count else ""
+
+
+def function_in_words(entry: FunctionEntry) -> str:
+    """Name a function, and say what its rank follows from besides the score."""
+    name = entry["function"] or f"{entry['file'].rpartition('/')[2]}, outside of functions"
+    raised = f"{many(entry['raised'], 'failing test')} failed in it" if entry["raised"] else ""
+    return " · ".join(filter(None, (name, f"{entry['tied']} lines tied" if entry["tied"] > 1 else "", raised)))
 
 
 def change_in_words(entry: RankingEntry) -> str:

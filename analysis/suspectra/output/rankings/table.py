@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from textwrap import wrap
 from typing import TextIO
 
 from suspectra.base.english import enumeration, many
+from suspectra.base.location import Location
 from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
-from suspectra.output.rankings.ranking import MAX_SCORE, Listing, RankingEntry, change_in_words
+from suspectra.output.rankings.ranking import (
+    MAX_SCORE,
+    FunctionEntry,
+    Listing,
+    RankingEntry,
+    change_in_words,
+    function_in_words,
+)
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
 _LOCATION, _FUNCTION, _SOURCE = 2, 3, 8
+_NUMBERS = (1, 4, 5, 6, 7)  # the columns that are only shown if they are asked for
 _FUNCTION_SHARE = 0.5  # largest share of the width that numbers and locations leave
 _GAP = "  "
 
@@ -40,29 +51,65 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
 
 
 def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style) -> None:
-    """Write the table of one ranking."""
+    """Write the table of one ranking: functions with their first statements, or statements alone."""
     columns = terminal_width(out)
-    entries = list(ranking.entries())
-    rows = [_cells(entry, sources) for entry in entries]
-    widths = _widths(rows, columns)
+    blocks = _blocks(ranking)
+    entries = [entry for _, own in blocks for entry in own]
+    rows = [_cells(entry, sources, ranking) for entry in entries]
+    widths = _widths(rows, columns, ranking)
     indent = " " * (widths[0] + len(_GAP))
     out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
-    for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
-        out.write(_coloured(_line(row, widths), entry, style) + "\n")
-        if badge := change_in_words(entry):
-            out.write(style(indent + badge, "bold") + "\n")
-        following = entries[i + 1] if i + 1 < len(entries) else None
-        reason = ranking.beside_counts(entry)
-        if reason and (following is None or _reason(following) != _reason(entry)):
-            for part in wrap(safe(reason), columns - len(indent)):
-                out.write(style(indent + part, "dim") + "\n")
-        if following is None or following["failing_tests"] != entry["failing_tests"]:
-            out.write(style(indent + _tests(entry, columns - len(indent)), "dim") + "\n")
-    if ranking.cut:
-        out.write(indent + ranking.cut + "\n")
-    if lines := sentences(ranking.report):
+    lines = zip(rows, entries, [*entries[1:], None], strict=True)
+    for function, own in blocks:
+        if function is not None:
+            out.write(_heading(function, widths[0], columns, style) + "\n")
+        for row, entry, following in islice(lines, len(own)):
+            line = _line(row, widths)
+            out.write((_coloured(line, entry, style) if function is None else line) + "\n")
+            same_block = following if entry is not own[-1] else None
+            said = _at_length(ranking, entry, following) if ranking.verbose else _briefly(ranking, entry, same_block)
+            for sentence in said:
+                for part in wrap(safe(sentence), columns - len(indent)):
+                    out.write(style(indent + part, "dim") + "\n")
+            names_differ = following is None or following["failing_tests"] != entry["failing_tests"]
+            if names_differ and (ranking.verbose or entry["nf"]):
+                out.write(style(indent + _tests(entry, columns - len(indent)), "dim") + "\n")
+    if cut := ranking.cut if ranking.by_line else ranking.functions_cut:
+        out.write(indent + cut + "\n")
+    if behaviours := sentences(ranking.report):
         out.write("\n" + style("Suspicious behaviours", "bold") + "\n")
-        out.writelines(safe(line) + "\n" for line in lines)
+        out.writelines(safe(line) + "\n" for line in behaviours)
+
+
+def _briefly(ranking: Listing, entry: RankingEntry, following: RankingEntry | None) -> Iterator[str]:
+    """One plain sentence for a suspect, or for several of which the same is true, and what experiments found."""
+    if finding := ranking.finding(entry):
+        yield finding
+    said = ranking.in_one_sentence(entry)
+    if following is None or finding or ranking.finding(following) or ranking.in_one_sentence(following) != said:
+        yield said
+
+
+def _at_length(ranking: Listing, entry: RankingEntry, following: RankingEntry | None) -> Iterator[str]:
+    """What changed, and why a suspect ranks before the next one, beside the counts."""
+    if badge := change_in_words(entry):
+        yield badge
+    reason = ranking.beside_counts(entry)
+    if reason and (following is None or _reason(following) != _reason(entry)):
+        yield reason
+
+
+def _blocks(ranking: Listing) -> list[tuple[FunctionEntry | None, list[RankingEntry]]]:
+    """The listed functions with their first statements, or all listed statements without a function."""
+    if ranking.by_line:
+        return [(None, list(ranking.entries()))]
+    return [(function, function["suspects"]) for function in ranking.functions()]
+
+
+def _heading(function: FunctionEntry, ranks: int, columns: int, style: Style) -> str:
+    rank = pad(rank_text(function["rank_best"], function["rank_worst"]), ranks, right=True) + _GAP
+    name = fit(safe(function_in_words(function)), columns - len(rank))
+    return style(rank + name, "red" if function["rank_best"] == 1 else "bold")
 
 
 def summary(ranking: Listing) -> str:
@@ -73,7 +120,7 @@ def summary(ranking: Listing) -> str:
     most = "up to " if ranking.sections else ""
     groups = f" for each of {len(ranking.groups)} failure groups" if ranking.sections else ""
     return (
-        f"{most}{ranking.shown} of {len(ranking.report)} statements{groups}, by {technique.info.title}{without}"
+        f"{most}{ranking.extent}{groups}, by {technique.info.title}{without}"
         f"{cloned}, from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
         f" ({ranking.evidence.source})"
     )
@@ -96,31 +143,39 @@ def location_text(entry: RankingEntry) -> str:
     return f"{entry['file']}:{entry['line']}"
 
 
-def _widths(rows: list[tuple[str, ...]], columns: int) -> list[int]:
+def _widths(rows: list[tuple[str, ...]], columns: int, ranking: Listing) -> list[int]:
     """The widths of columns: numbers and locations get what they need, as only whole locations can be clicked.
 
-    The others share the rest; if that is too little, they are left out, and have no width.
+    Names of functions, if they are wanted, and sources share the rest; if that is too little, they are left out, and
+    have no width.
     """
+    names = ranking.by_line
     widths = [max(map(width, column)) for column in zip(_HEADINGS, *rows, strict=True)]
     text = (_LOCATION, _FUNCTION, _SOURCE)
-    left = columns - sum(wide for i, wide in enumerate(widths) if i not in text) - len(_GAP) * (len(widths) - 1)
+    if not ranking.verbose:
+        widths = [0 if i in _NUMBERS else wide for i, wide in enumerate(widths)]
+    gaps = len(_GAP) * (len(widths) - 1 - widths.count(0))
+    left = columns - sum(wide for i, wide in enumerate(widths) if i not in text) - gaps
     left -= widths[_LOCATION]
     if left < len("Function") + len("Source"):
         widths[_FUNCTION] = widths[_SOURCE] = 0
         return widths
-    widths[_FUNCTION] = min(widths[_FUNCTION], max(len("Function"), int(left * _FUNCTION_SHARE)))
+    if not names:
+        left += len(_GAP)
+    widths[_FUNCTION] = min(widths[_FUNCTION], max(len("Function"), int(left * _FUNCTION_SHARE))) if names else 0
     widths[_SOURCE] = left - widths[_FUNCTION]
     return widths
 
 
-def _cells(entry: RankingEntry, sources: Sources) -> tuple[str, ...]:
+def _cells(entry: RankingEntry, sources: Sources, ranking: Listing) -> tuple[str, ...]:
+    place = Location(entry["file"], entry["line"], entry["end_line"])
     return (
-        rank_text(entry["rank_best"], entry["rank_worst"]),
+        rank_text(entry["rank_best"], entry["rank_worst"]) if ranking.by_line else "",
         score_text(entry["score"]),
         safe(location_text(entry)),
         safe(entry["function"]),
         *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
-        safe(sources.line(entry["file"], entry["line"]).strip()),
+        safe(sources.lines(place)),
     )
 
 
@@ -174,6 +229,6 @@ def _tests(entry: RankingEntry, columns: int) -> str:
 
 
 def _short(name: str) -> str:
-    """The name without folders; slashes in parameters are kept."""
-    path, bracket, parameters = name.partition("[")
-    return path.rpartition("/")[2] + bracket + parameters
+    """The name of a test of pytest without folders; the names of other tests are whole, with their slashes."""
+    path, separator, rest = name.partition("::")
+    return path.rpartition("/")[2] + separator + rest if separator and "[" not in path else name

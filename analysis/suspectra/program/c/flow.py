@@ -9,9 +9,10 @@ and one pass over a matrix solves all functions in all runs exactly, in integers
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +23,14 @@ from suspectra.program.c.object import ENTRY, EXIT, FAKE, ON_TREE, CFunction
 
 LineKey = tuple[int, str, int]
 """A line of a program: (number of the object, source file as compiled, line)."""
+
+
+class FlowEnd(NamedTuple):
+    """A block that control entered and did not leave, since the program ended in it."""
+
+    run: int  # the column of the run
+    block: int
+    line: int  # which of the lines that the block lists was executed last, counted from 0
 
 
 class CFlow:
@@ -64,20 +73,37 @@ class CFlow:
         """Number of counters of all functions."""
         return len(self.counted)
 
-    def arc_counts(self, counters: Ints) -> Ints:
+    def arc_counts(self, counters: Ints, ends: Iterable[FlowEnd] = ()) -> Ints:
         """Compute how often each arc was taken.
 
         Of shape (arcs, runs). A count can be negative where flow is not conserved: after `longjmp`, in a run that was
-        killed, or in a profile that threads wrote without `-fprofile-update=atomic`. gcov prints it unchanged. An arc
-        was taken if its count is above 0.
+        killed at an unknown place, or in a profile that threads wrote without `-fprofile-update=atomic`. gcov prints it
+        unchanged. An arc was taken if its count is above 0.
         """
-        given = np.ascontiguousarray(np.asarray(counters, np.int64).T)
+        given = np.array(np.asarray(counters, np.int64).T, order="C")
+        ends = tuple(ends)
+        for end in ends:
+            if (early := self._counted_on_entry.get(end.block)) is not None:
+                given[early, end.run] -= 1
         counts = np.empty((len(self.source), given.shape[1]), np.int64)
         counts[self.counted] = given
         running = np.zeros((self.blocks + 1, given.shape[1]), np.int64)
-        np.cumsum(self._imbalance @ given, axis=0, out=running[1:])
+        imbalance = self._imbalance @ given
+        for end in ends:  # as if an arc led from there to the exit, taken once
+            function = int(np.searchsorted(self.first_block, end.block, "right")) - 1
+            imbalance[self._position[end.block], end.run] -= 1
+            imbalance[self._position[self.first_block[function] + EXIT], end.run] += 1
+        np.cumsum(imbalance, axis=0, out=running[1:])
         counts[self._tree] = (running[self._cut_end] - running[self._cut_start]) * self._cut_sign[:, None]
         return counts
+
+    @cached_property
+    def _counted_on_entry(self) -> dict[int, int]:
+        """The counters of arcs that clang counts when their block is entered, as no other arc leaves it."""
+        owner = np.repeat(np.array(self.objects, np.int64), np.diff(self.first_arc))
+        alone = np.bincount(self.source, minlength=self.blocks)[self.source] == 1
+        early = np.isin(owner, list(self._clang)) & alone
+        return {int(self.source[arc]): number for number, arc in enumerate(self.counted.tolist()) if early[arc]}
 
     def block_counts(self, arcs: Ints) -> Ints:
         """Compute how often each block was entered.
@@ -86,17 +112,52 @@ class CFlow:
         """
         return dense_product(self._entering, arcs)
 
-    def lines_executed(self, arcs: Ints) -> Bools:
+    def lines_executed(self, arcs: Ints, ends: Iterable[FlowEnd] = ()) -> Bools:
         """Compute whether each line was executed.
 
         A line is executed when one of its blocks is. Control that enters a block comes either from blocks of other
-        lines or from a cycle inside the line, and gcov's count is the sum of both.
+        lines or from a cycle inside the line, and gcov's count is the sum of both. In a block that was entered only to
+        end there, the lines after that were not executed.
 
         Of shape (lines, runs). In the order of `lines`.
         """
         taken = (arcs > 0).astype(np.int32)
         entered = dense_product(self._entering, taken) > 0
-        return np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
+        executed = np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
+        ended: dict[tuple[int, int], list[int]] = {}
+        for end in ends:
+            ended.setdefault((end.run, end.block), []).append(end.line)
+        for (run, block), lines in ended.items():
+            if dense_product(self._entering[[block]], arcs[:, run])[0] <= len(lines):
+                for line in self._lines_after(block, max(lines)):
+                    owners = self._owner[[line]].indices
+                    executed[line, run] = entered[owners[owners != block], run].any()
+        return executed
+
+    def decisions(self, arcs: Ints) -> dict[tuple[str, int], list[int]]:
+        """Count how often each way out of a decision was taken in one run, by file and line, as gcov lists them."""
+        found: dict[tuple[str, int], list[int]] = {}
+        for number, function in enumerate(self.functions):
+            last = {block: (file, line) for block, file, line in function.lines}
+            ways: dict[int, list[int]] = {}
+            for arc, (source, _, flags) in enumerate(function.arcs, int(self.first_arc[number])):
+                if not flags & FAKE:
+                    ways.setdefault(source, []).append(max(0, int(arcs[arc])))
+            for block, counts in sorted(ways.items()):
+                if len(counts) > 1 and block in last:
+                    found.setdefault(last[block], []).extend(counts)
+        return found
+
+    def _lines_after(self, block: int, place: int) -> set[int]:
+        """The lines of a block that come only after one of its places, as indices into `lines`."""
+        number = int(np.searchsorted(self.first_block, block, "right")) - 1
+        owner, within = self.objects[number], block - int(self.first_block[number])
+        there = [(owner, file, line) for at, file, line in self.functions[number].lines if at == within]
+        return {self._index[key] for key in {*there[place + 1 :]} - {*there[: place + 1]}}
+
+    @cached_property
+    def _index(self) -> dict[LineKey, int]:
+        return {key: i for i, key in enumerate(self.lines)}
 
     def line_counts(self, arcs: Ints) -> Ints:
         """Compute how often each line was executed, by gcov's rule.
@@ -126,7 +187,7 @@ class CFlow:
     @cached_property
     def block_lines(self) -> tuple[Ints, Ints]:
         """Pairs of a block and one of its lines, as an index into `lines`; without repetition, sorted by block."""
-        index = {key: i for i, key in enumerate(self.lines)}
+        index = self._index
         pairs = {
             (int(base) + block, index[(owner, file, line)])
             for function, owner, base in zip(self.functions, self.objects, self.first_block, strict=False)
@@ -154,6 +215,7 @@ class CFlow:
         below = np.array([arc for arc in reached_by if arc >= 0], np.int64)
         if len(below) != len(tree):
             raise self._circular(np.setdiff1d(tree, below)[0])
+        self._position = position
         head = np.flatnonzero(np.array(reached_by, np.int64) >= 0)  # the first block of a cut's range
         self._tree, self._cut_start, self._cut_end = below, position[head], end[head]
         # the flow through the cut's arc balances the flow of the counted arcs into the range

@@ -3,7 +3,10 @@
 The ranking by all evidence says how suspicious a statement is before any experiment: the n-th has odds in proportion to
 1 / n^1.4. A repair multiplies them by how many times as likely it is at the fault as elsewhere. That is estimated from
 the experiments themselves: if few of the statements that were altered in some way can repair a test, it says much about
-these few; if most can, it says nothing. Statements without a repair keep their odds, whether they were tried or not.
+these few; if most can, it says nothing.
+
+Statements without a repair keep their odds, but not their places: one with a repair comes before all that were tried in
+vain, and what was tried in vain comes after what has the same rank and was not tried.
 
 The exponent is the one number that is fitted, to the ranks of faults in open corpora (`benchmarks/rank_prior.py`: 1.4
 over 219 subjects, 1.05 to 2.1 in single families). Factors are never below 1. To leave out a check that raises lets any
@@ -24,13 +27,13 @@ from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
-from suspectra.runs.experiment import Experiment
+from suspectra.runs.experiment import UNDO, Experiment
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
 from suspectra.techniques.catalogue import INVESTIGATION as INFO
 from suspectra.techniques.experiments.findings import findings_in_words
 from suspectra.techniques.experiments.mutant_results import mutant_results, mutants_in_words
-from suspectra.techniques.experiments.repairs import MUTANT, Repair, repairs
+from suspectra.techniques.experiments.repairs import MUTANT, Repair, repairs, tried_in_vain
 from suspectra.techniques.formulas import in_words
 from suspectra.techniques.staged_technique import Staged
 from suspectra.techniques.technique import headline, own_report, score_difference
@@ -42,7 +45,7 @@ PRIOR_EXPONENT = 1.4
 _EVIDENCE = AllEvidence()
 _TELLING = 2.0  # the factor of repairs before which no check that only hides the symptom ranks
 _STEP = 1e-9  # of a score: the difference to one that ranks right behind it
-_KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation"}
+_KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation", UNDO: "undoing a change"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,6 +54,7 @@ class InvestigationReport(RankedReport):
 
     base: EvidenceReport  # the ranking without experiments
     repairs: Mapping[int, tuple[Repair, ...]]  # by element, what repairs failing tests there
+    in_vain: Mapping[int, int]  # by element without a repair, how many alterations were tried there
 
     @cached_property
     def findings(self) -> dict[int, tuple[Experiment, ...]]:
@@ -97,9 +101,13 @@ class Investigation(Staged):
         made = program.experiments if program is not None else ()
         found = repairs(made, spectrum)
         spectrum = base.spectrum  # with the definitions that tests read
-        ranked = RankedReport.from_scores(self, spectrum, scores(base, found))
+        in_vain = tried_in_vain(made, spectrum, found)
+        known = _undone_first(_in_order(scores(base, found), base, found, in_vain), found)
+        ranked = RankedReport.from_scores(self, spectrum, known)
         notes = (*base.notes, *([] if made else [_no_experiments()]))
-        return InvestigationReport(self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found)
+        return InvestigationReport(
+            self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found, in_vain=in_vain
+        )
 
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
         """The repair that makes the difference, or else what makes it without experiments."""
@@ -124,7 +132,9 @@ class Investigation(Staged):
         rank = f"{before.rank_average:.4g}^{PRIOR_EXPONENT}"
         if element not in ranked.repairs:
             known = _EVIDENCE.explain(ranked.base, int(ranked.base.position[element]))
-            return Explanation(headline(report, suspect), known.sentences, INFO.formula, f"1 / {rank}")
+            tried = ranked.in_vain.get(element, 0)
+            sentences = [*_vainly(tried), *known.sentences]
+            return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"1 / {rank}")
         several = sorted(ranked.repairs[element], key=_weight, reverse=True)
         sentences = [
             *ranked.in_words(element),
@@ -149,6 +159,36 @@ def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Flo
         others = [element for element, several in found.items() if _factor(several) >= _TELLING]
         _raise_above(float(known[hiding].max()), others, known)
     return known
+
+
+def _undone_first(known: Floats, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
+    """Put changes without which failing tests pass before all else: that was tried, and no other text is needed."""
+    undone = [element for element, several in found.items() if any(repair.kind == UNDO for repair in several)]
+    if undone:
+        known = known.copy()
+        _raise_above(float(np.delete(known, undone).max(initial=0)), undone, known)
+    return known
+
+
+def _in_order(
+    known: Floats, base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]], in_vain: Mapping[int, int]
+) -> Floats:
+    """Put statements with a repair before those that were tried in vain, and these after others of their rank."""
+    if not in_vain:
+        return known
+    vain = np.array(list(in_vain), np.int64)
+    known = known.copy()
+    known[vain] *= 1 - _STEP
+    repaired = [element for element, several in found.items() if not all(repair.hides for repair in several)]
+    _raise_above(float(known[vain].max()), repaired, known)
+    return known
+
+
+def _vainly(tried: int) -> list[str]:
+    """Say that nothing that was altered at a statement makes a test pass."""
+    if not tried:
+        return []
+    return [f"{many(tried, 'alteration')} here {'was' if tried == 1 else 'were'} tried, and no test passes with any."]
 
 
 def _factor(several: Iterable[Repair]) -> float:

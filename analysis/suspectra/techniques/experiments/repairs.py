@@ -14,14 +14,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suspectra.runs.experiment import Experiment
+from suspectra.runs.experiment import UNDO, Experiment
 from suspectra.spectrum import Spectrum
 
 MUTANT = "mutant"
 """The kind of experiments that are made with passing tests, too."""
 
 PRIOR_TRIED = 30.0
-PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, MUTANT: 1.0}
+PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, MUTANT: 1.0, UNDO: 0.01}
 """Assumed before any experiment: of so many statements without a fault so many can be altered so that tests pass.
 
 That is about what was found in programs with a known fault. An investigation often tries so few statements of a kind
@@ -33,6 +33,8 @@ PRIOR_ACCEPTED = 0.5
 
 _CHANCE = 0.5  # that an alteration of the fault itself makes a test pass; unknown, so as likely as not
 _ROUNDING = 1e-9
+_MAX_LINES = 200  # of a change whose statements are looked up
+_MAX_BLANK = 10  # lines of comments and white space between deleted text and the statement before it
 
 
 @dataclass(frozen=True)
@@ -103,15 +105,13 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
     By candidate, at most one for each kind.
     """
     tried: dict[str, dict[int, _Tried]] = defaultdict(lambda: defaultdict(_Tried))
-    at: dict[tuple[str, int], int | None] = {}
+    at: dict[tuple[str, int, int], list[int]] = {}
     investigated: set[str] = set()  # with whatever kind: all kinds are measured by the same failing tests
     for one in made:
-        place = one.file, one.line
+        place = one.file, one.line, one.end_line if one.kind == UNDO else one.line
         if place not in at:
-            element = spectrum.elements.at(*place)
-            at[place] = element if element is not None and spectrum.candidates[element] else None
-        element = at[place]
-        if element is not None and one.test in spectrum.test_index:
+            at[place] = [element for element in _at(*place, spectrum) if spectrum.candidates[element]]
+        for element in at[place] if one.test in spectrum.test_index else ():
             tried[one.kind][element].made[one.key[1:]].append(one)
             if one.test in spectrum.failing_index:
                 investigated.add(one.test)
@@ -120,6 +120,35 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
         for element, repair in _for_kind(kind, statements, investigated, spectrum):
             found[element].append(repair)
     return {element: tuple(several) for element, several in found.items()}
+
+
+def _at(file: str, line: int, end_line: int, spectrum: Spectrum) -> list[int]:
+    """The statements on some lines; of deleted text, those that were before it and after it."""
+    elements = spectrum.elements
+    lines = range(line, min(end_line, line + _MAX_LINES) + 1) if end_line >= line else (line,)
+    found = [element for one in lines if (element := elements.at(file, one)) is not None]
+    if end_line < line:
+        before = (elements.at(file, one) for one in range(line - 1, max(line - 1 - _MAX_BLANK, 0), -1))
+        found += [element for element in before if element is not None][:1]
+    return list(dict.fromkeys(found))
+
+
+def tried_in_vain(made: Iterable[Experiment], spectrum: Spectrum, found: Mapping[int, object]) -> dict[int, int]:
+    """How many alterations were tried with failing tests at statements at which none repairs.
+
+    By candidate, those at which something does not count.
+    """
+    tried: dict[int, set[tuple[object, ...]]] = defaultdict(set)
+    at: dict[tuple[str, int], int | None] = {}
+    for one in made:
+        if one.test in spectrum.failing_index and not one.outcome.says_nothing:
+            place = one.file, one.line
+            if place not in at:
+                at[place] = spectrum.elements.at(*place)
+            element = at[place]
+            if element is not None and spectrum.candidates[element] and element not in found:
+                tried[element].add(one.key[1:])
+    return {element: len(several) for element, several in tried.items()}
 
 
 def _for_kind(

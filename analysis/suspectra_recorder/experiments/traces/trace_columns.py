@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
-from suspectra_recorder.experiments.values.literals import LITERAL_TYPES, shown, to_text
+from suspectra_recorder.experiments.values.inner_numbers import numbers
+from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, LITERAL_TYPES, shown, to_text
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os
 
@@ -22,12 +23,24 @@ CHUNK = 1 << 15
 
 _MAX_LENGTH = 40
 _MAX_TEXTS = 200_000
+_MAX_DESCRIBED = 20_000  # values that are no literals, and are shown by what is in them
 
 NAMES = ("site", "call", "text", "outcome", "source", "target", "shared", "owners", "bound", "callers")
 """The columns, in the order of their numbers in the file."""
 
 _LITERALS = {id(cls) for cls in LITERAL_TYPES}
+_CONTAINERS = {id(cls) for cls in CONTAINER_TYPES}
 _type_name = type.__dict__["__name__"].__get__
+_function = type(lambda: None)
+
+
+def _described(value: object, cls: type) -> str:
+    """A container as it is written, or the numbers in an object; empty where it has none."""
+    if id(cls) in _CONTAINERS:
+        return shown(value) if to_text(value) else ""
+    found = ["".join(path).removeprefix(".") + f"={shown(number)}" for path, number in numbers(value).items()]
+    text = f"{_type_name(cls)}({', '.join(found)})"
+    return "" if not found else text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 2]}…)"
 
 
 class Columns:
@@ -46,6 +59,7 @@ class Columns:
         self._of_number: dict[int, int] = {}
         self._of_string: dict[str, int] = {}
         self._kept: list[object] = []
+        self._left = _MAX_DESCRIBED
         self._write_down()
 
     def _write_down(self) -> None:
@@ -113,10 +127,13 @@ class Columns:
             return known
         if value is None or value is True or value is False:
             return self._new("None" if value is None else "True" if value else "False")
-        known = self._of_type.get(id(cls))
-        if id(cls) not in _LITERALS:
-            return self._named(cls) if known is None else known
-        return self._new(shown(value)) if to_text(value) else self._named(cls)
+        if id(cls) in _LITERALS:
+            return self._new(shown(value)) if to_text(value) else self._named(cls)
+        if self._left and cls is not _function:
+            self._left -= 1
+            if text := _described(value, cls):
+                return self._new(text)
+        return self._named(cls)
 
     def _named(self, cls: Any) -> int:
         known = self._of_type.get(id(cls))

@@ -63,6 +63,11 @@ class TracingDependences(RunKind):
             self._started = started
         self._started.clear()
 
+    @property
+    def traces(self) -> bool:
+        """Whether a run is being traced."""
+        return self._state is not None
+
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Iterator[None]:
         """Keep where the exception that ends the test came from."""

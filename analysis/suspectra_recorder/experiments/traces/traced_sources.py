@@ -74,4 +74,5 @@ class TracedSource:
             "frames": list(self.frames.items()),
             "sites": sites,
             "scopes": [scope for scope, _ in numbers],
+            "names": [name for _, name in numbers],
         }

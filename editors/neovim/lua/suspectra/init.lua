@@ -270,6 +270,22 @@ function M.investigate()
   command('investigate', { vim.NIL, vim.NIL, cursor() })
 end
 
+--- Find out which change broke failing tests: the test under the cursor, or else those of the current group.
+function M.change()
+  command('findChange', { vim.NIL, vim.NIL, cursor() })
+end
+
+--- Show the file with the change on this line that broke tests and without it, as a diff in a new tab.
+function M.difference()
+  local current = cursor()
+  command('showDifference', { current.uri, current.position.line }, function(found)
+    if found then
+      require('suspectra.runs').show(found)
+      notify(found.heading)
+    end
+  end)
+end
+
 --- Compare the values of failing tests with those of passing ones: the test under the cursor, or those of the group.
 function M.values()
   command('compareValues', { vim.NIL, vim.NIL, cursor() })
@@ -440,7 +456,7 @@ end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'cancel', 'localize', 'investigate', 'try', 'values', 'debug', 'cause', 'led', 'influenced', 'undim',
+  'run', 'cancel', 'localize', 'investigate', 'try', 'change', 'difference', 'values', 'debug', 'cause', 'led', 'influenced', 'undim',
   'compare', 'compareby', 'runs', 'forget',
   'group', 'merge', 'split', 'ungroup',
 }

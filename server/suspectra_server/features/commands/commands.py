@@ -18,6 +18,7 @@ from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.commands.slices import SliceCommands
 from suspectra_server.features.commands.test_runs import RunCommands
 from suspectra_server.features.commands.walking import WalkCommands
+from suspectra_server.features.commands.why import WhyCommands
 from suspectra_server.session.session import Session
 
 
@@ -32,6 +33,7 @@ def command_groups(session: Session) -> tuple[CommandGroup, ...]:
         LearnCommands(session),
         GroupCommands(session, find),
         RunCommands(session),
+        WhyCommands(session, find, runs),
         ExperimentCommands(session, find, runs),
         CauseCommands(session, find, runs),
         FixCommands(session, find, runs),

@@ -11,6 +11,9 @@ from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.failing_tests import failing_tests
+from suspectra_server.features.undo_actions import difference
+from suspectra_server.messages import RunTexts
+from suspectra_server.session.experiments.change_search import ChangeSearch
 from suspectra_server.session.experiments.investigating import Investigating
 from suspectra_server.session.experiments.value_comparison import ValueComparison
 from suspectra_server.session.navigation.ranked_statement import RankedStatement
@@ -31,6 +34,8 @@ class ExperimentCommands:
             "investigate": self.investigate,
             "testSuspect": self.test_suspect,
             "compareValues": self.compare_values,
+            "findChange": self.find_change,
+            "showDifference": self.show_difference,
             "cancelInvestigation": self.cancel_investigation,
         }
 
@@ -47,6 +52,23 @@ class ExperimentCommands:
         run = self._session.experiment_run
         run.start(ValueComparison(self._session, run, *failing))
         return True
+
+    def find_change(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
+        """Find out which change broke failing tests. Nobody is asked: they run in a copy, with texts of the user."""
+        failing = self._failing("findChange", uri, tests, cursor)
+        self._runs.refuse_unless_possible(failing.folder)
+        run = self._session.experiment_run
+        run.start(ChangeSearch(self._session, run, failing.folder, tuple(failing.tests)))
+        return True
+
+    def show_difference(self, uri: object = None, line: object = None) -> RunTexts:
+        """Return a file as it is, and without the change on a line that broke tests."""
+        uri, line = parse_location(uri, line)
+        found = self._session.folders.containing(uri)
+        texts = difference(*found, line) if found else None
+        if texts is None:
+            raise RequestFailed("No change on this line is known to have broken a test.")
+        return texts
 
     def _failing(self, command: str, uri: object, tests: object, cursor: object) -> Failing:
         if tests is not None and not are_names(tests):

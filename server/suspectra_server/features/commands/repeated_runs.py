@@ -65,7 +65,7 @@ class RepeatedRuns:
             raise RequestFailed(str(error)) from None
         if folder.removed:
             raise RequestFailed("This is no longer a folder of the workspace.")
-        if self._session.experiment_run.running:
+        if self._session.experiment_run.in_the_way:
             raise RequestFailed("Altered tests are already running.")
         if self._session.test_run.running:
             raise RequestFailed("Tests are running. Wait for them, or cancel them.")

@@ -79,6 +79,8 @@ class ExperimentRun:
         self._folder: Folder | None = None
         self._ended: asyncio.Future[WorkOutcome | None] | None = None  # None: the folder is gone
         self._after_ranking: dict[Folder, Callable[[], None]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._gives_way = False  # whether nobody has asked for what runs
         self.shown: Shown | None = None  # how far the work is; None before its first news
 
     @property
@@ -86,23 +88,35 @@ class ExperimentRun:
         """Whether failing tests are run again."""
         return self._folder is not None
 
-    def start(self, work: Work) -> asyncio.Task[None]:
-        """Begin, and return while tests run.
+    @property
+    def in_the_way(self) -> bool:
+        """Whether nothing else can begin: the user has asked for what runs."""
+        return self.running and not self._gives_way
+
+    def start(self, work: Work, *, by_itself: bool = False) -> asyncio.Task[None]:
+        """Begin, and return while tests run. A work that began `by_itself` gives way to the next one.
 
         Raises NotTrusted when the workspace is not trusted.
         """
         self._trust.require()
+        self.give_way()
+        before, self._gives_way = self._task, by_itself
         self._folder, self.shown = work.folder, None
         ended: asyncio.Future[WorkOutcome | None] = asyncio.get_running_loop().create_future()
         self._ended = ended
         self._client.send_status()
-        task = asyncio.ensure_future(self._run(work, ended))
+        task = self._task = asyncio.ensure_future(self._run(work, ended, before))
         self._keep_running(task)
         return task
 
     def cancel(self) -> None:
         """Stop; what was found so far is kept."""
         self._end(WorkOutcome(self.shown.runs if self.shown else 0, cancelled=True))
+
+    def give_way(self) -> None:
+        """Stop what nobody has asked for."""
+        if self.running and self._gives_way:
+            self.cancel()
 
     def leave_out(self, folder: Folder) -> None:
         """A folder was removed."""
@@ -125,8 +139,15 @@ class ExperimentRun:
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(outcome)
 
-    async def _run(self, work: Work, ended: asyncio.Future[WorkOutcome | None]) -> None:
-        progress = await ProgressBar.begin(self._client, self.cancel, work.title)
+    async def _run(
+        self, work: Work, ended: asyncio.Future[WorkOutcome | None], before: asyncio.Task[None] | None
+    ) -> None:
+        if before is not None and not before.done():  # it was cancelled
+            await asyncio.wait([before])
+            self._folder = work.folder
+        # nobody has asked for a bar after each save
+        title = None if self._gives_way else work.title
+        progress = await ProgressBar.begin(self._client, self.cancel, title)
         taker = _Taker(self, work, progress, ended)
         outcome: WorkOutcome | None = None
 

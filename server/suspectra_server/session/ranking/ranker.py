@@ -36,7 +36,7 @@ from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
 from suspectra.selection.since_revision import ChangesOfBranch
 from suspectra.spectrum import PerChunk
-from suspectra.techniques import make_technique
+from suspectra.techniques.default import default_technique
 from suspectra.techniques.technique import Technique
 from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Job
@@ -46,9 +46,6 @@ from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.timing import BRANCH_RECHECK_S, PUBLISHING_S
-
-WITH_EXPERIMENTS = "investigation"
-"""The technique that ranks by default once something is known to make a failing test pass."""
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +65,8 @@ class RankingInput:
 
     def technique(self, evidence: Evidence | None = None) -> Technique:
         """The technique that ranks this evidence."""
-        if self.by_default and evidence is not None and any(one.outcome.repairs for one in evidence.experiments):
-            return make_technique(WITH_EXPERIMENTS)
+        if self.by_default and evidence is not None and evidence.experiments:
+            return default_technique(evidence.experiments)
         return self.settings.make_technique()
 
 

@@ -61,6 +61,7 @@ class OnSave:
     def saved(self, folder: Folder, path: str) -> None:
         """A document of a folder was saved."""
         if self._runs_in(folder) and path.endswith(".py"):
+            self._experiments.give_way()
             document = folder.texts.document(path)
             source = document.source if document else ""
             self._keep_running(asyncio.ensure_future(self._compare_codes(folder, path, source)))
@@ -84,6 +85,12 @@ class OnSave:
         self._waiting[folder] = None if folder in self._waiting else selection
         self._test_run.give_way()
         self._wait(folder)
+
+    def ranked(self, folder: Folder) -> None:
+        """A folder was ranked: its tests wait for the first save, too, if saves run them."""
+        if folder not in self._seen and self._runs_in(folder):
+            self._seen.add(folder)
+            self._test_run.warm.prepare(folder)
 
     def edited(self, folder: Folder) -> None:
         """A document of a folder was edited."""
@@ -166,7 +173,7 @@ class OnSave:
         if sample:
             self._compared[folder] = {name: verdicts[name] for name in sample}
             tests = {folder.uri: sample}
-            self._keep_running(asyncio.ensure_future(self._test_run.start([folder], tests, on_save=True)))
+            self._keep_running(asyncio.ensure_future(self._test_run.start([folder], tests, on_save=True, check=True)))
 
     async def _compare(self, folder: Folder, before: Mapping[str, str]) -> None:
         """Compare the verdicts of a process that waited with those of a new one."""

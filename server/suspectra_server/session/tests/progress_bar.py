@@ -23,9 +23,9 @@ class ProgressBar:
         self._last: tuple[str | None, int | None] = (None, None)
 
     @classmethod
-    async def begin(cls, client: Client, cancel: Callable[[], None], title: str) -> ProgressBar:
-        """Show it under a title, with a button that calls `cancel`."""
-        if not client.can("window.work_done_progress"):
+    async def begin(cls, client: Client, cancel: Callable[[], None], title: str | None) -> ProgressBar:
+        """Show it under a title, with a button that calls `cancel`; none without a title."""
+        if title is None or not client.can("window.work_done_progress"):
             return cls(client, None)
         token = str(uuid.uuid4())
         try:

@@ -48,6 +48,7 @@ class RequestedRun:
     folders: list[Folder]  # those that are left, the present one first
     tests: Mapping[str, Sequence[str]]  # which tests to run of a folder, by its URI; all of them by default
     on_save: bool = False  # whether a save started it
+    check: bool = False  # whether it only confirms outcomes of a process that waited, so that nobody needs to see it
     # whether only tests run that failed or that changes can affect, if none is named; by default as the settings say
     affected: bool | None = None
     # which these are, where the recording was read for that already
@@ -106,8 +107,8 @@ class TestRun:
         return self.running and all(run.on_save for run in self._runs)
 
     def runs(self, folder: Folder) -> bool:
-        """Whether the tests of a folder are running, or waiting for others."""
-        return any(folder in run.folders for run in self._runs)
+        """Whether the tests of a folder are running, or waiting for others; a check does not count."""
+        return any(folder in run.folders for run in self._runs if not run.check)
 
     async def start(
         self,
@@ -116,6 +117,7 @@ class TestRun:
         *,
         affected: bool | None = None,
         on_save: bool = False,
+        check: bool = False,
         selections: Mapping[Folder, Selection | None] | None = None,
     ) -> RequestedRun:
         """Start the tests, and return while they run.
@@ -124,7 +126,7 @@ class TestRun:
         """
         self._trust.require()
         self.give_way()
-        started = RequestedRun(list(folders), tests, on_save, affected, selections or {})
+        started = RequestedRun(list(folders), tests, on_save, check, affected, selections or {})
         self._runs.append(started)
         self.progress = TestProgress()
         for folder in folders:
@@ -192,7 +194,8 @@ class TestRun:
 
     async def _do(self, run: RequestedRun) -> None:
         """Run the tests of all folders of a run."""
-        shown = not (run.on_save and self._client.supports_status)  # which shows them without a notification
+        # a status shows runs on save without a notification
+        shown = not (run.check or (run.on_save and self._client.supports_status))
         cancel, title = self.cancel, "running tests"
         progress = await ProgressBar.begin(self._client, cancel, title) if shown else ProgressBar(self._client, None)
         try:

@@ -284,12 +284,19 @@
 
   // ------------------------------------------------------------------ start
   showTests();
-  let wanted = "";
-  try { wanted = decodeURI(location.hash.slice(1)); } catch { /* not ours */ }
-  const [, path, line] = /^(.*):(\d+)$/.exec(wanted) || [];
-  const start = data.files.find((f) => f.path === path);
-  const there = start ? start.line.findIndex((l, i) => l <= Number(line) && start.end[i] >= Number(line)) : -1;
-  if (there >= 0) choose(start.start + there);
-  else if (data.suspects.length) choose(data.suspects[0].statement);
-  else if (data.files.length) showFile(0);
+  /** Choose the statement that the address names; whether there is one. */
+  const follow = () => {
+    let wanted = "";
+    try { wanted = decodeURI(location.hash.slice(1)); } catch { /* not ours */ }
+    const [, path, line] = /^(.*):(\d+)$/.exec(wanted) || [];
+    const start = data.files.find((f) => f.path === path);
+    const there = start ? start.line.findIndex((l, i) => l <= Number(line) && start.end[i] >= Number(line)) : -1;
+    if (there >= 0) choose(start.start + there);
+    return there >= 0;
+  };
+  window.addEventListener("hashchange", follow);
+  if (!follow()) {
+    if (data.suspects.length) choose(data.suspects[0].statement);
+    else if (data.files.length) showFile(0);
+  }
 })();

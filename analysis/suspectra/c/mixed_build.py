@@ -1,0 +1,135 @@
+"""Running tests of CTest with only some of the changes: in a copy, of which only what changed is built again."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from suspectra.base.cancellation import current_token
+from suspectra.base.deadline import seconds_until
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.cmake_cache import cache_entries, cache_script
+from suspectra.changes.baselines import Baseline
+from suspectra.changes.mixed_files import MixedFiles
+from suspectra.changes.mixed_tests import MixedFailure, MixedRun
+from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import ValueTrace
+from suspectra.processes.events import ProgramEnded
+from suspectra.processes.runner import CommandToRun, run
+from suspectra.processes.scratch import ScratchFolder
+
+_MOST_S = 600.0
+"""For one build, or all tests."""
+_JOBS = "2"
+_RESULT = re.compile(r"\s*\d+/\d+\s+Test\s+#\d+:\s(?P<name>.+?)\s\.+\s*(?P<how>.*?)\s+[\d.]+ sec\s*$")
+_COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+
+
+class MixedBuild:
+    """A second build of a CMake project in a copy of the workspace.
+
+    Raises EvidenceError when the folder is none of CMake, or its sources are outside of the workspace.
+    """
+
+    def __init__(self, workspace: Path, folder: Path, build: Path, end: float = math.inf):
+        self.runs = 0
+        self._folder, self._end = folder, end
+        self._files = MixedFiles(workspace, folder)
+        self._scratch = ScratchFolder()
+        self._build = self._scratch.path / "build"
+        entries = cache_entries(build)
+        home = Path(os.path.realpath(entries.pop("CMAKE_HOME_DIRECTORY")))
+        generator = entries.pop("CMAKE_GENERATOR", "")
+        if not home.is_relative_to(workspace):
+            cause = f"its sources are in {home}, outside of the workspace"
+            raise EvidenceError(Problem(str(build), "", cause, "name the folder of the sources with --workspace"))
+        moved = {name: value.replace(str(workspace), str(folder)) for name, value in entries.items()}
+        script = self._scratch.path / "settings.cmake"
+        script.write_text(cache_script(moved), encoding="utf-8")
+        sources = folder / home.relative_to(workspace)
+        self._configure = ["cmake", "-C", str(script), "-S", str(sources), "-B", str(self._build)]
+        self._configure += ["-G", generator] if generator else []
+        self._is_configured = False
+
+    def run(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
+    ) -> MixedRun:
+        """Build, and run tests with some of the changes since a baseline.
+
+        Raises TimeIsUp when there is no time left.
+        """
+        self._files.write({one.path: one.content(made) for one in baseline.differences})
+        self.runs += 1
+        if not self._is_configured:
+            self._is_configured = not self._run(self._configure).status
+        built = self._run(["cmake", "--build", str(self._build), "--parallel", _JOBS])
+        if built.status:
+            return MixedRun(frozenset(), {}, {}, "it can't be built")
+        chosen = "|".join(map(re.escape, sorted(tests)))
+        ended = self._run(["ctest", "--output-on-failure", "-R", f"^({chosen})$"], self._build)
+        return _ended(ended.stdout.decode("utf-8", "replace"))
+
+    def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
+        """Values of compiled programs are not noted."""
+        return None
+
+    def load_nothing_before(self) -> None:
+        """Nothing is."""
+
+    def close(self) -> None:
+        """Remove the build."""
+        self._scratch.remove()
+
+    def _run(self, command: list[str], folder: Path | None = None) -> ProgramEnded:
+        token = current_token()
+        token.check()
+        cure = f"install it: apt-get install cmake, which brings {command[0]}"
+        limit = seconds_until(self._end, _MOST_S)
+        where = str(folder or self._folder)
+        ended = run(CommandToRun(tuple(command), where, os.environ, timeout=limit, guarded=True, cure=cure), token)
+        token.check()
+        seconds_until(self._end)
+        return ended
+
+
+def _ended(printed: str) -> MixedRun:
+    """How tests ended, by what ctest prints. A failure is the same if it ends and complains in the same way."""
+    passed: set[str] = set()
+    failed: dict[str, MixedFailure] = {}
+    messages: dict[str, str] = {}
+    last = ""
+    for line in printed.splitlines():
+        if found := _RESULT.match(line):
+            last = "" if found["how"] == "Passed" else found["name"]
+            if last:
+                failed[last] = MixedFailure(found["how"].strip("*: "), "")
+            else:
+                passed.add(found["name"])
+        elif last and last not in messages and _COMPLAINT.search(line):
+            messages[last] = line.strip()
+            failed[last] = failed[last]._replace(place=_NUMBER.sub("#", line.strip()))
+    return MixedRun(frozenset(passed), failed, messages)
+
+
+def tests_to_run(build: Path) -> list[str]:
+    """The tests that failed when ctest last ran in a build folder; all of its tests if that is not known.
+
+    Raises EvidenceError when it has none.
+    """
+    try:
+        lines = (build / "Testing" / "Temporary" / "LastTestsFailed.log").read_text(encoding="utf-8").splitlines()
+        found = [line.partition(":")[2] for line in lines if ":" in line]
+    except OSError:
+        found = []
+    if not found:
+        listed = run(CommandToRun(("ctest", "-N"), str(build), os.environ, cure="install cmake"))
+        names = re.findall(r"^\s*Test\s+#\d+:\s(.+)$", listed.stdout.decode("utf-8", "replace"), re.MULTILINE)
+        found = [name.strip() for name in names]
+    if not found:
+        cure = "see what `ctest -N` lists in this folder"
+        raise EvidenceError(Problem(str(build), "", "ctest finds no tests there", cure))
+    return found

@@ -1,0 +1,32 @@
+"""The files of a copy of the workspace, in which any of the changes since a baseline can be made."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from suspectra.evidence.sources import SourceReader
+
+
+class MixedFiles:
+    """The files that are not as in the workspace. What is there already is not written again."""
+
+    def __init__(self, workspace: Path, folder: Path):
+        self.folder = folder  # the copy
+        self._present = SourceReader(workspace)
+        self._written: dict[str, bytes | None] = {}  # by path
+
+    def write(self, contents: dict[str, bytes | None]) -> None:
+        """Give files these contents, None for no file, and all others those of the workspace."""
+        for path in sorted({*contents, *self._written}):
+            content = contents[path] if path in contents else self._present(path)
+            if path in self._written and self._written[path] == content:
+                continue
+            target = self.folder / path
+            if content is None:
+                with suppress(FileNotFoundError):
+                    target.unlink()
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            self._written[path] = content

@@ -1,0 +1,54 @@
+"""Tests that can be run with only some of the changes, of whatever language."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple, Protocol
+
+from suspectra.changes.baselines import Baseline
+from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import ValueTrace
+
+
+class MixedFailure(NamedTuple):
+    """How a test failed, as far as other runs fail in the same way."""
+
+    exception: str  # the type of the exception
+    place: str  # the innermost function of the workspace in which it was raised
+
+
+class MixedRun(NamedTuple):
+    """How tests ended with some of the changes."""
+
+    passed: frozenset[str]
+    failed: dict[str, MixedFailure]
+    messages: dict[str, str]  # of those that failed, the first line
+    error: str = ""  # why something could not be collected
+    exchanged: bool = False  # whether functions got their code, and nothing was loaded
+
+
+class MixedTests(Protocol):
+    """The tests of a copy of the workspace in which any of the changes since a baseline can be made."""
+
+    runs: int
+    """How many there were."""
+
+    def run(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
+    ) -> MixedRun:
+        """Run tests with some of the changes.
+
+        Raises TimeIsUp when there is no time left.
+        """
+
+    def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
+        """Run a test with some of the changes, and note values; None where that is not possible.
+
+        Raises TimeIsUp when there is no time left.
+        """
+
+    def load_nothing_before(self) -> None:
+        """Let each run load by itself what it needs."""
+
+    def close(self) -> None:
+        """End all processes."""

@@ -1,0 +1,235 @@
+"""The values of a run in the order in which they came to be, and the first one that differs from another run.
+
+Two texts of a program are run. What both have corresponds line by line; what only one of them has is passed over, with
+everything that it calls, until both runs do the same again. A decision is a value, too, so both runs do the same until
+a value differs, but for what was changed.
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.base.arrays import Ints
+from suspectra_recorder.experiments.messages import SourceTable, TracedRunAnswer
+from suspectra_recorder.instrumentation.source import parse
+
+MAX_VALUES = 300_000
+"""Nodes of a run that are compared at most."""
+
+_DECISIONS = (ast.If, ast.While, ast.Assert)
+_AHEAD = 3  # nodes that have to correspond where two runs do the same again
+_MAX_NAME = 40
+_TRUTHS = ("false", "true")
+
+LineKeys = Mapping[str, Sequence[tuple[int, int]]]
+"""By file, what corresponds to each of its lines: see `FileDifference.lines`."""
+
+
+class ValueDifference(NamedTuple):
+    """The first value that differs between two runs."""
+
+    file: str  # relative to the workspace
+    line: int  # in the text of the failing run
+    name: str  # the variable or expression that has it
+    before: str
+    after: str
+    equal: int  # how many values before it are equal
+
+    def to_json(self) -> dict[str, object]:
+        """In the form of `suspectra changes --format json`."""
+        return self._asdict()
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTrace:
+    """The nodes of a run, with their places and values."""
+
+    sites: tuple[_Site, ...]
+    site: Ints  # of each node
+    call: Ints  # the number of the call of each node
+    text: Ints  # the number of the text of each node
+    outcome: Ints  # of each node: 0 or 1 for a decision, -1 for any other
+    texts: Sequence[str]
+    sources: Mapping[str, bytes]
+    whole: bool  # whether all that ran is in it
+
+    @classmethod
+    def from_answer(
+        cls, answer: TracedRunAnswer, columns: Mapping[str, Ints], source_of: Callable[[str], bytes]
+    ) -> ValueTrace:
+        """Take what a process has answered and written."""
+        sites: dict[int, _Site] = {}
+        for table in answer["sources"]:
+            sites.update(enumerate(_sites(table), table["first"]))
+        known = [sites.get(number, _NOWHERE) for number in range(max(sites, default=-1) + 1)]
+        count = min(len(columns[name]) for name in ("site", "call", "text", "outcome"))
+        site, call, text, outcome = (columns[name][:count] for name in ("site", "call", "text", "outcome"))
+        sources = {table["path"]: source_of(table["path"]) for table in answer["sources"]}
+        whole = not (answer["full"] or answer["threads"] or answer["processes"])
+        return cls(tuple(known), site, call, text, outcome, answer["texts"], sources, whole)
+
+    def __len__(self) -> int:
+        return len(self.site)
+
+    @property
+    def lines(self) -> frozenset[tuple[str, int]]:
+        """The files and lines that were executed."""
+        return frozenset((self.sites[site].file, self.sites[site].line) for site in np.unique(self.site).tolist())
+
+    def value(self, node: int) -> str:
+        """What a node has come to; empty for none."""
+        outcome = int(self.outcome[node])
+        return _TRUTHS[outcome] if outcome >= 0 else self.texts[int(self.text[node])]
+
+    def keys(self, lines: LineKeys, numbers: dict[tuple[object, ...], int]) -> Ints:
+        """A number for each node, which is that of corresponding nodes of other runs."""
+        known = [numbers.setdefault(one.key(lines), len(numbers)) for one in self.sites]
+        return np.array(known, np.int64)[self.site]
+
+    def variables(self, node: int) -> dict[str, str]:
+        """What the variables were that a node reads, as far as that is known."""
+        found: dict[str, str] = {}
+        for variable in self.sites[int(self.site[node])].reads:
+            binds = np.array([variable in one.binds for one in self.sites], bool)
+            before = binds[self.site[:node]]
+            here = np.flatnonzero(before & (self.call[:node] == self.call[node]))
+            if not len(here):
+                here = np.flatnonzero(before)
+            if len(here) and (value := self.value(int(here[-1]))):
+                found[variable[2]] = value
+        return found
+
+    def name(self, node: int) -> str:
+        """The variable or the expression that has the value of a node."""
+        site = self.sites[int(self.site[node])]
+        if site.binds:
+            return site.binds[0][2]
+        return _expression(self.sources[site.file], site.line, site.column)
+
+
+_Variable = tuple[str, int, str]  # with its file and scope
+
+
+class _Site(NamedTuple):
+    file: str
+    line: int
+    column: int
+    kind: str
+    reads: tuple[_Variable, ...]
+    binds: tuple[_Variable, ...]
+
+    def key(self, lines: LineKeys) -> tuple[object, ...]:
+        """What is equal for corresponding places of two texts."""
+        keys = lines.get(self.file)
+        if keys is None:
+            return self.file, self.line, self.column, self.kind
+        piece, line = keys[self.line - 1] if self.line <= len(keys) else (-1, -1)
+        return (self.file, piece, line, self.kind, self.column if line >= 0 else -1)
+
+
+_NOWHERE = _Site("", 0, 0, "", (), ())
+
+
+def _sites(table: SourceTable) -> list[_Site]:
+    variables = [(table["path"], scope, name) for scope, name in zip(table["scopes"], table["names"], strict=True)]
+
+    def named(numbers: Sequence[int]) -> tuple[_Variable, ...]:
+        return tuple(variables[number] for number in numbers if variables[number][2].isidentifier())
+
+    return [
+        _Site(table["path"], line, column, kind, named(reads), named(binds))
+        for line, _, column, kind, _, _, reads, binds in table["sites"]
+    ]
+
+
+def first_difference(
+    passing: ValueTrace, failing: ValueTrace, before: LineKeys, after: LineKeys, unstable: Callable[[int], bool]
+) -> ValueDifference | None:
+    """Find the first value of the failing run that the passing one has otherwise.
+
+    `unstable` says of a node of the passing run whether it has another value each time.
+    """
+    numbers: dict[tuple[object, ...], int] = {}
+    keys = passing.keys(before, numbers), failing.keys(after, numbers)
+    equal = 0
+    for one, other in _corresponding(*keys, len(numbers)):
+        values = passing.value(one), failing.value(other)
+        if values[0] == values[1]:
+            equal += bool(values[0])
+        elif all(values) and not unstable(one):
+            return _difference(passing, failing, one, other, equal)
+    return None
+
+
+def corresponding(one: ValueTrace, other: ValueTrace, lines: LineKeys) -> dict[int, int]:
+    """The nodes of a run with those of another run of the same text."""
+    numbers: dict[tuple[object, ...], int] = {}
+    keys = one.keys(lines, numbers), other.keys(lines, numbers)
+    return dict(_corresponding(*keys, len(numbers)))
+
+
+def _corresponding(ours: Ints, theirs: Ints, count: int) -> list[tuple[int, int]]:
+    """The nodes of two runs that correspond to each other, in order."""
+    found: list[tuple[int, int]] = []
+    ahead = _ahead(ours, count), _ahead(theirs, count)
+    places: dict[int, list[int]] = {}
+    i = j = 0
+    while i < len(ours) and j < len(theirs):
+        if ours[i] == theirs[j]:
+            found.append((i, j))
+            i, j = i + 1, j + 1
+            continue
+        if not places:
+            for at, key in enumerate(ahead[1]):
+                places.setdefault(key, []).append(at)
+        nearest = len(ours) + len(theirs)
+        to = len(ours), len(theirs)
+        for at in range(i, len(ours)):
+            if at - i >= nearest:
+                break
+            known = places.get(ahead[0][at], ())
+            if known and (first := bisect_left(known, j)) < len(known) and at - i + known[first] - j < nearest:
+                to = at, known[first]
+                nearest = at - i + known[first] - j
+        i, j = to
+    return found
+
+
+def _ahead(keys: Ints, count: int) -> list[int]:
+    """For each node a number for itself and those that follow it."""
+    found = keys + 1
+    padded = np.concatenate([keys + 1, np.zeros(_AHEAD, np.int64)])
+    for step in range(1, _AHEAD):
+        found = found * (count + 1) + padded[step : len(keys) + step]
+    return [int(one) for one in found.tolist()]
+
+
+def _difference(passing: ValueTrace, failing: ValueTrace, one: int, other: int, equal: int) -> ValueDifference:
+    """Name what differs: a variable that a statement reads, or else its own value."""
+    site = failing.sites[int(failing.site[other])]
+    was, now = passing.variables(one), failing.variables(other)
+    for name, value in now.items():
+        if name in was and was[name] != value:
+            return ValueDifference(site.file, site.line, name, was[name], value, equal)
+    return ValueDifference(site.file, site.line, failing.name(other), passing.value(one), failing.value(other), equal)
+
+
+def _expression(source: bytes, line: int, column: int) -> str:
+    """The text of the longest expression that begins at a place."""
+    try:
+        tree = parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.expr, ast.stmt)))
+    at = [node for node in nodes if (node.lineno, node.col_offset) == (line, column)]
+    inside = [getattr(node, "test" if isinstance(node, _DECISIONS) else "value", None) for node in at]
+    fitting = [node for node in [*at, *inside] if isinstance(node, ast.expr)]
+    texts = [ast.unparse(node) for node in fitting] or [source.decode(errors="replace").splitlines()[line - 1].strip()]
+    text = max(texts, key=len)
+    return text if len(text) <= _MAX_NAME else f"{text[: _MAX_NAME - 1]}…"

@@ -1,0 +1,151 @@
+"""The command `why`. Only click and what is as light is imported here, since help loads this."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from suspectra.base.errors import NoEvidence, Problem
+from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES, WHY_SECONDS
+from suspectra.cli.console import (
+    INTERRUPTED,
+    declared,
+    options,
+    python_option,
+    warn,
+    workspace_option,
+    written,
+)
+from suspectra.cli.rerun import (
+    COMMAND,
+    BeforeCommand,
+    Interruption,
+    RerunOptions,
+    failing_tests,
+    require_python,
+    require_unchanged,
+    rerun_setup,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.evidence.evidence import EvidenceSource
+    from suspectra.why.inquiry import WhyInquiry
+
+_PYTEST = ("pytest",)
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command(cls=BeforeCommand)
+    @workspace_option
+    @python_option
+    @declared(WHY_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @click.option("--since", metavar="REVISION", help="What changed since this git revision.  [default: the last pass]")
+    @click.option("--record", is_flag=True, help="Run the tests and record them first, by the command behind --.")
+    @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
+    @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
+    @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
+    @click.argument("tests", metavar="[TEST]...", nargs=-1)
+    @click.pass_context
+    def why(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Say why TEST fails, in at most fifteen lines.
+
+        TEST is any part of the name of a recorded test that only this one has, or a class, a file or a glob; without
+        one it is the first failure group. Cheap steps come first, and a dear one only while the answer is not sure:
+        which of your changes broke it; where it fails, and what is suspicious; what would make it pass; how the values
+        lead from there to the failure. The tests run again with some of your changes, with wrong conditions and wrong
+        values: do this only with tests that can't do harm.
+        """
+        return _why(context, context.meta[COMMAND], chosen)
+
+
+class _Options(RerunOptions):
+    why_seconds: float
+    since: str | None
+    record: bool
+    form: str
+    output: Path | None
+    hide_values: bool
+    tests: tuple[str, ...]
+
+
+def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.changes.baselines import older_texts
+    from suspectra.evidence.named_tests import with_failing
+    from suspectra.output.why import write_answer, write_answer_for_agents, write_answer_json
+    from suspectra.selection.since_revision import since_revision
+    from suspectra.why.inquiry import WhyInquiry
+
+    workspace = chosen["workspace"]
+    source = _recorded(context, command, chosen)
+    evidence = since_revision(source.read(), workspace, chosen["since"])
+    require_python(evidence)
+    failing = failing_tests(evidence, chosen["tests"])
+    require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
+    shown = not chosen["hide_values"]
+    inquiry = WhyInquiry(
+        setup=rerun_setup(command, chosen, values_shown=shown),
+        evidence=with_failing(evidence, failing),
+        failing=list(failing.values()),
+        baselines=older_texts(workspace, source, chosen["since"]),
+        seconds=chosen["why_seconds"],
+    )
+    interrupted = _search(inquiry)
+    with written(chosen["output"]) as out:
+        if chosen["form"] == "json":
+            write_answer_json(inquiry.answer, out)
+        elif chosen["form"] == "agent":
+            write_answer_for_agents(inquiry.answer, out)
+        else:
+            write_answer(inquiry.answer, out)
+    warn(inquiry.problems)
+    return INTERRUPTED if interrupted else 0
+
+
+def _recorded(context: click.Context, command: Sequence[str], chosen: _Options) -> EvidenceSource:
+    """What is recorded, after the tests have run if that is wanted.
+
+    Raises NoEvidence when nothing is, and the user does not want to run the tests now.
+    """
+    from suspectra.evidence.discovery import find_source, run_again_by
+
+    workspace = chosen["workspace"]
+    try:
+        source = find_source(workspace, edges=True)
+        if not chosen["record"]:
+            return source
+        again = run_again_by(source)
+    except NoEvidence as error:
+        again = ()
+        asked = shlex.join([*(command or _PYTEST)])
+        if not chosen["record"] and not _agrees(f"No run of tests is recorded here. Run `{asked}` and record it now?"):
+            cure = "run `suspectra why --record`, which runs the tests first"
+            raise NoEvidence(Problem(error.problem.file, "", error.problem.cause, cure)) from None
+    python = ["--python", chosen["python"]] if chosen["python"] else []
+    words = ["record", "--workspace", str(workspace), *python, "--", *(command or again or _PYTEST)]
+    context.find_root().command.main(args=words, prog_name="suspectra", standalone_mode=False)
+    return find_source(workspace, edges=True)
+
+
+def _agrees(question: str) -> bool:
+    """Ask on a terminal; elsewhere nobody can agree."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, err=True)
+
+
+def _search(inquiry: WhyInquiry) -> bool:
+    """Search as long as the user lets it go on; whether it was interrupted."""
+    from suspectra.output.time_bar import TimeBar
+
+    with Interruption() as interruption, closing(inquiry.steps()) as steps, TimeBar(sys.stderr, inquiry.seconds) as bar:
+        for step in steps:
+            bar.state = step
+    return interruption.happened

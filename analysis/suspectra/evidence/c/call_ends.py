@@ -1,0 +1,37 @@
+"""The calls that had not returned when a test, or a process of it, crashed, and the blocks in which they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from suspectra.base.arrays import Ints
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c.ending import BlockEnd, ends_in
+from suspectra.program.c.object import CObject
+
+
+class CallEnd(NamedTuple):
+    """Where a call ended that did not return."""
+
+    file: str  # relative to the workspace
+    line: int  # counted from 1
+    function: str  # the linker's name; empty if it is not known
+    calling: bool  # whether it had called something
+
+
+def ends_of_calls(compiled: CObject, counters: Ints, calls: Sequence[CallEnd], paths: SourcePaths) -> list[BlockEnd]:
+    """Find the blocks of an object's functions in which calls ended, given the counters of the object."""
+    found: list[BlockEnd] = []
+    for function in compiled.functions if calls else ():
+        here = [call for call in calls if call.function in ("", function.name)]
+        if not here:
+            continue
+        names = {file: paths.resolve(file, compiled.folder) for file in {at[1] for at in function.lines}}
+        lines = [([file for file, name in names.items() if name == end.file], end.line, end.calling) for end in here]
+        first = compiled.first_counter[function.ident]
+        values = counters[first : first + len(function.counted)]
+        # of equal functions in several objects, the others have counted nothing
+        if any(files for files, _, _ in lines) and (values.any() or not function.counted):
+            found += ends_in(function, values, lines, clang=compiled.compiler.is_clang)
+    return found

@@ -1,0 +1,95 @@
+"""The answer to why tests fail: for people, for agents and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TextIO
+
+from suspectra.base.english import many
+from suspectra.output.agents.bounded import NOTICE, as_data
+from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.why.answer import AnswerLine, Certainty, WhyAnswer
+
+MAX_LINES = 15
+"""Lines of an answer."""
+
+_MAX_CHANGED = 4  # lines of a change
+_MAX_AGENT = 2_000  # characters
+_IN_WORDS = {
+    Certainty.SHOWN: "This is certain",
+    Certainty.HIGH: "This is nearly certain",
+    Certainty.MEDIUM: "This is likely",
+    Certainty.LOW: "This is only a hint",
+}
+
+
+def write_answer_json(answer: WhyAnswer, out: TextIO) -> None:
+    """Write one JSON object."""
+    out.write(json.dumps(answer_object(answer), indent=1, allow_nan=False) + "\n")
+
+
+def answer_object(answer: WhyAnswer) -> dict[str, object]:
+    """The answer with its lines, `text`, for other tools."""
+    return {**answer.to_json(), "text": answer_lines(answer)}
+
+
+def write_answer(answer: WhyAnswer, out: TextIO) -> None:
+    """Write the conclusion first, then what speaks for it, in at most `MAX_LINES` lines."""
+    style, columns = Style(out), terminal_width(out)
+    first, *others = answer_lines(answer)
+    out.write(style(fit(first, columns) if len(first) > 2 * columns else first, "bold") + "\n")
+    for line in others:
+        out.write((fit(line, columns) if line.startswith(" ") else line) + "\n")
+
+
+def write_answer_for_agents(answer: WhyAnswer, out: TextIO) -> None:
+    """Write the same as text of at most 2,000 characters, in which texts of the project are data."""
+    text = "\n".join([NOTICE, *(as_data(line) for line in answer_lines(answer))])
+    out.write(text[: _MAX_AGENT - 1] + "\n")
+
+
+def answer_lines(answer: WhyAnswer) -> list[str]:
+    """The lines of an answer, all of them fit to be shown; those that begin with spaces may be cut."""
+    end = list(_certainty(answer))
+    lines = list(_conclusion(answer))[: MAX_LINES - len(end)]
+    chain = list(_chain(answer))
+    if len(lines) + len(chain) + len(end) <= MAX_LINES:
+        lines += chain
+    return [safe(line) for line in (*lines, *end)]
+
+
+def _conclusion(answer: WhyAnswer) -> Iterator[str]:
+    yield answer.conclusion
+    for change in answer.changes[:2]:
+        lines = [*(f"− {line.strip()}" for line in change.before), *(f"+ {line.strip()}" for line in change.after)]
+        for number, line in enumerate(lines[:_MAX_CHANGED]):
+            yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
+    if answer.suspect is not None:
+        yield f"    {answer.suspect.code}"
+    yield from answer.reasons[:3]
+
+
+def _chain(answer: WhyAnswer) -> Iterator[str]:
+    if len(answer.chain) < 2:
+        return
+    test = answer.chain_of.rpartition("::")[2]
+    yield f"How it leads to the failure of {test}:" if answer.leads_to_failure else f"How it comes about in {test}:"
+    widest = max(width(line.location.short) for line in answer.chain)
+    for line in answer.chain:
+        yield f"    {pad(line.location.short, widest)}  {_with_value(line)}"
+
+
+def _with_value(line: AnswerLine) -> str:
+    return line.code + (f"  → {line.value}" if line.value else "")
+
+
+def _certainty(answer: WhyAnswer) -> Iterator[str]:
+    yield f"{_IN_WORDS[answer.certainty]}: {answer.because}." + (f" {answer.surer}" if answer.surer else "")
+    yield answer.failure
+    if answer.others:
+        verb = "fails" if answer.others == 1 else "fail"
+        yield (
+            f"{many(answer.others, 'other test')} {verb} for another reason:"
+            f" `suspectra why {answer.another.rpartition('::')[2]}`"
+        )

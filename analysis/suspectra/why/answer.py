@@ -1,0 +1,91 @@
+"""The answer to why tests fail, as a value without I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from suspectra.base.location import Location
+
+
+class Certainty(Enum):
+    """How much speaks for an answer, in words."""
+
+    SHOWN = "certain"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True)
+class AnswerLine:
+    """A line of the program in an answer, with what is said about it."""
+
+    location: Location
+    code: str  # its text, in one line
+    value: str = ""  # what it gave in the failing run
+
+    def to_json(self) -> dict[str, object]:
+        """The line for other tools."""
+        at = self.location
+        return {"file": at.file, "line": at.line, "end_line": at.end_line, "code": self.code, "value": self.value}
+
+
+@dataclass(frozen=True)
+class ChangedText:
+    """A change in an answer."""
+
+    location: Location  # in the present text
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """The change for other tools."""
+        at = self.location
+        return {"file": at.file, "line": at.line, "before": list(self.before), "after": list(self.after)}
+
+
+@dataclass(frozen=True)
+class WhyAnswer:
+    """Why tests fail, as far as it is known."""
+
+    tests: tuple[str, ...]  # the failing tests that it is about, by name
+    failure: str  # how they fail, in one line
+    conclusion: str  # one sentence
+    certainty: Certainty
+    because: str  # what the certainty rests on: the end of a sentence
+    surer: str = ""  # what would raise it, as one sentence; empty where nothing would
+    suspect: AnswerLine | None = None  # the line that the conclusion is about
+    changes: tuple[ChangedText, ...] = ()  # the change that the conclusion is about
+    reasons: tuple[str, ...] = ()  # what speaks for it, in sentences, the strongest first
+    chain_of: str = ""  # the test whose run the chain is of
+    chain: tuple[AnswerLine, ...] = ()  # lines of this run, in their order
+    leads_to_failure: bool = True  # whether it goes from the suspect to the failure; else from its inputs to it
+    others: int = 0  # failing tests that it is not about
+    another: str = ""  # one of these
+    tried: tuple[str, ...] = field(default=())  # what was done, in the order in which it was
+
+    @property
+    def place(self) -> Location | None:
+        """The line that it is about: the first of a change, or the suspect."""
+        return self.changes[0].location if self.changes else self.suspect.location if self.suspect else None
+
+    def to_json(self) -> dict[str, object]:
+        """The answer for other tools."""
+        return {
+            "tests": list(self.tests),
+            "failure": self.failure,
+            "conclusion": self.conclusion,
+            "certainty": self.certainty.value,
+            "because": self.because,
+            "surer": self.surer,
+            "place": str(self.place) if self.place else None,
+            "suspect": self.suspect.to_json() if self.suspect else None,
+            "changes": [change.to_json() for change in self.changes],
+            "reasons": list(self.reasons),
+            "chain_of": self.chain_of,
+            "chain": [line.to_json() for line in self.chain],
+            "leads_to_failure": self.leads_to_failure,
+            "other_failing_tests": self.others,
+            "tried": list(self.tried),
+        }

@@ -1,0 +1,487 @@
+"""Why tests fail: the cheap steps first, and the dear ones only while the answer is not sure.
+
+1. What changed: with some of the changes since the tests passed they run again (`suspectra.changes`).
+2. Where they fail, and the ranking by all that is known.
+3. Experiments at the first suspects (`suspectra.experiments`).
+4. The way of values from what was found there to the failure. Where nothing was found, a search for causes
+   (`suspectra.causes`), and what the passing test that is most like a failing one does otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+from suspectra.base.english import every, many
+from suspectra.base.errors import EvidenceError
+from suspectra.base.location import Location
+from suspectra.causes.inquiry import CauseInquiry, noted_values
+from suspectra.causes.report import CauseState
+from suspectra.changes.baselines import Baseline
+from suspectra.changes.isolation import BreakingChange, ChangeIsolation
+from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import ValueDifference
+from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at
+from suspectra.dependences.trace import DependenceTrace
+from suspectra.distinctions.steps import NearestTest, SameCoverage
+from suspectra.distinctions.tie import advise
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.failures import failure_of
+from suspectra.evidence.logs.experiments import with_experiments
+from suspectra.evidence.named_tests import with_failing
+from suspectra.evidence.sources import Sources
+from suspectra.experiments.alterations.mutants import MAX_PASSING
+from suspectra.experiments.alterations.replacing import NotedValues
+from suspectra.experiments.experiment_inquiry import ExperimentInquiry
+from suspectra.experiments.inquiry import Inquiry, RerunSetup
+from suspectra.experiments.repeated_test import TRACE_S
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.suspicion import Suspicion
+from suspectra.experiments.trace_inquiry import TraceInquiry
+from suspectra.failure_groups.since import Since
+from suspectra.localizer import Localizer
+from suspectra.report import RankedReport, Suspect
+from suspectra.runs.experiment import EVERY, UNDO, Experiment
+from suspectra.techniques.default import default_technique
+from suspectra.techniques.experiments.investigation import InvestigationReport
+from suspectra.techniques.experiments.repairs import Repair
+from suspectra.techniques.formulas import in_words
+from suspectra.why.answer import AnswerLine, Certainty, ChangedText, WhyAnswer
+from suspectra.why.shifts import Shift, shift_of
+
+_FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
+_MAX_TESTS = 20  # with which changes are tried
+_MAX_LINKS = 4  # of the way to the failure that are shown
+_AGAIN_S = 1.0
+"""Between two looks at what experiments have found: to rank takes time, too."""
+_SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
+_ALIKE = 0.5  # the least similarity of a passing test that is worth a look
+_MAX_SHIFTED = 6  # failing tests whose values are compared
+_TELLING = 2.0  # the factor of a repair that says more than that it is possible
+
+
+@dataclass(kw_only=True)
+class WhyInquiry(Inquiry[str]):
+    """Finds out why tests fail, step by step, until it is sure or the time is over."""
+
+    setup: RerunSetup
+    evidence: Evidence  # with the failing tests that the question is about, and all passing ones
+    failing: Sequence[FailingTest]  # these failing tests
+    baselines: Iterable[Baseline]  # older texts with which they may have passed, the newest first
+    answer: WhyAnswer = field(init=False)  # what is known by now
+    _sources: Sources = field(init=False)
+    _tried: list[str] = field(default_factory=list, init=False)
+    _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
+
+    def __post_init__(self) -> None:
+        self._sources = Sources(self.setup.workspace, self.evidence.files)
+        self._rank()
+
+    def steps(self) -> Generator[str]:
+        """Take one step after the other, and say what is done.
+
+        Raises EvidenceError when a log can't be written.
+        """
+        self._end = self.begin()
+        if self._group.group.since is not Since.BEFORE:
+            yield from self._isolate()
+        if self.answer.certainty is not Certainty.SHOWN:
+            suspicion = Suspicion(with_failing(self.evidence, self._group.group.tests))
+            yield from self._experiment(suspicion)
+            yield from self._follow(suspicion)
+        self.complete = True
+
+    @property
+    def _left(self) -> float:
+        return max(self._end - time.monotonic(), 0.0)
+
+    def _rank(self) -> None:
+        """Answer by all that is known without another run."""
+        self.evidence = with_experiments(self.evidence, self.setup.workspace)
+        localizer = Localizer(default_technique(self.evidence.experiments))
+        localizer.update(self.evidence)
+        groups = localizer.groups().groups
+        self._group = groups[0]
+        self._tests = [test for test in self.failing if test.name in self._group.group.tests]
+        self.answer = self._ranked(self._group.report, [name for one in groups[1:] for name in one.group.tests])
+
+    # what changed
+
+    def _isolate(self) -> Iterator[str]:
+        """Look for the change that broke the tests."""
+        isolation = ChangeIsolation(
+            setup=self.setup,
+            tests=self._tests[:_MAX_TESTS],
+            baselines=self.baselines,
+            seconds=self._left * _FOR_CHANGES,
+        )
+        try:
+            with closing(isolation.steps()) as steps:
+                for step in steps:
+                    yield f"Which of your changes broke it: {step}"
+        except EvidenceError:
+            return  # no change is known, or no text with which they pass
+        if isolation.runs:
+            self._tried.append(f"{many(isolation.runs, 'run')} with some of your changes")
+        if isolation.causes:
+            self.answer = self._broken(isolation.causes[0], len(isolation.tests))
+
+    def _broken(self, cause: BreakingChange, tested: int) -> WhyAnswer:
+        """The answer that a change is."""
+        total, count = len(cause.since.units), len(cause.units)
+        which = "Your only change" if total == 1 else f"{'One' if count == 1 else count} of your {total:,} changes"
+        shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
+        conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
+        it = "it" if count == 1 else "them"
+        without = f"without {it} {_tests_do(len(cause.mends), tested, 'pass')}" if cause.mends else ""
+        alone = f"with {it} alone {_tests_do(len(cause.alone_breaks), tested, 'fail')}" if cause.alone_breaks else ""
+        because = ", and ".join(filter(None, (without, alone))) or "it decides whether the test passes, with the others"
+        return replace(
+            self.answer,
+            conclusion=conclusion,
+            certainty=Certainty.SHOWN if shown else Certainty.HIGH,
+            because=because,
+            surer="" if shown else "Give it more time with --seconds.",
+            suspect=None,
+            changes=tuple(map(_changed, cause.units)),
+            reasons=() if cause.difference is None else (_difference(cause.difference),),
+            tried=tuple(self._tried),
+        )
+
+    # what experiments find
+
+    def _experiment(self, suspicion: Suspicion) -> Iterator[str]:
+        """Alter the first suspects, until one change makes all tests pass and breaks none."""
+        if self._is_sure():
+            return
+        wanted = {test.name: test for test in self._tests}
+        inquiry = ExperimentInquiry(
+            self.setup,
+            [wanted[name] for name in suspicion.in_turn(wanted)],
+            suspicion,
+            seconds=self._left * _FOR_EXPERIMENTS,
+        )
+        made, looked, news = 0, time.monotonic(), False
+        try:
+            with closing(inquiry.steps()) as steps:
+                for experiment in steps:
+                    made += 1
+                    news |= experiment.outcome.repairs
+                    if news and time.monotonic() - looked > _AGAIN_S:
+                        yield _found(experiment, made)
+                        self._rank_again()
+                        looked = time.monotonic()
+                        news = self._is_sure() and not self._is_verified()  # passing tests are still run
+                        if self._is_sure() and not news:
+                            break
+        except EvidenceError as error:
+            self.note([error.problem])
+        self.note(inquiry.problems)
+        if made:
+            self._tried.append(many(made, "altered run"))
+            self._rank_again()
+
+    def _rank_again(self) -> None:
+        known = self.answer
+        self._rank()
+        if known.certainty is Certainty.HIGH and known.changes:
+            self.answer = known
+
+    def _is_sure(self) -> bool:
+        return self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
+
+    def _is_verified(self) -> bool:
+        """Whether a change that makes all failing tests pass was tried with the passing tests that execute it."""
+        if self._finding is None:
+            return False
+        tried: dict[object, set[str]] = defaultdict(set)
+        for one in self._finding.made:
+            tried[one.key[1:]].add(one.test)
+        spectrum, place = self._group.report.spectrum, self._finding.found[0]
+        element = spectrum.elements.at(place.file, place.line)
+        passing = int(spectrum.counts.ep[element]) if element is not None else 0
+        fixing = {one.key[1:] for one in self._finding.found}
+        return max(len(tried[key] - set(self._group.group.tests)) for key in fixing) >= min(passing, MAX_PASSING)
+
+    def _ranked(self, report: RankedReport, others: Sequence[str]) -> WhyAnswer:
+        """The answer by a ranking."""
+        first = report.suspect(0)
+        repairs = report.repairs.get(first.element, ()) if isinstance(report, InvestigationReport) else ()
+        repairs = tuple(repair for repair in repairs if not repair.hides)
+        place = _named(first.location, first.function)
+        counts = in_words(first.ef, first.ep, report.spectrum.counts, only_read=first.only_read)
+        reasons = [*([first.badge.capitalize() + "."] if first.badge else []), counts]
+        best = max(repairs, key=lambda repair: repair.factor, default=None)
+        self._finding = best
+        certainty, because, surer = _weighed(best, len(self._group.group.tests))
+        if best is not None and isinstance(report, InvestigationReport):
+            reasons = [*_findings(report, first.element, best), *reasons]
+            conclusion = _conclusion(best, certainty, place)
+        elif self._raised_at(first, report):
+            certainty, because = Certainty.MEDIUM, "the exception is raised right there, and no passing test gets there"
+            conclusion = f"Most likely {place} is wrong."
+        else:
+            conclusion = f"Look at {place} first: it is the most suspicious line."
+        return WhyAnswer(
+            tests=self._group.group.tests,
+            failure=self._failure(),
+            conclusion=conclusion,
+            certainty=certainty,
+            because=because,
+            surer=surer,
+            suspect=self._line(first.location),
+            reasons=tuple(reasons),
+            others=len(others),
+            another=others[0] if others else "",
+            tried=tuple(self._tried),
+        )
+
+    def _raised_at(self, suspect: Suspect, report: RankedReport) -> bool:
+        """Whether all tests end in a statement that no passing test executes, by something else than an assertion."""
+        spectrum, names = report.spectrum, self._group.group.tests
+        if spectrum.raised is None or suspect.ep:
+            return False
+        there = all(spectrum.raised[spectrum.failing_index[name]] == suspect.element for name in names)
+        stacks = [self.evidence.stacks.get(name) for name in names]
+        return there and not any(stack is None or stack.assertion for stack in stacks)
+
+    def _failure(self) -> str:
+        """How the first test fails."""
+        first = self._group.group.tests[0]
+        failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
+        return first.rpartition("::")[2] + failed.removeprefix(first)
+
+    # how it leads to the failure
+
+    def _follow(self, suspicion: Suspicion) -> Iterator[str]:
+        """Show how the suspect leads to the failure; without a finding, look for another one there."""
+        if self.answer.changes or self._left <= 0:
+            return
+        test = self._test_of_finding()
+        if self._finding is None:
+            yield f"Searching for the causes of {test.name}"
+            yield from self._search(test, suspicion)
+        if not self.answer.chain and self.answer.suspect is not None:
+            yield f"Following the values of {test.name} to the failure"
+            self._trace(test, suspicion)
+        self.answer = replace(self.answer, tried=tuple(self._tried))
+
+    def _search(self, test: FailingTest, suspicion: Suspicion) -> Iterator[str]:
+        inquiry = CauseInquiry(self.setup, test, suspicion, seconds=self._left)
+        try:
+            with closing(inquiry.steps()) as steps:
+                for step in steps:
+                    yield str(step)
+        except EvidenceError:
+            pass  # nothing can be altered there: what is known by now is the answer
+        report = inquiry.report
+        if report.alterations:
+            self._tried.append(f"{many(report.alterations, 'run')} with other states")
+        if report.roots and not report.fails_later:
+            root = report.roots[0]
+            location = Location(root.file, root.line, max(root.line, root.end_line))
+            self.answer = replace(
+                self.answer,
+                conclusion=f"Look at {_named(location, '')}: with another value there the test passes.",
+                because="another value there may only make up for a fault before or behind it",
+                suspect=self._line(location),
+                chain_of=test.name,
+                chain=_shortened(self._lines(report.chain)),
+            )
+        elif parting := self._parting():
+            self.answer = replace(self.answer, reasons=(*self.answer.reasons, parting))
+
+    def _parting(self) -> str:
+        """What the passing test does otherwise that is most like a failing one."""
+        advice = advise(self._group.report, self.evidence.program)
+        alike = [step for step in advice.steps if isinstance(step, SameCoverage | NearestTest)]
+        best = next((step for step in alike if step.pair.similarity >= _ALIKE), None)
+        return best.sentence(self._group.report.spectrum) if best is not None else ""
+
+    def _test_of_finding(self) -> FailingTest:
+        """A test that passes by the finding, else the first one."""
+        passing = {one.test for one in self._finding.found} if self._finding is not None else set()
+        return next((test for test in self._tests if test.name in passing), self._tests[0])
+
+    def _trace(self, test: FailingTest, suspicion: Suspicion) -> None:
+        """Show the values from the suspect to the failure; or, of a wrong value, how it comes about."""
+        traces = TraceInquiry(self.setup, [test], suspicion)
+        with closing(traces.steps()) as made:
+            for trace in made:
+                if self._finding is not None and self._finding.kind == "value" and not self._shift():
+                    self._from_inputs(trace)
+                if len(self.answer.chain) <= 1:
+                    self._to_failure(trace)
+        self.note(traces.problems)
+
+    def _to_failure(self, trace: DependenceTrace) -> None:
+        assert self.answer.suspect is not None
+        begin = self.answer.suspect.location
+        begins = nodes_at(trace, begin.file, begin.line).tolist()
+        between = chop(trace, begins, [trace.failure])
+        ways = [between.chain(node) for node in reversed(begins) if between.members[node]]
+        way = min(filter(None, ways), key=len, default=[])
+        self.answer = replace(
+            self.answer, chain_of=trace.test, chain=_shortened(self._lines(way)), leads_to_failure=True
+        )
+
+    def _from_inputs(self, trace: DependenceTrace) -> None:
+        """Go to the first statement at which the value can be replaced, and to what its function makes it of."""
+        report = self._group.report
+        assert isinstance(report, InvestigationReport)
+        first: tuple[int, int] | None = None
+        for element, repairs in report.repairs.items():
+            found = [one for repair in repairs if repair.kind == "value" for one in repair.found]
+            times = [one.instance for one in found if one.test == trace.test]
+            where = report.spectrum.elements.location(element)
+            at_place = nodes_at(trace, where.file, where.line).tolist()
+            nodes = [node for node in at_place if EVERY in times or trace.graph.instance[node] in times]
+            if times and nodes:
+                first = min(filter(None, (first, (nodes[-1], element))))
+        if first is None:
+            return
+        node, element = first
+        made_of = backward(trace, [node])
+        inside = [one for one in range(node + 1) if made_of.members[one] and trace.call[one] == trace.call[node]]
+        steps = [step for one in inside if (step := made_of.step(one)).result and step.kind in _SHOWN_KINDS]
+        self._about(element, report)
+        self.answer = replace(
+            self.answer, chain_of=trace.test, chain=_shortened(self._lines(steps)), leads_to_failure=False
+        )
+
+    def _about(self, element: int, report: InvestigationReport, shift: Shift | None = None) -> None:
+        """Let the answer be about another statement that has a repair."""
+        suspect = report.suspect_of(element)
+        place = _named(suspect.location, suspect.function)
+        counts = in_words(suspect.ef, suspect.ep, report.spectrum.counts)
+        found = _findings(report, element, self._finding)
+        self.answer = replace(
+            self.answer,
+            conclusion=_conclusion(self._finding, self.answer.certainty, place),
+            suspect=self._line(suspect.location),
+            reasons=(*found, counts),
+        )
+        if shift is not None:
+            self.answer = replace(
+                self.answer,
+                conclusion=f"Most likely {place} is wrong.",
+                certainty=Certainty.MEDIUM,
+                because="the same difference makes all of them pass, so the fault is there or in what makes the value",
+                surer="",
+                reasons=(str(shift), counts),
+            )
+
+    def _shift(self) -> bool:
+        """Look for a statement whose value has to differ by the same in all failing tests."""
+        report, tests = self._group.report, [test.name for test in self._tests]
+        if not isinstance(report, InvestigationReport) or not 1 < len(tests) <= _MAX_SHIFTED:
+            return False
+        found = {
+            element: [one for repair in repairs if repair.kind == "value" for one in repair.found]
+            for element, repairs in report.repairs.items()
+        }
+        whole = [element for element, several in found.items() if {one.test for one in several} == set(tests)]
+        if not whole:
+            return False
+        noted = self._noted_values()
+        where, passing = report.spectrum.elements.location, report.spectrum.counts.ep
+        # what few passing tests execute is more suspicious; of several the first, on which the others depend
+        for element in sorted(whole, key=lambda element: (int(passing[element]), where(element))):
+            if shift := shift_of(found[element], noted):
+                self._about(element, report, shift)
+                return True
+        return False
+
+    def _noted_values(self) -> dict[str, NotedValues]:
+        """The values of the failing tests, as far as they are known; empty where one can't be run."""
+        with self.setup.folder() as folder, closing(self.setup.repeated(folder, self._tests, ("values",))) as tests:
+            try:
+                return {test.name: noted_values(tests[test.name], test.name, TRACE_S) for test in self._tests}
+            except EvidenceError:
+                return {}
+
+    def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
+        lines = []
+        for step in steps:
+            if step.line > 0:
+                at = Location(step.file, step.line, max(step.line, step.end_line))
+                value = step.result if isinstance(step, SliceStep) else step.value
+                lines.append(AnswerLine(at, self._sources.lines(at), value))
+        return lines
+
+    def _line(self, location: Location) -> AnswerLine:
+        return AnswerLine(location, self._sources.lines(location))
+
+
+def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:
+    """How sure a repair makes an answer, why, and what would make it surer."""
+    more = "Give it more time with --seconds."
+    if best is None:
+        return Certainty.LOW, "no experiment has made a test pass, so it is only what the tests have in common", more
+    which = "the test passes" if tests == 1 else f"{best.repaired} of {tests} tests pass"
+    which = f"{every(tests)} tests pass" if best.repaired == tests > 1 else which
+    others = best.as_good - 1
+    alone = "nothing else that was tried does as much" if not others else f"as they do at {many(others, 'other place')}"
+    if best.kind == "value":
+        certainty = Certainty.MEDIUM if best.factor >= _TELLING else Certainty.LOW
+        return certainty, f"{which} with another value there, so the fault is there or in what makes the value", more
+    if best.kind == UNDO:
+        return Certainty.HIGH, f"without the change {which}", ""
+    if best.accepted:
+        return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", ""
+    certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
+    if certainty is Certainty.MEDIUM and not others and tests > 1:
+        certainty = Certainty.HIGH
+    return certainty, f"{which} with one thing altered there, and {alone}", more
+
+
+def _difference(found: ValueDifference) -> str:
+    place = Location(found.file, found.line, found.line).short
+    return f"The first value that this changes is {found.name} at {place}: {found.after}, was {found.before}."
+
+
+def _conclusion(finding: Repair | None, certainty: Certainty, place: str) -> str:
+    if finding is not None and finding.kind == "value":
+        return f"At {place} the value is wrong already."
+    if finding is not None and finding.kind == UNDO:
+        return f"Your change at {place} broke it."
+    words = {Certainty.LOW: "Perhaps ", Certainty.MEDIUM: "Most likely "}.get(certainty, "")
+    return f"{words}{place} is wrong."
+
+
+def _findings(report: InvestigationReport, element: int, best: Repair | None) -> list[str]:
+    """What makes tests pass at a statement: of values, which each test may have its own of, two sentences."""
+    return report.in_words(element)[: 2 if best is not None and best.kind == "value" else 1]
+
+
+def _found(experiment: Experiment, made: int) -> str:
+    return f"{experiment} (after {many(made, 'altered run')})"
+
+
+def _named(location: Location, function: str) -> str:
+    return f"{location.file}:{location.line}" + (f" in {function}" if function else "")
+
+
+def _tests_do(count: int, of: int, verb: str) -> str:
+    if of == 1:
+        return f"the test {verb}{'es' if verb == 'pass' else 's'}"
+    whose = f"{every(of)} tests" if count == of else f"{count} of {of} tests"
+    return f"{whose} {verb}" if count != 1 else f"{whose} {verb}{'es' if verb == 'pass' else 's'}"
+
+
+def _changed(unit: ChangeUnit) -> ChangedText:
+    location = Location(unit.file, unit.line, max(unit.line, unit.end_line))
+    return ChangedText(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
+
+
+def _shortened(lines: Sequence[AnswerLine]) -> tuple[AnswerLine, ...]:
+    """The first and the last lines of a chain, each once."""
+    once = list({line.location: line for line in lines}.values())
+    if len(once) <= _MAX_LINKS:
+        return tuple(once)
+    half = math.ceil(_MAX_LINKS / 2)
+    return (*once[:half], *once[half - _MAX_LINKS :])

@@ -1,0 +1,72 @@
+"""The command that says why a test fails."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+
+from suspectra_server.features.commands.arguments import are_names
+from suspectra_server.features.commands.finder import Finder
+from suspectra_server.features.commands.refusals import RequestFailed
+from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.features.commands.repeated_runs import RepeatedRuns
+from suspectra_server.messages import Answer
+from suspectra_server.safe_text import MAX_TEXT, markdown, plain
+from suspectra_server.session.experiments.why_search import WhySearch
+from suspectra_server.session.session import Session
+
+
+class WhyCommands:
+    """One answer: which change broke it, what is wrong, how that leads to the failure."""
+
+    def __init__(self, session: Session, find: Finder, runs: RepeatedRuns):
+        self._session = session
+        self._find = find
+        self._runs = runs
+
+    def handlers(self) -> Handlers:
+        """By their names."""
+        return {"why": self.why}
+
+    async def why(self, uri: object = None, tests: object = None, cursor: object = None) -> Answer | None:
+        """Find out why tests fail, and return the answer once that has ended."""
+        if tests is not None and not are_names(tests):
+            raise JsonRpcInvalidParams("why takes the URI of a folder and the names of failing tests")
+        wanted = self._find.failing(uri, tests, cursor, "nothing to explain")
+        failing = await self._runs.may_alter(wanted.folder, wanted.tests)
+        if failing is None:
+            return None
+        search = WhySearch(self._session, *failing)
+        await self._runs.until_ended(search)
+        return self._answer(search)
+
+    def _answer(self, search: WhySearch) -> Answer | None:
+        from suspectra.output.why import answer_lines
+
+        if search.answer is None:
+            problems = search.outcome.problems if search.outcome is not None else ()
+            if problems:
+                raise RequestFailed(plain(str(problems[0]), MAX_TEXT))
+            return None
+        headline, *lines = answer_lines(search.answer)
+        if not self._session.supports_status:
+            self._session.answer("\n".join(plain(line) for line in (headline, *lines)))
+        return {
+            "markdown": "\n\n".join([f"**{markdown(headline)}**", *map(_markdown, lines)]),
+            "headline": plain(headline),
+            "sentences": [plain(line) for line in lines],
+            "location": self._place(search),
+        }
+
+    def _place(self, search: WhySearch) -> lsp.Location | None:
+        """Where the line is that the answer is about. Tests ran on the present sources, so it has not moved."""
+        at = search.answer.place if search.answer is not None else None
+        if at is None:
+            return None
+        last = lsp.Position(at.end_line, 0)
+        return lsp.Location(search.folder.uri_of(at.file), lsp.Range(lsp.Position(at.line - 1, 0), last))
+
+
+def _markdown(line: str) -> str:
+    """A sentence as text, and a line of the program as it is."""
+    return f"`{line.strip()}`" if line.startswith("    ") and "`" not in line else markdown(line.strip())

@@ -1,0 +1,271 @@
+"""How C and C++ programs end: whatever it is, the lines that count as executed are those that the program ran.
+
+Each statement of the program notes its line in memory that outlives the process, without a call or a decision, so that
+the flow of the program is the same as without it.
+"""
+
+import subprocess
+
+import pytest
+
+from suspectra.c.recording.run import record_c
+from suspectra.c.recording.suites import shell_suite
+from suspectra.evidence.c.source import CRecordingSource
+
+PROGRAM = """\
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char *ran, *nowhere;
+static int spot, way, zero;
+static char *at[40];
+#define RAN ran[__LINE__] = 1
+/* straight code, in which the program crashes at one of these places */
+static int straight(int n) {
+    RAN; *at[0] = 1;
+    RAN; n += 2;
+    RAN; *at[1] = 2; *at[2] = 3;
+    RAN; n *= 3;
+    RAN; *at[3] = (char)n;
+    return n;
+}
+static int decisions(int n) {
+    int sum = 0;
+    RAN; for (int i = 0; i < 4; i++) {
+        RAN; if (i % 2 == 0 && n > 0) {
+            RAN; *at[4 + i] = 1;
+            RAN; sum += i;
+        } else {
+            RAN; *at[8 + i] = 1;
+            RAN; sum -= i;
+        }
+        RAN; sum += n;
+    }
+    RAN; *at[12] = 1;
+    RAN; return sum;
+}
+static int again(int n) {
+    RAN; if (n == 0) {
+        RAN; *at[13] = 1;
+        RAN; return 1;
+    }
+    RAN; int below = again(n - 1);
+    RAN; *at[14] = 1;
+    RAN; return below + 1;
+}
+static void leave(void) {
+    RAN; switch (way) {
+    case 1:
+        RAN; abort();
+    case 2:
+        RAN; _exit(3);
+    case 3:
+        RAN; zero = 5 / zero;
+        RAN; break;
+    case 4:
+        RAN; raise(SIGTERM);
+        RAN; break;
+    case 5:
+        RAN; strcpy(nowhere, "x");
+        RAN; break;
+    case 6:
+        RAN; exit(1);
+    case 7:
+        RAN; for (;;) { zero++; }
+    case 8:
+        RAN; quick_exit(2);
+    case 9:
+        RAN; alarm(0); raise(SIGALRM);
+        RAN; break;
+    default:
+        RAN; break;
+    }
+    RAN; way = 0;
+}
+static int child(void) {
+    RAN; int status = 0;
+    RAN; pid_t pid = fork();
+    RAN; if (pid == 0) {
+        RAN; leave();
+        RAN; straight(1);
+        RAN; _exit(0);
+    }
+    RAN; waitpid(pid, &status, 0);
+    RAN; return status != 0;
+}
+static int replaced(void) {
+    pid_t pid = vfork();
+    if (pid == 0)
+        _exit(0);
+    int status;
+    waitpid(pid, &status, 0);
+    RAN; return 0;
+}
+int main(int argc, char **argv) {
+    static char room[40];
+    ran = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, open(argv[1], O_RDWR), 0);
+    spot = atoi(argv[3]), way = atoi(argv[4]);
+    for (int i = 0; i < 40; i++)
+        at[i] = i == spot ? nowhere : room + i;
+    int result = 0;
+    RAN; result += replaced();
+    RAN; straight(argc);
+    RAN; if (argv[2][0] == 'c') {
+        RAN; result += child();
+    } else {
+        RAN; leave();
+    }
+    RAN; result += decisions(argc) > 100;
+    RAN; result += again(3) > 100;
+    RAN; return result;
+}
+"""
+SPOTS = (*range(4), 4, 6, 9, 11, 12, 13, 14)
+ENDINGS = {
+    **{f"spot{spot}": ("p", spot, 0) for spot in SPOTS},
+    **{f"way{way}": ("p", 99, way) for way in (1, 2, 3, 4, 5, 6, 7, 8, 9)},
+    **{f"child{way}": ("c", 99, way) for way in (0, 1, 2, 3, 4, 5, 8)},
+    "child_crashes": ("c", 2, 0),
+    "fine": ("p", 99, 0),
+}
+
+
+OF_CLANG = (
+    "spot3",
+    "way2",
+    "way5",
+    "child_crashes",
+    "fine",
+    "spot4",
+    "spot9",
+    "spot13",
+    "way1",
+    "way6",
+    "way7",
+    "child1",
+)
+
+
+def notes_of(lines):
+    """The lines that the file of a test says."""
+    return {number for number, noted in enumerate(lines) if noted}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "gcc",
+        "gcc -fsanitize=address,undefined -fno-sanitize-recover=all",
+        "clang-14",
+        "clang-14 -fsanitize=address",
+        "clang-14 -fsanitize=undefined -fno-sanitize-recover=all",
+    ],
+)
+def recorded(request, tool, tmp_path_factory):
+    workspace = tmp_path_factory.mktemp("endings")
+    (workspace / "program.c").write_text(PROGRAM)
+    compiler, *flags = request.param.split()
+    command = [tool(compiler, compiler), "-O0", "-g", "-w", "--coverage", *flags, "program.c", "-o", "program"]
+    subprocess.run(command, cwd=workspace, check=True)
+    # gcovr reads each profile of clang, which takes a while; what sanitizers do differs in few ways
+    few = OF_CLANG[: 5 if flags else None] if compiler != "gcc" else ENDINGS
+    for name in few:
+        (workspace / f"{name}.ran").write_bytes(bytes(4096))
+    tests = ["{0}\t./program {0}.ran {1} {2} {3}\n".format(name, *ENDINGS[name]) for name in few]
+    (workspace / "tests.tsv").write_text("".join(tests))
+    run = record_c(workspace, shell_suite(workspace, "tests.tsv"), timeout=4)
+    return workspace, run, CRecordingSource(workspace).read()
+
+
+@pytest.mark.slow
+def test_the_lines_are_those_that_ran(recorded):
+    workspace, _, evidence = recorded
+    noting = {number for number, text in enumerate(PROGRAM.splitlines(), 1) if "RAN;" in text}
+    wrong = {}
+    for test, row in zip(evidence.tests, evidence.rows, strict=True):
+        found = {evidence.elements.location(int(element)).line for element in row} & noting
+        ran = notes_of((workspace / f"{test.name}.ran").read_bytes())
+        if found != ran:
+            wrong[test.name] = {"missing": sorted(ran - found), "too many": sorted(found - ran)}
+    assert not wrong, wrong
+
+
+@pytest.mark.slow
+def test_nothing_has_to_be_said_of_them(recorded):
+    _, run, _ = recorded
+    assert not [problem for problem in run.problems if "no flow graphs" not in problem.cause]
+
+
+def build(folder, *arguments):
+    subprocess.run(["gcc", "-O0", "-g", "--coverage", *arguments], cwd=folder, check=True)
+
+
+def record(workspace, tests, **options):
+    (workspace / "tests.tsv").write_text(tests)
+    run = record_c(workspace, shell_suite(workspace, "tests.tsv"), **options)
+    return run, CRecordingSource(workspace).read()
+
+
+CRASHING = """\
+int put(int *p, int n) {
+    if (n < 0)
+        return -1;
+    *p = n;
+    return n > 5;
+}
+int main(int argc, char **argv) {
+    int v;
+    return put(argc > 1 ? 0 : &v, argc) == 9;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["-ffile-prefix-map", "-fdebug-prefix-map", "-fmacro-prefix-map"])
+def test_sources_are_found_whose_folder_the_compiler_leaves_out(tmp_path, name):
+    for folder in ("src", "build"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "src" / "prog.c").write_text(CRASHING)
+    build(tmp_path / "build", f"{name}={tmp_path}=.", f"{tmp_path}/src/prog.c", "-c", "-o", "prog.o")
+    build(tmp_path / "build", "prog.o", "-o", "prog")
+    run, evidence = record(tmp_path, "nul\tbuild/prog n\nok\tbuild/prog\n")
+    assert not run.problems
+    assert str(evidence.stacks["nul"].innermost) == "src/prog.c:4 in put"
+    failing = [result.name for result in evidence.tests].index("nul")
+    lines = {str(evidence.elements.location(int(element))) for element in evidence.rows[failing]}
+    assert {"src/prog.c:4", "src/prog.c:9"} <= lines
+    assert "src/prog.c:5" not in lines
+
+
+def test_a_place_is_seen_from_where_the_file_was_compiled(tmp_path):
+    for folder in ("tests", "build"):
+        (tmp_path / folder).mkdir()
+    says = 'printf("%s:3: ERROR: CHECK( no ) is NOT correct!\\n", __FILE__)'
+    text = f"#include <stdio.h>\nint main(void) {{\n    return {says};\n}}\n"
+    (tmp_path / "tests" / "check_it.c").write_text(text)
+    build(tmp_path / "build", "../tests/check_it.c", "-o", "t")
+    _, evidence = record(tmp_path, "odd\tcd build && ./t\n")
+    assert str(evidence.stacks["odd"].innermost) == "tests/check_it.c:3"
+
+
+def test_a_verdict_on_an_older_program_does_not_count(tmp_path):
+    """The function in which the fault was has been mended and built; of the other one nothing changed."""
+    halves = "int low(int n) {\n    return n + %s;\n}\nint high(int n) {\n    return n - 2;\n}\n"
+    decides = "**(v + 1) == 'l' ? low(n) != 3 : high(n) != 1"
+    main = f"int low(int), high(int);\nint main(int n, char **v) {{\n    return {decides};\n}}\n"
+    (tmp_path / "a.c").write_text(halves % 2)
+    (tmp_path / "main.c").write_text(main)
+    build(tmp_path, "a.c", "main.c", "-o", "t")
+    tests = "low\t./t l\nhigh\t./t h\nfine\ttrue\n"
+    _, evidence = record(tmp_path, tests)
+    assert {test.name for test in evidence.failing} == {"low", "high"}
+    (tmp_path / "a.c").write_text(halves % 1)
+    build(tmp_path, "a.c", "main.c", "-o", "t")
+    _, evidence = record(tmp_path, tests + "again\t./t h\n", select=["again"])
+    assert {test.name for test in evidence.failing} == {"high", "again"}
+    said = [(problem.file, problem.cause) for problem in evidence.problems]
+    assert said == [("a.c", "it was changed and built since 1 test failed (low), so it does not count")]

@@ -1,0 +1,191 @@
+"""One answer to why tests fail: by a change, by an experiment, by values, or only a hint."""
+
+import json
+import subprocess
+
+import pytest
+
+from suspectra.base.location import Location
+from suspectra.cli.main import run
+from suspectra.output.why import MAX_LINES, answer_lines, write_answer_for_agents
+from suspectra.why.answer import AnswerLine, Certainty, ChangedText, WhyAnswer
+
+PROGRAM = """\
+class Right:
+    pass
+
+
+class Wrong:
+    pass
+
+
+def made(name):
+    return Wrong()
+
+
+def is_many(count):
+    if count > 10:
+        return True
+    return False
+
+
+def gross(net):
+    rate = 19
+    added = net * rate
+    return net + added / 100
+
+
+def label(name):
+    name = name.strip()
+    return name.upper()
+"""
+TESTS = """\
+from program import Right, gross, is_many, label, made
+
+
+def test_ten_are_many():
+    assert is_many(10)
+
+
+def test_eleven_are_many():
+    assert is_many(11)
+
+
+def test_nine_are_few():
+    assert not is_many(9)
+
+
+def test_gross():
+    assert gross(100) == 121
+
+
+def test_gross_of_nothing():
+    assert gross(0) == 0
+
+
+def test_made():
+    assert isinstance(made("a"), Right)
+
+
+def test_label():
+    assert label(" a ") == "A"
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project with three faults, whose tests are recorded. Nothing of it is known to have been otherwise."""
+    folder = tmp_path_factory.mktemp("why")
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "test_program.py").write_text(TESTS)
+    record(folder)
+    return folder
+
+
+def record(folder):
+    run(["record", "--workspace", str(folder), "--", "pytest", "-q", "-p", "no:cacheprovider", str(folder)])
+
+
+@pytest.fixture
+def answered(capfd):
+    """A function that asks why, and returns the answer."""
+
+    def ask(folder, *arguments, seconds=120):
+        capfd.readouterr()
+        run(["why", "--workspace", str(folder), "--format", "json", "--seconds", str(seconds), *arguments])
+        out, err = capfd.readouterr()
+        return json.loads(out) if out else err
+
+    return ask
+
+
+@pytest.mark.slow
+def test_a_small_change_that_makes_all_pass_and_breaks_none_is_nearly_certain(project, answered):
+    found = answered(project, "ten_are")
+    assert (found["place"], found["certainty"]) == ("program.py:14", "high")
+    assert found["text"][0] == "program.py:14 in is_many is wrong."
+    assert "`>` → `>=` repairs 1 test and breaks none." in found["text"]
+    assert found["because"] == "with a small change there the test passes, and none that passed breaks"
+    assert len(found["text"]) <= MAX_LINES
+
+
+@pytest.mark.slow
+def test_a_value_that_is_wrong_is_followed_to_what_it_is_made_of(project, answered):
+    found = answered(project, "test_gross")
+    assert found["place"] == "program.py:20"
+    assert found["text"][:3] == [
+        "At program.py:20 in gross the value is wrong already.",
+        "    rate = 19",
+        "The failing test passes with rate = 21.",
+    ]
+    assert [(line["line"], line["value"]) for line in found["chain"]] == [
+        (20, "19"), (21, "1900"), (22, "119.0"), (17, "false")
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_what_nothing_makes_pass_is_only_a_hint(project, answered):
+    found = answered(project, "test_made")
+    assert found["certainty"] == "low"
+    assert found["place"] == "program.py:10"
+    assert found["because"].startswith("no experiment has made a test pass")
+    assert found["surer"]
+
+
+@pytest.mark.slow
+def test_the_change_that_broke_a_test_is_the_answer(tmp_path, answered):
+    (tmp_path / "program.py").write_text(PROGRAM.replace("count > 10", "count >= 10"))
+    (tmp_path / "test_program.py").write_text(TESTS)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
+        subprocess.run([*git, *words], check=True)
+    (tmp_path / "program.py").write_text(PROGRAM.replace("name = name.strip()", "name = name.lstrip().rstrip()"))
+    record(tmp_path)
+    found = answered(tmp_path, "ten_are")
+    assert found["certainty"] == "certain"
+    assert found["text"][0] == "One of your 2 changes since the last commit (HEAD) broke it:"
+    assert found["changes"] == [
+        {"file": "program.py", "line": 14, "before": ["    if count >= 10:"], "after": ["    if count > 10:"]}
+    ]
+    assert found["because"] == "without it the test passes, and with it alone the test fails"
+
+
+def test_a_name_that_fits_several_tests_or_none_is_refused_with_a_cure(project, answered):
+    assert "it fits 2 failing tests: test_program.py::test_ten_are_many" in answered(project, "_ma")
+    assert "failing tests are:" in answered(project, "nothing like it")
+
+
+def test_without_a_recording_it_says_what_to_run(tmp_path, answered):
+    assert "run `suspectra why --record`, which runs the tests first" in answered(tmp_path)
+
+
+ANSWER = WhyAnswer(
+    tests=("test_a.py::test_a",),
+    failure="test_a.py::test_a failed: boom",
+    conclusion="Most likely a.py:1 is wrong.",
+    certainty=Certainty.LOW,
+    because="that is all",
+    suspect=AnswerLine(Location("a.py", 1, 1), "x = 1\x1b[31m"),
+    changes=tuple(ChangedText(Location("a.py", n, n), ("a",) * 9, ("b",) * 9) for n in (1, 2, 3)),
+    reasons=("One.", "Two.", "Three.", "Four."),
+    chain_of="test_a.py::test_a",
+    chain=tuple(AnswerLine(Location("a.py", n, n), "y") for n in (1, 2, 3, 4)),
+    others=2,
+    another="test_a.py::test_b",
+)
+
+
+def test_an_answer_has_at_most_fifteen_lines_the_conclusion_first_and_no_control_characters():
+    lines = answer_lines(ANSWER)
+    assert lines[0] == "Most likely a.py:1 is wrong."
+    assert len(lines) <= MAX_LINES
+    assert not any("\x1b" in line for line in lines)
+    assert any(line.startswith("This is only a hint: that is all.") for line in lines), "it is never cut off"
+
+
+def test_for_agents_it_says_that_texts_are_data_and_is_short(tmp_path):
+    with (tmp_path / "answer").open("w", encoding="utf-8") as out:
+        write_answer_for_agents(ANSWER, out)
+    text = (tmp_path / "answer").read_text("utf-8")
+    assert text.startswith("Names, messages and source lines come from the project.")
+    assert len(text) <= 2_000

@@ -1,0 +1,82 @@
+"""The change that broke tests: searched for by itself after a save, shown on its line, and taken back by an action."""
+
+from __future__ import annotations
+
+import pytest
+
+PRICE = """\
+def rounded(value):
+    value = value * 100
+    value = round(value)
+    return value / 100
+
+
+def doubled(value):
+    return value * 2
+"""
+BROKEN = PRICE.replace("    value = round(value)\n", "").replace("value * 2", "2 * value")
+TESTS = """\
+from price import doubled, rounded
+
+
+def test_rounded():
+    assert rounded(8.4915) == 8.49
+
+
+def test_doubled():
+    assert doubled(2) == 4
+"""
+
+
+@pytest.mark.slow
+def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, record, capable, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    project = tmp_path / "project"
+    project.mkdir()
+    source = project / "price.py"
+    source.write_text(PRICE)
+    (project / "test_price.py").write_text(TESTS)
+    assert record(project).returncode == 0
+    capable["workspace"]["workspaceEdit"] = {"documentChanges": True, "changeAnnotationSupport": {}}
+    client.initialize(project, capabilities=capable, options={"run": "onSave", "changesSeconds": 300})
+    client.wait_for_state("noFailingTests")
+    uri = client.open(source)
+    source.write_text(BROKEN)
+    changed = {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": BROKEN}]}
+    client.notify("textDocument/didChange", changed)
+    client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+    client.ask_until(lambda: [one["findings"] for one in client.suspects()["suspects"]][:1] == [[FOUND]])
+    assert not client.messages  # one after each save would be in the way
+    assert not client.progress
+    assert source.read_text() == BROKEN
+
+    def actions(line):
+        where = {"line": line, "character": 5}
+        params = {"textDocument": {"uri": uri}, "range": {"start": where, "end": where}, "context": {"diagnostics": []}}
+        return {one["title"]: one for one in client.request("textDocument/codeAction", params)}
+
+    offered = actions(2)
+    edit = offered["Undo This Change"]["edit"]
+    ((change,),) = [one["edits"] for one in edit["documentChanges"]]
+    assert change["newText"] == "    value = round(value)\n"
+    assert change["range"] == {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 0}}
+    assert edit["changeAnnotations"][change["annotationId"]]["needsConfirmation"] is True
+    shown = client.command("showDifference", *offered["Show Difference"]["command"]["arguments"])
+    assert shown["failing"]["text"] == BROKEN.removesuffix("\n") or shown["failing"]["text"] == BROKEN
+    assert "value = round(value)" in shown["passing"]["text"]
+    assert shown["line"] == 2
+
+    assert client.command("findChange", project.as_uri()) is True
+    assert client.outcome() == "test_rounded was broken by your change at price.py:3; without it it passes."
+    assert not [one for one in client.asked if one["method"] == "window/showMessageRequest"]
+
+    # not in a text that is another one by now
+    client.edit(uri, (1, 0), (1, 0), "    value += 0\n", version=3)
+    client.ask_until(lambda: "Undo This Change" in actions(3))
+    client.edit(uri, (2, 0), (4, 0), "", version=4)
+    client.ask_until(lambda: "Undo This Change" not in actions(2))
+    with pytest.raises(client.Error, match="No change on this line"):
+        client.command("showDifference", uri, 6)
+
+
+FOUND = "The failing test passes without your change here."

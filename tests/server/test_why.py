@@ -1,0 +1,51 @@
+"""*Why does it fail?* in an editor: the command, its consent, its offers, and the tool of agents."""
+
+import pytest
+
+CODE = """\
+def is_many(count):
+    if count > 10:
+        return True
+    return False
+"""
+TESTS = """\
+from many import is_many
+
+
+def test_ten_are_many():
+    assert is_many(10)
+
+
+def test_eleven_are_many():
+    assert is_many(11)
+
+
+def test_nine_are_few():
+    assert not is_many(9)
+"""
+FILES = {"many.py": CODE, "test_many.py": TESTS}
+FAILING = "test_many.py::test_ten_are_many"
+
+
+@pytest.mark.slow
+def test_one_answer_comes_after_consent_with_the_line_that_it_is_about(client, project):
+    client.start(project)
+    assert client.command("why") is None, "nobody has agreed"
+    client.agree()
+    answer = client.command("why", project.as_uri(), [FAILING])
+    assert answer["headline"] == "many.py:2 in is_many is wrong."
+    assert "`>` → `>=` repairs 1 test and breaks none." in answer["sentences"]
+    assert any(sentence.startswith("This is nearly certain") for sentence in answer["sentences"])
+    assert answer["location"]["uri"] == (project / "many.py").as_uri()
+    assert answer["location"]["range"]["start"]["line"] == 1
+    assert answer["markdown"].startswith("**many.py:2 in `is_many` is wrong.**")
+    found = client.request("suspectra/agentAnswer", {"tool": "why", "arguments": {"seconds": 5}})["text"]
+    assert '"place": "many.py:2"' in found
+
+
+def test_it_is_offered_above_the_failing_test_and_at_the_first_suspect(client, project):
+    client.start(project)
+    for name, line in (("test_many.py", 3), ("many.py", 0)):
+        lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": client.open(project / name)}})
+        titles = [lens["command"]["title"] for lens in lenses if lens["range"]["start"]["line"] == line]
+        assert "Why does it fail?" in titles
