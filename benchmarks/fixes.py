@@ -5,7 +5,7 @@
     python benchmarks/fixes.py small --without pruning
 
 FOLDER is a checkout of github.com/jkoppel/QuixBugs: 40 programs of some lines, each with a fault and tests. A test that
-takes longer than a second fails there. Right is a fix that equals the published correction on all tests of the program
+takes more than a second of processor time fails there. Right is a fix that equals the published correction on all tests of the program
 and on 1,000 inputs that are made from those of its tests; of a small faulty program of `faulty_programs`, a fix on a
 faulty line counts as at the fault. `--without` leaves a part of the search out: templates, ingredients, synthesis,
 guards, insertion, pruning, order or pairs. `--only` chooses programs by globs.
@@ -48,12 +48,12 @@ import pytest
 @pytest.fixture(autouse=True)
 def limit():
     def late(*_):
-        raise TimeoutError("the test takes longer than a second")
+        raise TimeoutError("the test takes more than a second")
 
-    signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, 1)
+    signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 1)
     yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 """
 COMPARE = Path(__file__).parent / "compare_programs.py"
 

@@ -544,6 +544,14 @@ def _conditions(place: FixSite) -> Iterator[Made]:
         yield atom, "condition", 2.4 + cost
 
 
+def _names_instead(place: FixSite) -> Iterator[Made]:
+    """A variable in the place of something longer."""
+    node, parent = place.node, place.parent
+    if isinstance(node, (ast.Call, ast.Subscript, ast.BinOp, ast.IfExp)) and not isinstance(parent, ast.Expr):
+        for number, name in enumerate(place.names[:NEAR]):
+            yield name, "name", 2.1 + 0.05 * number
+
+
 def _synthesis(place: FixSite) -> Iterator[Made]:
     """Expressions of two names or constants."""
     node, parent = place.node, place.parent
@@ -614,5 +622,6 @@ _TEMPLATES: tuple[Callable[[FixSite], Iterator[Made]], ...] = (
     _wrapped,
     _conditions,
     _ingredients,
+    _names_instead,
     _synthesis,
 )

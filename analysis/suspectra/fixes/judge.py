@@ -19,11 +19,14 @@ from suspectra.experiments.unusable_tests import unusable
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
-_HANG_STEPS, _HANG_S = 200_000, 8.0
+_HANG_STEPS, _HANG_S = 1_000_000, 8.0
 """How long the unaltered test may run: one that hangs is judged, too."""
 
 _LEAST_S = 0.4
 """What a run may always take: a loop without a decision is stopped by nothing else."""
+
+_HANGING_S = 2.0
+"""The same for a test that hangs without: nobody knows how long it takes where it does not."""
 
 _CUT_OFF = ("steps", "timeout")
 _BATCH, _BATCH_S = 64, 0.4
@@ -40,6 +43,7 @@ class Judge:
         self.name, self.fails, self._runs = name, fails, runs
         self.rejected = 0  # how many candidates it has refused
         self.runs = 0
+        self._same_message = False  # whether it fails with the same message each time
         (answer,) = runs.ask(name, [TRACE], steps=_HANG_STEPS, seconds=min(_HANG_S, TRACE_S), end=end)
         self.hangs = answer["outcome"] in _CUT_OFF
         outcome = answer["outcome"]
@@ -52,10 +56,18 @@ class Judge:
         self._check = answer.get("check") if fails else None
         self._unaltered = outcome, answer["exception"]
         self._message = answer.get("message", "")
-        self.steps = LEAST_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
-        self.limit_s = _LEAST_S if self.hangs else max(_LEAST_S, TIME_FACTOR * self.seconds)
+        if fails and not self.hangs:
+            (again,) = runs.ask(name, [_PLAIN], steps=_HANG_STEPS, seconds=_HANG_S, end=end)
+            self._same_message = again.get("message", "") == self._message
+        self.steps = _HANG_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
+        self.limit_s = _HANGING_S if self.hangs else max(_LEAST_S, TIME_FACTOR * self.seconds)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
+
+    def hurry(self) -> None:
+        """Stop a test that hangs soon: most candidates leave it hanging."""
+        if self.hangs:
+            self.steps, self.limit_s = LEAST_STEPS, _LEAST_S
 
     @property
     def batch(self) -> int:
@@ -94,17 +106,18 @@ class Judge:
         except EvidenceError:
             return []
         *found, control = answers
-        if not self.hangs and (control["outcome"], control["exception"]) != self._unaltered:
+        if not self.hangs and self._is_other(control):
             self._together = False
             return self._run(jobs, end)
         return list(found)
 
     def changed(self, answer: MachineRunAnswer) -> bool:
         """Whether the test fails with a candidate in another way than without."""
+        return answer["outcome"] in ("failed", "error") and self._is_other(answer)
+
+    def _is_other(self, answer: MachineRunAnswer) -> bool:
         ended = answer["outcome"], answer["exception"]
-        return answer["outcome"] in ("failed", "error") and (
-            ended != self._unaltered or answer.get("message", "") != self._message
-        )
+        return ended != self._unaltered or (self._same_message and answer.get("message", "") != self._message)
 
     def confirms(self, job: RunRequest, end: float) -> bool:
         """Whether the test passes with a candidate in a process of its own, and comes to the check that failed."""

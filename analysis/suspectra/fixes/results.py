@@ -10,7 +10,7 @@ from suspectra.fixes.judge import Judge
 from suspectra.mutation.excerpt import CodeName
 
 _MAX_EXPRESSIONS = 20_000
-_EQUAL_SO_FAR, _LIKE_ANOTHER = 2.0, 1.0
+_EQUAL_SO_FAR, _LIKE_ANOTHER = 0.8, 0.5
 """What it costs to have given the same as the program, or as another candidate, as far as that is known."""
 
 _ALWAYS_FALSE = "False"

@@ -43,6 +43,9 @@ _BEHIND = 1.5
 """Candidates that cost so much more than a fix would rank far behind it, and are not run."""
 
 _CHUNK = 128
+_COMPARED = 12
+"""Failing tests of which the quickest is the first judge."""
+
 _MAX_PAIRED = 40
 _PAIRS_FROM = 0.75
 """The share of the time after which pairs are tried, where no single edit does."""
@@ -114,10 +117,11 @@ class _GroupSearch:
 
     def fixes(self) -> Iterator[Fix]:
         """Run candidates until the time is up."""
-        first = next((judge for name in self._names if (judge := self._usable(name)) is not None), None)
+        first = self._quickest()
         if first is None:
             return
         self._first = first
+        first.hurry()
         waiting = _Chunks(self._candidates())
         while time.monotonic() < self._end:
             check()
@@ -221,13 +225,17 @@ class _GroupSearch:
 
     # who judges
 
-    def _usable(self, name: str) -> Judge | None:
-        """A failing test that can be run again, first one that does not hang."""
-        judge = self._judge(name, fails=True)
-        if judge is None or not judge.hangs:
-            return judge
-        others = (other for one in self._names if (other := self._judge(one, fails=True)) is not None)
-        return next((other for other in others if not other.hangs), judge)
+    def _quickest(self) -> Judge | None:
+        """The failing test that most candidates can be run with: one that hangs only if all do."""
+        known: list[Judge] = []
+        for name in self._names:
+            # those of other modules need a process of their own
+            enough = len(known) >= _COMPARED or (known and not self._tests.runs(name))
+            if enough and not all(judge.hangs for judge in known):
+                break
+            if (judge := self._judge(name, fails=True)) is not None:
+                known.append(judge)
+        return min(known, key=lambda one: (one.hangs, one.seconds), default=None)
 
     def _others(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[Judge]:
         """The other failing tests, those first that refused most candidates; they start when there is one for them."""

@@ -15,6 +15,7 @@ always try the same examples. A request is passed to the child in memory, since 
 
 from __future__ import annotations
 
+import copy
 import gc
 import threading
 import unittest
@@ -59,6 +60,7 @@ _MAX_EXAMPLES_S = 4.0
 """For all examples together: who asks waits for an answer so much longer."""
 _ALTERING = "switched", "replaced", "given", "changes"
 """What in a request alters the program, whatever the kind of the run."""
+_CHANGING = (list, dict, set)
 _LONG_S = 0.3
 """For the set-up of a fixture: most tests take less to run."""
 
@@ -133,6 +135,7 @@ class _Machine:
         self._check: FailedCheck | None = None
         self._unaltered = False
         self._slow_fixtures: list[str] = []
+        self._parameters: dict[str, object] = {}  # as the test that runs in this process gets them
 
     # while pytest starts
 
@@ -295,6 +298,7 @@ class _Machine:
         item: Any = self.items[request["test"]]
         if again:
             _forget_last_run(item)
+        self._give_parameters(item, again=again)
         self._attempt, self._exception, self._message, self._types = Attempt(), "", "", []
         self._check, self._unaltered = None, job["kind"] == "trace"
         self._slow_fixtures.clear()
@@ -345,6 +349,18 @@ class _Machine:
         if "input" in job:
             self.kinds["input"].take_back()
         return answer
+
+    def _give_parameters(self, item: Any, *, again: bool) -> None:
+        """Let each run have lists of its own as parameters of the test, which the program may change."""
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if not again:
+            changing = {name: value for name, value in parameters.items() if type(value) in _CHANGING}
+            try:
+                self._parameters = copy.deepcopy(changing)
+            except Exception:  # of objects that can't be copied
+                self._parameters = {}
+        elif self._parameters:
+            parameters.update(copy.deepcopy(self._parameters))
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
