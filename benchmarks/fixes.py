@@ -5,10 +5,10 @@
     python benchmarks/fixes.py small --without pruning
 
 FOLDER is a checkout of github.com/jkoppel/QuixBugs: 40 programs of some lines, each with a fault and tests. A test that
-takes more than a second of processor time fails there. Right is a fix that equals the published correction on all tests of the program
-and on 1,000 inputs that are made from those of its tests; of a small faulty program of `faulty_programs`, a fix on a
-faulty line counts as at the fault. `--without` leaves a part of the search out: templates, ingredients, synthesis,
-guards, insertion, pruning, order or pairs. `--only` chooses programs by globs.
+takes more than a second of processor time fails there. Right is a fix that equals the published correction on all tests
+of the program and on 1,000 inputs that are made from theirs. Of a program with `faults.txt`, a fix on a faulty line
+counts as at the fault. `--without` leaves a part of the search out: templates, ingredients, synthesis, guards,
+insertion, pruning, order or pairs. `--only` chooses programs by globs.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ def shop(tmp_path_factory):
 def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr("click.confirm", asked.append)
-    asking = ["--format", "json", "--seconds", "10", "--apply", "1"]
+    asking = ["--format", "json", "--seconds", "120", "--apply", "1"]
     words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "--", *PYTEST]
     assert run(words) == 0
     found = json.loads(capsys.readouterr().out)

@@ -22,7 +22,7 @@ from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 _HANG_STEPS, _HANG_S = 1_000_000, 8.0
 """How long the unaltered test may run: one that hangs is judged, too."""
 
-_LEAST_S = 0.4
+_ENDLESS_S = 0.4
 """What a run may always take: a loop without a decision is stopped by nothing else."""
 
 _HANGING_S = 2.0
@@ -33,7 +33,7 @@ _BATCH, _BATCH_S = 64, 0.4
 _PLAIN: RunRequest = {"kind": "plain"}
 
 
-class Judge:
+class JudgingTest:
     """One test that runs with candidates.
 
     Raises EvidenceError when it does not end, unaltered, as it was recorded.
@@ -60,14 +60,14 @@ class Judge:
             (again,) = runs.ask(name, [_PLAIN], steps=_HANG_STEPS, seconds=_HANG_S, end=end)
             self._same_message = again.get("message", "") == self._message
         self.steps = _HANG_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
-        self.limit_s = _HANGING_S if self.hangs else max(_LEAST_S, TIME_FACTOR * self.seconds)
+        self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * self.seconds)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
 
     def hurry(self) -> None:
         """Stop a test that hangs soon: most candidates leave it hanging."""
         if self.hangs:
-            self.steps, self.limit_s = LEAST_STEPS, _LEAST_S
+            self.steps, self.limit_s = LEAST_STEPS, _ENDLESS_S
 
     @property
     def batch(self) -> int:

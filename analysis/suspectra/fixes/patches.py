@@ -50,7 +50,7 @@ def patched(
     for path, hunk in _hunks(text.replace("\r\n", "\n").split("\n")):
         hunks.setdefault(path, []).append(hunk)
     if not hunks:
-        raise PatchRefused("it is no unified difference that changes anything")
+        raise PatchRefused("it is not a unified difference that changes anything")
     if len(hunks) > MAX_FILES:
         raise PatchRefused(f"it changes more than {MAX_FILES} files")
     found = {}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from suspectra.fixes.candidate import Candidate
-from suspectra.fixes.judge import Judge
+from suspectra.fixes.judge import JudgingTest
 from suspectra.mutation.excerpt import CodeName
 
 _MAX_EXPRESSIONS = 20_000
@@ -20,7 +20,12 @@ class EqualResults:
     """Sorts the candidates of a function into classes, each of which needs one run with the failing test."""
 
     def __init__(
-        self, judge: Judge, file: str, functions: Sequence[CodeName], made: Sequence[Candidate], most_seconds: float
+        self,
+        judge: JudgingTest,
+        file: str,
+        functions: Sequence[CodeName],
+        made: Sequence[Candidate],
+        most_seconds: float,
     ):
         self.pruned = 0  # candidates that need no run
         self.classes: list[list[Candidate]] = []

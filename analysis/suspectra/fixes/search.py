@@ -24,7 +24,7 @@ from suspectra.fixes.candidate import Candidate, together
 from suspectra.fixes.candidates import PARTS, candidates
 from suspectra.fixes.fix import Fix
 from suspectra.fixes.fix_site import FunctionScope, definitions, scopes
-from suspectra.fixes.judge import Judge
+from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.results import EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.parsed_source import ParsedSource
@@ -101,8 +101,8 @@ class _GroupSearch:
         passing = [test for test, fails in zip(self._spectrum.tests, failed, strict=True) if not fails]
         kinds = ("mutant", "results")
         self._tests: RepeatedTests = inquiry.setup.repeated(folder, inquiry.tests, kinds, passing)
-        self._judges: dict[str, Judge | None] = {}
-        self._first: Judge
+        self._judges: dict[str, JudgingTest | None] = {}
+        self._first: JudgingTest
         self._executing: dict[tuple[str, int], list[str]] = {}
         self._rank_of: dict[tuple[str, int], int] = {}
         self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
@@ -225,9 +225,9 @@ class _GroupSearch:
 
     # who judges
 
-    def _quickest(self) -> Judge | None:
+    def _quickest(self) -> JudgingTest | None:
         """The failing test that most candidates can be run with: one that hangs only if all do."""
-        known: list[Judge] = []
+        known: list[JudgingTest] = []
         for name in self._names:
             # those of other modules need a process of their own
             enough = len(known) >= _COMPARED or (known and not self._tests.runs(name))
@@ -237,7 +237,7 @@ class _GroupSearch:
                 known.append(judge)
         return min(known, key=lambda one: (one.hangs, one.seconds), default=None)
 
-    def _others(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[Judge]:
+    def _others(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
         """The other failing tests, those first that refused most candidates; they start when there is one for them."""
         if not left:
             return
@@ -247,10 +247,10 @@ class _GroupSearch:
             if name not in self._judges and (judge := self._judge(name, fails=True)) is not None:
                 yield judge
 
-    def _judge(self, name: str, *, fails: bool) -> Judge | None:
+    def _judge(self, name: str, *, fails: bool) -> JudgingTest | None:
         if name not in self._judges:
             try:
-                self._judges[name] = Judge(name, self._tests.machine(name, self._end), fails=fails, end=self._end)
+                self._judges[name] = JudgingTest(name, self._tests.machine(name, self._end), fails=fails, end=self._end)
             except EvidenceError as error:
                 self._judges[name] = None
                 if fails:
@@ -295,7 +295,7 @@ class _GroupSearch:
         )
 
     def _accepted(
-        self, left: Sequence[tuple[Candidate, ...]], judge: Judge, *, repairs: bool = False
+        self, left: Sequence[tuple[Candidate, ...]], judge: JudgingTest, *, repairs: bool = False
     ) -> list[tuple[Candidate, ...]]:
         """Those that a test accepts. A refused call is no verdict, so a passing test then says nothing."""
         if not left:
@@ -314,10 +314,10 @@ class _GroupSearch:
                 self._almost.append((one[0].cost, one[0]))  # it repairs one test at least
         return kept
 
-    def _matters(self, judge: Judge, several: tuple[Candidate, ...]) -> bool:
+    def _matters(self, judge: JudgingTest, several: tuple[Candidate, ...]) -> bool:
         return any(judge.name in self._executing_tests(one) for one in several)
 
-    def _passing(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[Judge]:
+    def _passing(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
         """The passing tests that execute what is changed: those first that refused most candidates."""
         names = list(dict.fromkeys(name for several in left for one in several for name in self._executing_tests(one)))
         known = [judge for name in names if (judge := self._judges.get(name)) is not None]

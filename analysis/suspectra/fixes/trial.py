@@ -13,7 +13,7 @@ from suspectra.base.errors import EvidenceError
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.fixes.changed_functions import changed_functions
-from suspectra.fixes.judge import Judge
+from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.spectrum import Spectrum
 from suspectra_recorder.experiments.messages import RunRequest
@@ -41,19 +41,19 @@ class PatchTrial(Inquiry[JudgedPatch]):
     patches: Mapping[str, str]  # unified differences by name
 
     def steps(self) -> Generator[JudgedPatch]:
-        """Judge one patch after the other, in their order."""
+        """JudgingTest one patch after the other, in their order."""
         end = self.begin()
         spectrum = self.suspects.spectrum(0)
         passing = [test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if not failed]
         self.complete = True
         with self.setup.folder() as folder:
             tests = self.setup.repeated(folder, self.tests, ("mutant", "results"), passing)
-            judges: dict[str, Judge | None] = {}
+            judges: dict[str, JudgingTest | None] = {}
 
-            def judge(name: str, *, fails: bool) -> Judge | None:
+            def judge(name: str, *, fails: bool) -> JudgingTest | None:
                 if name not in judges:
                     try:
-                        judges[name] = Judge(name, tests.machine(name, end), fails=fails, end=end)
+                        judges[name] = JudgingTest(name, tests.machine(name, end), fails=fails, end=end)
                     except EvidenceError as error:
                         judges[name] = None
                         self.note([error.problem])
@@ -69,7 +69,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
                 tests.close()
 
     def _judged(
-        self, name: str, text: str, spectrum: Spectrum, judge: Callable[..., Judge | None], end: float
+        self, name: str, text: str, spectrum: Spectrum, judge: Callable[..., JudgingTest | None], end: float
     ) -> JudgedPatch:
         modules = {test.partition("::")[0] for test in spectrum.tests}
         try:
