@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,7 +81,7 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
         click.echo(summary(ordered, done))
     warn(inquiry.problems)
     if chosen["applied"] is not None and chosen["form"] != "diff":
-        _apply(ordered, chosen["applied"], workspace)
+        _apply(ordered, chosen["applied"], workspace, suspicion.read)
     return INTERRUPTED if interrupted else 0 if ordered else NOTHING_TO_RANK
 
 
@@ -110,11 +110,11 @@ def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
     return max(len(asked.intersection(tests)) for tests in inquiry.suspects.groups if fix.repaired[0] in tests)
 
 
-def _write_difference(fixes: Sequence[Fix], number: int | None, read: object) -> None:
+def _write_difference(fixes: Sequence[Fix], number: int | None, read: Callable[[str], bytes | None]) -> None:
     from suspectra.fixes.diff import difference
 
     if fixes:
-        click.echo(difference(_chosen(fixes, number or 1).candidates, read), nl=False)  # type: ignore[arg-type]
+        click.echo(difference(_chosen(fixes, number or 1).candidates, read), nl=False)
 
 
 def _chosen(fixes: Sequence[Fix], number: int) -> Fix:
@@ -125,7 +125,7 @@ def _chosen(fixes: Sequence[Fix], number: int) -> Fix:
     return fixes[number - 1]
 
 
-def _apply(fixes: Sequence[Fix], number: int, workspace: Path) -> None:
+def _apply(fixes: Sequence[Fix], number: int, workspace: Path, read: Callable[[str], bytes | None]) -> None:
     """Write a fix into the files, if the user says so."""
     from suspectra.fixes.diff import edited, edits_by_file
 
@@ -133,7 +133,21 @@ def _apply(fixes: Sequence[Fix], number: int, workspace: Path) -> None:
     files = edits_by_file(chosen.candidates)
     if not click.confirm(f"Write fix {number} into {', '.join(sorted(files))}?"):
         return
-    for file, candidates in files.items():
-        path = workspace / file
-        source = path.read_bytes()
-        path.write_bytes(edited(source, candidates))
+    root = workspace.resolve()
+    texts = {
+        (root / file).resolve(): edited(_as_recorded(root, file, read), several) for file, several in files.items()
+    }
+    for path, text in texts.items():
+        path.write_bytes(text)
+
+
+def _as_recorded(root: Path, file: str, read: Callable[[str], bytes | None]) -> bytes:
+    """A file of the workspace that is still as it was recorded.
+
+    Raises UsageError when it is another one by now, or outside.
+    """
+    path = (root / file).resolve()
+    source = read(file)
+    if source is None or not path.is_relative_to(root) or path.read_bytes() != source:
+        raise UsageError(Problem(file, "", "it was changed since the tests ran", "record the tests again"))
+    return source
