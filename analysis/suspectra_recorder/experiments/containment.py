@@ -83,14 +83,13 @@ class Containment:
                 way = flags & os.O_ACCMODE
                 if name <= 2 or way == os.O_RDONLY or not stat.S_ISREG(os.fstat(name).st_mode):
                     continue
-                path = os.readlink(f"/proc/self/fd/{name}") if os.path.exists("/proc/self/fd") else ""
+                path = _path_of(name)
                 if self._inside(path) or path.startswith("/memfd:"):
                     continue
-                instead = os.open(path if way == os.O_RDWR and path else os.devnull, os.O_RDONLY if path else os.O_RDWR)
-                if way == os.O_RDWR:
+                if way == os.O_RDWR and path:
+                    instead = os.open(path, os.O_RDONLY)
                     os.lseek(instead, os.lseek(name, 0, os.SEEK_CUR), os.SEEK_SET)
                 else:
-                    os.close(instead)
                     instead = os.open(os.devnull, os.O_RDWR)
                 os.dup2(instead, name, os.get_inheritable(name))
                 os.close(instead)
@@ -182,15 +181,10 @@ class Containment:
     def _place(self, path: object, folder: int) -> str:
         """Where an entry of a folder is; links are followed up to the folder."""
         if isinstance(path, int):
-            with suppress(OSError):
-                return os.readlink(f"/proc/self/fd/{path}")
-            return f"descriptor {path}"
+            return _path_of(path) or f"descriptor {path}"
         text = _text(path)
         if folder >= 0 and not os.path.isabs(text):
-            try:
-                text = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), text)
-            except OSError:
-                return f"descriptor {folder}/{text}"
+            text = os.path.join(_path_of(folder) or f"descriptor {folder}", text)
         above, name = os.path.split(text.rstrip("/") or text)
         whole = os.path.join(os.path.realpath(above), name)
         return os.path.realpath(whole) if name in ("", ".", "..") else whole
@@ -308,6 +302,17 @@ def _same(bound: object, address: object) -> bool:
     if isinstance(bound, tuple) and isinstance(address, tuple):
         return bound[1] == address[1] and _is_loopback(address[0])
     return bool(bound) and _text(bound) == _text(address)
+
+
+def _path_of(descriptor: int) -> str:
+    """Where an open file or folder is; empty where the system does not tell."""
+    with suppress(OSError):
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    get_path = getattr(fcntl, "F_GETPATH", None)  # of macOS
+    if get_path is not None:
+        with suppress(OSError):
+            return os.fsdecode(fcntl.fcntl(descriptor, get_path, bytes(1024)).partition(b"\0")[0])
+    return ""
 
 
 def _descriptors() -> list[int]:
