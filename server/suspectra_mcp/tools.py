@@ -24,11 +24,16 @@ from suspectra.cli.localization import RankingOptions, localize
 from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnswer, FailingTestsAnswer, RankingAnswer
 from suspectra.output.agents.bounded import as_data, as_json, refusal
 from suspectra.processes.events import TestProgress
+from suspectra.processes.scratch import ScratchFolder
 from suspectra_mcp.permission import Act, Permission, Permissions
 from suspectra_mcp.running import AgentCommands
 from suspectra_server.agent.answers import (
     CausesAnswer,
+    ChangeAnswer,
+    ChangesAnswer,
     FindingAnswer,
+    FixAnswer,
+    FixesAnswer,
     InvestigationAnswer,
     Known,
     RunAnswer,
@@ -37,6 +42,9 @@ from suspectra_server.agent.answers import (
     WhyTestsFailAnswer,
     affected_tests,
     causes_answer,
+    changed_lines,
+    changes_answer,
+    fixes_answer,
     investigation_answer,
     no_test_ran,
     why_answer,
@@ -45,9 +53,11 @@ from suspectra_server.agent.answers import (
 from suspectra_server.agent.tools import (
     BUDGET,
     CAUSES_S,
+    FIX_S,
     INSTRUCTIONS,
     INVESTIGATION_S,
     MAX_BUDGET,
+    MAX_CHANGES,
     MAX_S,
     MAX_TESTS,
     MAX_TOP,
@@ -165,6 +175,38 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
         found = await commands.asked(["causes", "--format", "json", "--seconds", str(seconds), _named(test)])
         return _result(_causes(found, budget))
 
+    @server.tool(description=TOOL["suggest_fixes"].text, annotations=_RUNS, structured_output=True)
+    async def suggest_fixes(
+        permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
+        tests: Tests = [],  # noqa: B006 the schema shows it, nothing changes it
+        seconds: Seconds = FIX_S,
+        budget: Budget = BUDGET,
+    ) -> Annotated[CallToolResult, FixesAnswer]:
+        permissions.settle(Act.ALTERED, permission)
+        arguments = ["fix", "--format", "json", "--seconds", str(seconds)]
+        found = await commands.asked([*arguments, *map(_named, tests)])
+        return _result(_fixes(found, budget))
+
+    @server.tool(description=TOOL["try_changes"].text, annotations=_RUNS, structured_output=True)
+    async def try_changes(
+        permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
+        changes: Annotated[
+            list[str],
+            Field(max_length=MAX_CHANGES, description="Unified differences, as `git diff` writes them."),
+        ],
+        seconds: Seconds = FIX_S,
+        budget: Budget = BUDGET,
+    ) -> Annotated[CallToolResult, ChangesAnswer]:
+        permissions.settle(Act.ALTERED, permission)
+        if not changes:
+            raise ToolError("There is nothing to try. Fix: give unified differences")
+        with ScratchFolder() as scratch:
+            files = [str(scratch / f"{number}.diff") for number in range(1, len(changes) + 1)]
+            for file, text in zip(files, changes, strict=True):
+                Path(file).write_text(text, "utf-8", errors="replace")
+            found = await commands.asked(["try", "--format", "json", "--seconds", str(seconds), *files])
+        return _result(_changes(found, budget))
+
     return server
 
 
@@ -207,6 +249,33 @@ def _causes(found: Mapping[str, object], budget: int) -> CausesAnswer:
     roots, transitive, around = (_states(found, name) for name in ("roots", "transitive", "around"))
     later = bool(found.get("fails_later"))
     return causes_answer(roots, transitive, around, _spent(found), budget, fails_later=later)
+
+
+def _fixes(found: Mapping[str, object], budget: int) -> FixesAnswer:
+    fixes: list[FixAnswer] = [
+        {
+            "place": _place(one),
+            "said": str(one.get("said", "")),
+            "change": changed_lines(str(one.get("diff", ""))),
+            "judged_by": int(str(one.get("judged_by", 0))),
+        }
+        for one in _entries(found, "fixes")
+    ]
+    return fixes_answer(fixes, _spent(found), budget)
+
+
+def _changes(found: Mapping[str, object], budget: int) -> ChangesAnswer:
+    changes: list[ChangeAnswer] = [
+        {
+            "number": number,
+            "said": str(one.get("said", "")),
+            "mends": list(map(str, _list(one.get("mends")))),
+            "breaks": list(map(str, _list(one.get("breaks")))),
+            "refused": str(one.get("refused", "")),
+        }
+        for number, one in enumerate(_entries(found, "changes"), 1)
+    ]
+    return changes_answer(changes, _spent(found), budget)
 
 
 def _spent(found: Mapping[str, object]) -> Spent:

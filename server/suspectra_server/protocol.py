@@ -100,6 +100,16 @@ _FAILING_TEST = (
     ),
     Argument("cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."),
 )
+_FAILING_TESTS = (
+    Argument("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
+    Argument(
+        "tests?",
+        "string[]",
+        "Failing tests, by their names in `suspectra/testResults`; by default the one at the cursor, or else"
+        " those of the current failure group.",
+    ),
+    Argument("cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."),
+)
 _STEP = "Location | null"
 
 COMMANDS = (
@@ -351,18 +361,7 @@ COMMANDS = (
     CommandDeclaration(
         "investigate",
         "Find Out What Would Make It Pass",
-        (
-            Argument("folder?", "DocumentUri", "The workspace folder; by default the first with failing tests."),
-            Argument(
-                "tests?",
-                "string[]",
-                "Failing tests, by their names in `suspectra/testResults`; by default the one at the cursor, or else"
-                " those of the current failure group.",
-            ),
-            Argument(
-                "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
-            ),
-        ),
+        _FAILING_TESTS,
         "boolean",
         "Run failing tests again and again, each time with one thing altered: a condition that comes out the other way,"
         " another value, another operator. What makes a test pass is shown on its line as soon as it is found. The"
@@ -399,6 +398,20 @@ COMMANDS = (
         " the final message are those of `suspectra.server.investigate`. True once it has started; nobody is asked."
         " Refused in a workspace that the client does not trust, and while tests run.",
         icon="arrow-swap",
+        enablement="isWorkspaceTrusted",
+    ),
+    CommandDeclaration(
+        "findFix",
+        "Find a Fix",
+        _FAILING_TESTS,
+        "number",
+        "Search changes of the source with which failing tests pass, and all passing tests that execute them still do."
+        " When the search has ended, the changes are shown one after the other, the likeliest first, by"
+        " `window/showMessageRequest`; what the user chooses is sent by `workspace/applyEdit`, with an annotation that"
+        " needs confirmation, so that the client shows it first. A client without such annotations applies it when the"
+        " user says *Apply*. Progress, cancelling, consent and trust are those of `suspectra.server.investigate`. The"
+        " answer is how many changes were found; 0 if the user declines.",
+        icon="lightbulb-autofix",
         enablement="isWorkspaceTrusted",
     ),
     CommandDeclaration(
@@ -588,10 +601,9 @@ COMMANDS = (
         "Cancel Altered Runs",
         (),
         "boolean",
-        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findChange`, `findCause`,"
-        " `whatLedHere`, `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found is kept. True"
-        " if there was something to stop.",
-        icon="stop-circle",
+        "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findFix`, `findChange`,"
+        " `findCause`, `whatLedHere`, `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found"
+        " is kept. True if there was something to stop.",
         enablement="suspectra.investigating",
     ),
 )

@@ -15,7 +15,6 @@ from typing import Any, Literal, TypeAlias
 
 from suspectra.base.errors import UsageError
 from suspectra.base.options import (
-    ALL_MODULES,
     CALLS,
     CAUSES_SECONDS,
     CHANGES_SECONDS,
@@ -25,6 +24,7 @@ from suspectra.base.options import (
     COPY,
     COVERAGE,
     EXCLUDE_MARKERS,
+    FIX_SECONDS,
     FORKS,
     GCOV,
     GCOVR,
@@ -89,8 +89,8 @@ class Settings:
     paths_seconds: float = PATHS_SECONDS.default
     changes_seconds: float = CHANGES_SECONDS.default
     experiments_exclude_markers: tuple[str, ...] = EXCLUDE_MARKERS.default
+    fix_seconds: float = FIX_SECONDS.default
     experiments_copy: bool = COPY.default
-    experiments_all_modules: bool = ALL_MODULES.default
     experiments_forks: bool = FORKS.default
     experiments_hide_values: bool = HIDE_VALUES.default
     code_lens: bool = True
@@ -414,11 +414,11 @@ SETTINGS = (
     ),
     Setting(WHY_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
+    Setting(FIX_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     Setting(CHANGES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
     _experiments(COPY),
-    _experiments(ALL_MODULES),
     _experiments(FORKS),
     _experiments(HIDE_VALUES),
     Setting(

@@ -232,16 +232,8 @@ def test_what_can_not_be_searched_is_said(tests):
             search(tests, name, "test_guest")
 
 
-def test_modules_that_may_do_harm_are_altered_only_on_request(tests):
+def test_modules_that_may_do_harm_are_altered_and_contained(tests):
     report = search(tests, "test_clean[None]", "test_clean[True]")[-1]
-    assert report.transitions == ()
-    assert report.notes[0].startswith("clean.py uses os.remove, so nothing was altered in its functions")
-    assert report.notes[1].startswith(
-        "No state of test_fee.py::test_clean[True] was compared with test_fee.py::test_clean[None]:"
-        " all that both execute is in clean.py, which may do harm: allow it with --all-modules"
-    )
-    assert len(report.notes) == 2  # and none says that variables are the same
-    report = search(tests, "test_clean[None]", "test_clean[True]", all_modules=True)[-1]
     # before line 5, the file that the failing test has removed would be removed again
     assert in_words(report)[0] == "`keep` is None, not True, before clean.py:7"
 

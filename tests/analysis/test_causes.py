@@ -338,19 +338,6 @@ def test_suspicious_states_are_preferred_by_the_weighted_technique(subject):
     assert [one.line for one in steps[0].cut] == [5, 9]
 
 
-def test_values_are_left_alone_where_they_may_do_harm(subject):
-    alterations = subject.alterations("mid", points_of_mid(), (FIRST, SECOND, THIRD))
-    search, steps = searched(alterations, harmful=lambda file: file == "mid.py")
-    altered = {one.line for step in steps for one in step.cut if one.polluted}
-    assert altered == {9}
-    before = alterations.count
-    assert (
-        search.explained_by([CauseState("mid.py", 3, 3, 1, "1")]) is None
-    )  # also where another failure has this cause
-    assert alterations.count == before
-    assert search.explained_by([CauseState("mid.py", 9, 9, 1, "false")]).line == 9
-
-
 @pytest.mark.parametrize(
     ("edges", "cause"),
     [

@@ -39,7 +39,7 @@ def investigated(folder, capsys, *options):
 
 
 @pytest.mark.slow
-def test_a_module_that_may_do_harm_is_altered_only_on_request_and_then_in_a_copy(tmp_path, capsys):
+def test_a_module_that_may_do_harm_is_altered_and_contained(tmp_path, capsys):
     (tmp_path / "harmful.py").write_text(HARMFUL)
     (tmp_path / "test_harmful.py").write_text(
         "from harmful import name\n\ndef test_it():\n    assert name('list') == 'a'\n"
@@ -47,12 +47,12 @@ def test_a_module_that_may_do_harm_is_altered_only_on_request_and_then_in_a_copy
     words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"]
     assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
     (tmp_path / "notes").rmdir()
-    found, warnings = investigated(tmp_path, capsys, "--copy")
-    assert not found["experiments"]
-    assert "harmful.py (os.makedirs)" in warnings
-    found, _ = investigated(tmp_path, capsys, "--copy", "--all-modules")
+    names = {path.name for path in tmp_path.iterdir()}
+    found, _ = investigated(tmp_path, capsys)
     assert {one["file"] for one in found["experiments"]} == {"harmful.py"}
-    assert not (tmp_path / "notes").exists()
+    assert "refused" in {one["outcome"] for one in found["experiments"] if one["line"] == 4}
+    # the test itself makes this one
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "notes"}
 
 
 def test_what_would_be_imported_from_the_original_is_imported_from_its_copy(tmp_path, monkeypatch):

@@ -288,16 +288,19 @@ HANGING = """\
 import subprocess, sys, time
 
 def wait(wanted):
+    words = [sys.executable, "-c", "import time; time.sleep(300)", "{mark}"]
+    started = subprocess.Popen(words, start_new_session={apart})
     if wanted:
+        started.kill()
+        started.wait()
         return 1
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", "{mark}"], start_new_session={apart})
     {end}
 """
 
 
 @pytest.fixture
 def hanging(tmp_path, processes_with):
-    """A project whose test, once it is switched, starts a process and does not end; and the mark of that process."""
+    """A project whose test, once it is switched, goes on, and so does a process of it; and the mark of that process."""
 
     def make(*, apart=False, end="time.sleep(300)"):
         mark = f"suspectra-left-{tmp_path.name}"

@@ -132,8 +132,11 @@ def chance():
 def wait(price, long):
     if not _known:  # only in the first run of a process, so that each run has a process of its own
         _known.append(1)
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)", "waits in " + __file__])
     if long:
-        subprocess.run([sys.executable, "-c", "import time; time.sleep(100)", "waits in " + __file__])
+        sleeper.wait()
+    sleeper.kill()
+    sleeper.wait()
     if price < 0:
         raise ValueError(price)
     return price

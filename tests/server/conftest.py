@@ -24,7 +24,13 @@ from suspectra_server.transport import wire
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 TIMEOUT_S = 300  # seconds; never reached but by a failure
 # time for searches that end by themselves: a busy machine must not end them
-SEARCH_SECONDS = {"whySeconds": 300, "investigationSeconds": 300, "causesSeconds": 300, "pathsSeconds": 300}
+SEARCH_SECONDS = {
+    "whySeconds": 300,
+    "investigationSeconds": 300,
+    "causesSeconds": 300,
+    "pathsSeconds": 300,
+    "fixSeconds": 300,
+}
 MARKER = re.compile(r"#\s*suspect:\s*(\d+)")
 
 # pytest rewrites the modules of anyio, as one of them is a plugin, and anyio loads them late. In Python 3.11 that may

@@ -152,7 +152,7 @@ def test_altered_runs_need_the_consent_of_the_user(client, project):
 @pytest.mark.parametrize("tool", [tool.name for tool in TOOLS if tool.asks])
 def test_nothing_runs_without_trust(connect, project, tool):
     stranger = connect().start(project, options={"trusted": False})
-    arguments = {"test": FAILING} if tool == "causes" else {}
+    arguments = {"causes": {"test": FAILING}, "try_changes": {"changes": [""]}}.get(tool, {})
     with pytest.raises(stranger.Error, match="trust"):
         ask(stranger, tool, **arguments)
     assert not any(status["state"] == "runningTests" for status in stranger.statuses)

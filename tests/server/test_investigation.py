@@ -228,7 +228,6 @@ def test_settings_say_what_experiments_may_do(project):
     chosen = Settings(
         experiments_exclude_markers=("slow",),
         experiments_copy=True,
-        experiments_all_modules=True,
         experiments_forks=True,
         experiments_hide_values=True,
         investigation_seconds=3,
@@ -242,7 +241,7 @@ def test_settings_say_what_experiments_may_do(project):
         return Investigating(None, None, folder, evidence, ()).inquiry(trust, lambda _: None)
 
     investigation = made(chosen)
-    assert investigation.setup.safety == Safety(("slow",), all_modules=True, copy=True)
+    assert investigation.setup.safety == Safety(("slow",), copy=True)
     assert (investigation.forks, investigation.setup.values_shown, investigation.seconds) == (True, False, 3)
     usual = made(Settings())
     assert (usual.setup.safety, usual.forks) == (Safety(), False)

@@ -80,6 +80,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       server.command(serverCommands.investigate, ...targetOf(argument, (item) => testing.testsOf(item))),
     compareValues: (_, argument) =>
       server.command(serverCommands.compareValues, ...targetOf(argument, (item) => testing.testsOf(item))),
+    findFix: (_, argument) =>
+      server.command(serverCommands.findFix, ...targetOf(argument, (item) => testing.testsOf(item))),
     findChange: (_, argument) =>
       server.command(serverCommands.findChange, ...targetOf(argument, (item) => testing.testsOf(item))),
     showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),

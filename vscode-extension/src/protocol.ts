@@ -711,6 +711,7 @@ export const serverCommands = {
   investigate: 'suspectra.server.investigate',
   testSuspect: 'suspectra.server.testSuspect',
   compareValues: 'suspectra.server.compareValues',
+  findFix: 'suspectra.server.findFix',
   findChange: 'suspectra.server.findChange',
   showDifference: 'suspectra.server.showDifference',
   findCause: 'suspectra.server.findCause',

@@ -54,6 +54,7 @@ INVESTIGATION_SECONDS = Option(
     "How many seconds failing tests may be run again with something altered, all of them together.",
     flag="seconds",
 )
+FIX_SECONDS = Option("fix_seconds", 20.0, "How many seconds fixes may be searched.", flag="seconds")
 WHY_SECONDS = Option(
     "why_seconds",
     30.0,
@@ -92,15 +93,10 @@ EXCLUDE_MARKERS = Option(
     flag="exclude-marker",
 )
 COPY = Option("copy", False, "Run altered tests in a temporary copy of the workspace.")
-ALL_MODULES = Option(
-    "all_modules",
-    False,
-    "Try wrong values and mutants also in modules that use `os`, `shutil`, `subprocess` or sockets.",
-)
 FORKS = Option(
     "forks", False, "Switch decisions in forks of one run, which share its open files: faster for long tests."
 )
 HIDE_VALUES = Option("hide_values", False, "Show and log no values of the program, only why one was tried.")
 
-EXPERIMENTS = (EXCLUDE_MARKERS, COPY, ALL_MODULES, FORKS, HIDE_VALUES)
+EXPERIMENTS = (EXCLUDE_MARKERS, COPY, FORKS, HIDE_VALUES)
 """The options of all experiments. Each is a parameter of an investigation or of its safety."""

@@ -25,9 +25,7 @@ from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.streams import most_alike
-from suspectra.experiments.system_use import system_use
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 
 _FAILS_LATER = "nothing was found with which the test passes; with what was found it fails later than before"
@@ -49,7 +47,6 @@ class CauseInquiry(Inquiry[Narrowing]):
     # the cause of another failure that explains this one
     explained_by: CauseState | None = field(default=None, init=False)
     _search: CauseNarrowing | None = field(default=None, init=False)
-    _uses: dict[str, str] = field(default_factory=dict, init=False)  # by file, what of the system it uses
 
     def steps(self) -> Generator[Narrowing]:
         """Search until the causes can't be narrowed down any further, or the time is up.
@@ -89,10 +86,6 @@ class CauseInquiry(Inquiry[Narrowing]):
             yield solver.missing_solver()
         if search.fails_later and search.report.roots:
             yield Problem("", "", _FAILS_LATER, _READ_AS_HINT)
-        if files := sorted(search.left_alone):
-            left_out = ", ".join(f"{file} ({self._uses[file]})" for file in files)
-            cause = f"no other values were tried in modules that may do harm: {left_out}"
-            yield Problem("", "", cause, HOW_TO_ALLOW)
 
     @property
     def report(self) -> CauseReport:
@@ -153,7 +146,6 @@ class CauseInquiry(Inquiry[Narrowing]):
             read=self.suspects.read,
             at=lambda file, line: self.suspects.at(group, file, line),
             passes=passes,
-            harmful=self._harmful,
             values_shown=self.setup.values_shown,
             judgements=self.judgements,
             ask=None if self.ask is None else self.patiently(self.ask, alterations.put_off),
@@ -173,13 +165,6 @@ class CauseInquiry(Inquiry[Narrowing]):
             except EvidenceError:
                 continue  # it was not collected
         return KnownValues(noted, others)
-
-    def _harmful(self, file: str) -> bool:
-        if self.setup.safety.all_modules:
-            return False
-        if file not in self._uses:
-            self._uses[file] = system_use(self.suspects.read(file) or b"")
-        return bool(self._uses[file])
 
 
 def noted_values(test: RepeatedTest, name: str, seconds: float) -> NotedValues:

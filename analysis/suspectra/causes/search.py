@@ -48,7 +48,6 @@ class CauseNarrowing:
         read: Read = lambda file: None,  # gives the source of a file, None if it can't be read
         at: At = lambda file, line: 1.0,
         passes: Callable[[str, int], bool] = lambda file, line: False,
-        harmful: Callable[[str], bool] = lambda file: False,
         values_shown: bool = True,
         judgements: Iterable[Judgement] = (),
         ask: Ask | None = None,
@@ -62,17 +61,13 @@ class CauseNarrowing:
         self._examined: set[int] = set()
         self._complete = False
         chosen = TECHNIQUES[technique]
-        harm = _harmful(trace, harmful)
-        unknown, partial = _unknown_values(alterations, len(trace.graph))
-        left_out = harm | unknown
+        left_out, partial = _unknown_values(alterations, len(trace.graph))
         if chosen.weighted:
             left_out |= constants(trace, passes)
         check()
         run = replace(failing_run(trace, read, left_out=left_out), is_partial=partial)
         check()
-        # files that led to the failure, and in which no other values may be put
-        self.left_alone = _files(trace, run, harm)
-        _require_something_to_alter(trace, run, harm)
+        _require_something_to_alter(trace, run)
         if chosen.weighted:
             run = replace(run, capacity=capacities(trace, at))
         self._can_alter = ~run.is_fixed & ~run.is_right & ~trace.is_test
@@ -193,21 +188,6 @@ class CauseNarrowing:
         )
 
 
-def _harmful(trace: DependenceTrace, harmful: Callable[[str], bool]) -> Bools:
-    """Assigned values of files in which wrong ones may do harm; decisions have no other values than their own."""
-    # whole files: a function may make the path to which another one writes
-    files = {site.file: harmful(site.file) for site in trace.sites if site.kind == "value"}
-    of_site = np.array([site.kind == "value" and files[site.file] for site in trace.sites], bool)
-    return of_site[trace.graph.site]
-
-
-def _files(trace: DependenceTrace, run: FailingRun, nodes: Bools) -> frozenset[str]:
-    """The files of those nodes that led to the failure."""
-    led_to_it = run.graph.backward([run.failure] if run.failure >= 0 else [])
-    sites = np.unique(trace.graph.site[led_to_it & nodes & ~trace.is_test])
-    return frozenset(trace.sites[site].file for site in sites.tolist())
-
-
 def _unknown_values(alterations: StateAlterations, nodes: int) -> tuple[Bools, Bools]:
     """Assigned values of which nothing could be written down, and those of which only numbers inside could."""
     unknown, partial = np.zeros(nodes, bool), np.zeros(nodes, bool)
@@ -219,7 +199,7 @@ def _unknown_values(alterations: StateAlterations, nodes: int) -> tuple[Bools, B
     return unknown, partial
 
 
-def _require_something_to_alter(trace: DependenceTrace, run: FailingRun, harm: Bools) -> None:
+def _require_something_to_alter(trace: DependenceTrace, run: FailingRun) -> None:
     led_to_it = run.graph.backward([run.failure] if run.failure >= 0 else [])
     if run.failure < 0:
         cause, cure = f"{trace.test} passes when it runs alone", CURE_OF_A_PASS
@@ -228,9 +208,7 @@ def _require_something_to_alter(trace: DependenceTrace, run: FailingRun, harm: B
         cure = "look at the test itself, at its fixtures, and at what runs in other processes"
     elif not (led_to_it & ~run.is_fixed & ~run.is_right).any():
         cause = f"the failure of {trace.test} depends on no decision and no assigned value that can be altered"
-        other = "run `suspectra investigate`, which also alters what the trace does not connect with the failure"
-        harmful = bool((led_to_it & harm).any())
-        cure = f"allow more with --all-modules, best with --copy, or {other}" if harmful else other
+        cure = "run `suspectra investigate`, which also alters what the trace does not connect with the failure"
     else:
         return
     raise EvidenceError(Problem("", "", cause, cure))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from suspectra.base.errors import EvidenceError
-from suspectra.base.options import ALL_MODULES, CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
+from suspectra.base.options import CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.cli.console import (
     INTERRUPTED,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.time_bar import TimeBar
 
-SAFETY = (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)
+SAFETY = (EXCLUDE_MARKERS, COPY, HIDE_VALUES)
 """The options about what altered runs may do, and what is shown of them."""
 
 
@@ -101,7 +101,6 @@ class _Options(RerunOptions):
     ask: bool
     form: str
     output: Path | None
-    all_modules: bool
     hide_values: bool
     test: str
 
@@ -118,7 +117,7 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     evidence = find_source(chosen["workspace"], edges=True).read()
     tests, suspicion = suspicious_tests(evidence, chosen["workspace"], [chosen["test"]])
     shown = not chosen["hide_values"]
-    setup = rerun_setup(command, chosen, all_modules=chosen["all_modules"], values_shown=shown)
+    setup = rerun_setup(command, chosen, values_shown=shown)
 
     judgements = (*chosen["right"], *chosen["wrong"])
     bar = TimeBar(sys.stderr, chosen["causes_seconds"])

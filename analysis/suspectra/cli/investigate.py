@@ -73,7 +73,6 @@ class _Options(RerunOptions):
     parameters: tuple[str, ...]
     top: int
     form: str
-    all_modules: bool
     forks: bool
     hide_values: bool
     tests: tuple[str, ...]
@@ -94,7 +93,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     tests, suspicion = suspicious_tests(evidence, chosen["workspace"], chosen["tests"], everywhere=everywhere)
     progress = InvestigationProgress(sys.stderr, len(tests), partial(_line_of, evidence.elements))
     shown = not chosen["hide_values"]
-    setup = rerun_setup(command, chosen, all_modules=chosen["all_modules"], values_shown=shown)
+    setup = rerun_setup(command, chosen, values_shown=shown)
     seconds = _left(chosen["investigation_seconds"], began)
     end = time.monotonic() + seconds
     if technique.name == VALUE_PREDICATES:

@@ -27,6 +27,8 @@ _COMMANDS = {
     "suspectra.cli.rank": ("rank", "report", "explain", "techniques"),
     "suspectra.cli.status": ("status",),
     "suspectra.cli.investigate": ("investigate",),
+    "suspectra.cli.fix": ("fix",),
+    "suspectra.cli.trial": ("try",),
     "suspectra.cli.causes": ("causes",),
     "suspectra.cli.changes": ("changes",),
     "suspectra.cli.why": ("why",),

@@ -14,7 +14,7 @@ import click
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
-from suspectra.base.options import ALL_MODULES, COPY, EXCLUDE_MARKERS, PATHS_SECONDS
+from suspectra.base.options import COPY, EXCLUDE_MARKERS, PATHS_SECONDS
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
@@ -64,7 +64,7 @@ def register(cli: click.Group) -> None:
     )
     @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-    @options(*map(declared, (EXCLUDE_MARKERS, ALL_MODULES, COPY)))
+    @options(*map(declared, (EXCLUDE_MARKERS, COPY)))
     @click.option(
         "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
     )
@@ -89,7 +89,6 @@ class _Options(RerunOptions):
     order: str | None
     ask: bool
     form: str
-    all_modules: bool
     ctest: Path | None
     test: str
 
@@ -146,7 +145,7 @@ def _for_python(
         spectrum=ranking.spectrum,
         seconds=chosen["paths_seconds"],
         technique=chosen["technique"],
-        options=PathOptions(_order(chosen["order"]), chosen["all_modules"], ask),
+        options=PathOptions(_order(chosen["order"]), ask),
     )
 
 
@@ -165,7 +164,6 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
         "--python": chosen["python"],
         "--copy": chosen["copy"],
         "--exclude-marker": chosen["exclude_markers"],
-        "--all-modules": chosen["all_modules"],
     }
     if unusable := next((option for option, value in given.items() if value), None):
         cause = "it is for tests of Python, and --ctest names tests of C"
@@ -178,7 +176,7 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
         spectrum=ranking.spectrum,
         seconds=chosen["paths_seconds"],
         technique=chosen["technique"],
-        options=PathOptions(_order(chosen["order"]), chosen["all_modules"]),
+        options=PathOptions(_order(chosen["order"])),
     )
 
 

@@ -58,9 +58,7 @@ class Interruption:
         return self.happened
 
 
-def rerun_setup(
-    command: Sequence[str], chosen: RerunOptions, *, all_modules: bool = False, values_shown: bool = True
-) -> RerunSetup:
+def rerun_setup(command: Sequence[str], chosen: RerunOptions, *, values_shown: bool = True) -> RerunSetup:
     """How the command behind ``--`` runs tests again, with the options that are chosen.
 
     Raises UsageError when it runs no tests of pytest, or its interpreter can't be found.
@@ -69,7 +67,7 @@ def rerun_setup(
     from suspectra.experiments.safety import Safety
     from suspectra.recording.pytest_command import pytest_command
 
-    safety = Safety(chosen["exclude_markers"], all_modules, chosen["copy"])
+    safety = Safety(chosen["exclude_markers"], chosen["copy"])
     root = os.path.realpath(chosen["workspace"])
     arguments = pytest_command(command, root, python=chosen["python"]).arguments
     return RerunSetup(Path(root), arguments, safety, values_shown)

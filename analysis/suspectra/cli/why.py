@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from suspectra.base.errors import NoEvidence, Problem
-from suspectra.base.options import ALL_MODULES, COPY, EXCLUDE_MARKERS, HIDE_VALUES, WHY_SECONDS
+from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES, WHY_SECONDS
 from suspectra.cli.console import (
     INTERRUPTED,
     declared,
@@ -53,7 +53,7 @@ def register(cli: click.Group) -> None:
     @click.option("--record", is_flag=True, help="Run the tests and record them first, by the command behind --.")
     @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
-    @options(*map(declared, (EXCLUDE_MARKERS, COPY, ALL_MODULES, HIDE_VALUES)))
+    @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
     @click.argument("tests", metavar="[TEST]...", nargs=-1)
     @click.pass_context
     def why(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -74,7 +74,6 @@ class _Options(RerunOptions):
     record: bool
     form: str
     output: Path | None
-    all_modules: bool
     hide_values: bool
     tests: tuple[str, ...]
 
@@ -94,7 +93,7 @@ def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> in
     require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
     shown = not chosen["hide_values"]
     inquiry = WhyInquiry(
-        setup=rerun_setup(command, chosen, all_modules=chosen["all_modules"], values_shown=shown),
+        setup=rerun_setup(command, chosen, values_shown=shown),
         evidence=with_failing(evidence, failing),
         failing=list(failing.values()),
         baselines=older_texts(workspace, source, chosen["since"]),

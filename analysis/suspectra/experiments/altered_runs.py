@@ -17,7 +17,7 @@ from suspectra.base.errors import Problem
 from suspectra.experiments.run_answers import AlteredRunAnswer, Trace, answer_of
 from suspectra.runs.experiment import Experiment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
-from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, Request, RunRequest
 
 TRACE: RunRequest = {"kind": "trace"}
 """The job that changes nothing, and notes decisions."""
@@ -48,6 +48,20 @@ class Runs(ABC):
     # the digests of the sources of the workspace that are loaded by now, by path
     sources: Mapping[str, str] = MappingProxyType({})
     notices: Sequence[Problem] = ()  # what is different from a run by pytest itself, and which files are left out
+
+    def __init__(self) -> None:
+        # what the unaltered tests do outside of their process, which altered runs of them may do, too
+        self._touched: dict[str, list[list[str]]] = {}
+
+    def _knowing_what_it_touches(self, what: Request) -> Request:
+        """A request with what altered runs of its test may do."""
+        known = self._touched.get(what["test"])
+        return {**what, "touched": known} if known else what
+
+    def _learn(self, test: str, answer: MachineRunAnswer) -> None:
+        """Note what an unaltered run did."""
+        known = self._touched.setdefault(test, [])
+        known += [call for call in answer.get("touched", ()) if call not in known]
 
     @abstractmethod
     def ask(

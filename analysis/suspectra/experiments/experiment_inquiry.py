@@ -17,14 +17,9 @@ from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.experiments.schedule import ExperimentSchedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, At, StreamSetting
-from suspectra.experiments.system_use import system_use
 from suspectra.runs.experiment import COMBINATION, KINDS, Experiment
-
-HARMLESS = frozenset({"switch"})
-"""The kinds of experiments with which code gets no values but its own."""
 
 MOMENT_S = 0.5
 """For so long a stream of experiments is continued, before the next one is chosen, so that each has its turn soon."""
@@ -95,7 +90,6 @@ class _Underway:
         self._tests = investigation.setup.repeated(
             folder, investigation.tests, kinds, self._passing(), forks=investigation.forks
         )
-        self._uses: dict[str, str] = {}  # by file, what of the system it uses
         self._failed = False
         self._open: dict[Stream, Iterator[Experiment]] = {}
         self.schedule = ExperimentSchedule(self._streams())
@@ -103,11 +97,7 @@ class _Underway:
     @property
     def notices(self) -> Sequence[Problem]:
         """What is different from a run by pytest itself, and what is left out."""
-        left_out = [f"{file} ({use})" for file, use in self._uses.items() if use]
-        if not left_out:
-            return self._tests.notices
-        cause = f"no wrong values and mutants were tried in modules that may do harm: {', '.join(left_out)}"
-        return [*self._tests.notices, Problem("", "", cause, HOW_TO_ALLOW)]
+        return self._tests.notices
 
     @property
     def exhausted(self) -> bool:
@@ -185,17 +175,6 @@ class _Underway:
 
         return at
 
-    def _without_harm(self, at: At) -> At:
-        """Leave out what may delete, overwrite or send."""
-
-        def harmless_at(file: str, line: int) -> float:
-            suspicion = at(file, line)
-            if suspicion > 0 and file not in self._uses:
-                self._uses[file] = system_use(self._suspects.read(file) or b"")
-            return suspicion if suspicion > 0 and not self._uses[file] else 0.0
-
-        return harmless_at
-
     def _opened(self, stream: Stream) -> Iterator[Experiment]:
         if stream not in self._open:
             end = self._end if self._open else math.inf  # without a first test nobody would know how long it takes
@@ -204,9 +183,9 @@ class _Underway:
         return self._open[stream]
 
     def _setting(self, stream: Stream) -> StreamSetting:
-        group, at = stream.group, self._at(stream.group)
+        group = stream.group
         return StreamSetting(
-            at if self._investigation.setup.safety.all_modules or stream.kind in HARMLESS else self._without_harm(at),
+            self._at(group),
             self._end,
             self._known,
             self._repaired[group],

@@ -58,6 +58,7 @@ class Machine(Runs):
         end: float = math.inf,
         meanwhile: Callable[[], object] = lambda: None,
     ):
+        super().__init__()
         require(FORK, "following a test step by step", f"{ELSEWHERE}; `suspectra investigate` works here, too")
         self._command, self._file, self.workspace = tuple(command), file, workspace
         self._scratch = ScratchFolder()
@@ -133,7 +134,7 @@ class Machine(Runs):
     def _ask(self, what: Request, answers: int) -> list[MachineRunAnswer]:
         if what["test"] not in self.tests:
             raise EvidenceError(not_collected(self._file, what["test"], self._greeted))
-        self._send(what)
+        self._send(self._knowing_what_it_touches(what))
         try:
             # it sees to the limits itself, so it is late only where it hangs
             lines = self._process.lines(2 * what["seconds"] + _ANSWER_S)
@@ -142,6 +143,7 @@ class Machine(Runs):
             raise _gone() from None
         made = [answer for answer in found if answer["outcome"] != UNMADE]
         for answer in made:
+            self._learn(what["test"], answer)
             self.notices += _noticed(answer, self.notices)
         if len(made) < len(found):
             raise TimeIsUp(made)
@@ -177,6 +179,7 @@ class FreshRuns(Runs):
         original: Path | None = None,
         notices: list[Problem] | None = None,
     ):
+        super().__init__()
         self._original = str(original or workspace)
         # a list that others have, too, to which notices are added
         self.notices: list[Problem] = [] if notices is None else notices
@@ -214,7 +217,7 @@ class FreshRuns(Runs):
             str(scratch),
             self._excluded,
             self._original,
-            request=json.dumps(what),
+            request=json.dumps(self._knowing_what_it_touches(what)),
             answers=str(answers),
         )
         order.put_into(environment)
@@ -224,6 +227,7 @@ class FreshRuns(Runs):
         greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
         if found:
             answer: MachineRunAnswer = found[0]
+            self._learn(test, answer)
             self.notices += _noticed(answer, self.notices)
             return answer
         if ended.stopped is not None and left < most:

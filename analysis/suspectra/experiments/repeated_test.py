@@ -32,7 +32,7 @@ from suspectra_recorder.experiments.messages import RunRequest
 TRACE_S = 20.0
 """For the unaltered test: of one that takes longer, too few altered runs could be made."""
 
-_NO_VERDICT = ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT, ExperimentOutcome.SKIPPED
+_NO_VERDICT = ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT, ExperimentOutcome.SKIPPED, ExperimentOutcome.REFUSED
 
 STEPS_FACTOR, LEAST_STEPS = 20, 5_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0

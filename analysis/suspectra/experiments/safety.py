@@ -1,4 +1,4 @@
-"""What keeps experiments from doing harm: tests run with wrong values and skipped checks."""
+"""Which tests experiments run, and where. What they may do there is decided by `Containment` of the recorder."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from pathlib import Path
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.processes.scratch import ScratchFolder
 
-HOW_TO_ALLOW = "allow it with --all-modules, best with --copy; editors have settings for both"
-"""How other values can be tried in modules that may do harm, for people."""
-
 _NOT_COPIED = frozenset({".git", ".hg", ".svn", ".suspectra", "node_modules", "__pycache__", ".tox", ".nox"})
 
 
@@ -23,8 +20,6 @@ class Safety:
     """What experiments may do."""
 
     excluded: tuple[str, ...] = ()  # the names of markers; tests that have one are never run
-    # whether wrong values and mutants are also tried in modules that may do harm; see `system_use`
-    all_modules: bool = False
     copy: bool = False  # whether tests run in a temporary copy of the workspace
 
     @contextmanager

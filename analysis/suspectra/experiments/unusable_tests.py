@@ -29,6 +29,7 @@ _ALONE = {
     ExperimentOutcome.SKIPPED: "is skipped when it runs alone",
     ExperimentOutcome.CRASHED: "ends its process when it runs alone",
     ExperimentOutcome.NOT_REACHED: "was not run",
+    ExperimentOutcome.REFUSED: "was refused what it does outside of its process",
 }
 
 

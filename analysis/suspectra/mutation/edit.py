@@ -15,6 +15,7 @@ class Edit(NamedTuple):
     end_line: int
     end_column: int
     text: str  # what replaces it. Lines end with a line feed
+    whole_statement: bool = False  # whether both are statements, and no expressions
 
     def apply(self, source: str) -> str:
         """Replace the range."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from suspectra.mutation.edit import Edit
@@ -29,21 +30,34 @@ class Excerpt(NamedTuple):
 
 
 def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
-    """The excerpt for a mutant.
+    """The excerpt for a mutant."""
+    return excerpt_of(source, [mutant.edit], mutant.functions, mutant.owners)
+
+
+def excerpt_of(
+    source: ParsedSource,
+    edits: Sequence[Edit],
+    functions: Sequence[Function],
+    owners: Sequence[ast.stmt],
+) -> Excerpt | None:
+    """The excerpt for edits of the same outermost function, which don't overlap.
 
     Classes around the function are there with their names alone, for ``__class__`` and private names.
 
     None where lines would move, or what is around the function is on its own line.
     """
-    statement, around = mutant.owners[-1], mutant.owners[:-1]
+    statement, around = owners[-1], owners[:-1]
     first, last = first_line(statement), statement.end_lineno
-    edit = _with_as_many_lines(source, mutant.edit)
-    if edit is None or len(around) >= first:
+    padded = [_with_as_many_lines(source, edit) for edit in edits]
+    if None in padded or len(around) >= first:
         return None
     headers = [_header(source, owner) for owner in around]
     lines = [*headers, *[""] * (first - 1 - len(headers)), *source.lines[first - 1 : last]]
-    names = tuple(CodeName(_name(function), first_line(function)) for function in mutant.functions)
-    return Excerpt(edit.apply("\n".join(lines)), names)
+    names = tuple(CodeName(_name(function), first_line(function)) for function in functions)
+    text = "\n".join(lines)
+    for edit in sorted((edit for edit in padded if edit is not None), reverse=True):  # the last first
+        text = edit.apply(text)
+    return Excerpt(text, names)
 
 
 def first_line(node: ast.stmt | Function) -> int:
@@ -66,7 +80,7 @@ def _with_as_many_lines(source: ParsedSource, edit: Edit) -> Edit | None:
     empty = "\n" * edit.lines_removed
     if not empty:
         return edit
-    if edit.text in _STATEMENTS:
+    if edit.text in _STATEMENTS or edit.whole_statement:
         rest = source.lines[edit.end_line - 1].encode()[edit.end_column :].decode().strip()
         return edit._replace(text=edit.text + empty) if not rest or rest.startswith("#") else None
     return None if edit.text in _WORDS else edit._replace(text=f"({edit.text}{empty})")

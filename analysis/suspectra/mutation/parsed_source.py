@@ -40,6 +40,12 @@ class ParsedSource:
         start = self._starts[node.lineno - 1] + node.col_offset
         return TextSpan(start, self._starts[node.end_lineno - 1] + node.end_col_offset)
 
+    def span_end(self, name: ast.alias) -> int:
+        """Where a name of an import ends."""
+        assert name.end_lineno is not None
+        assert name.end_col_offset is not None
+        return self._starts[name.end_lineno - 1] + name.end_col_offset
+
     def part(self, span: TextSpan) -> str:
         """The text of a span."""
         return self._bytes[span.start : span.end].decode()

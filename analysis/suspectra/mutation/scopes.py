@@ -72,6 +72,14 @@ class Variables:
         """Whether a variable has a value at a place."""
         return name in self and self._bound[name] < place
 
+    def readable(self, place: NamePosition) -> list[str]:
+        """The variables that have a value at a place.
+
+        Those first that are used last before it.
+        """
+        earlier = [name for used, name in reversed(self._used) if used < place]
+        return [name for name in dict.fromkeys(earlier) if self.bound_before(name, place)]
+
     def others(self, node: ast.Name) -> list[str]:
         """The variables that can be read where another one is.
 

@@ -46,6 +46,13 @@ class ExperimentOutcome(str, Enum):
     """Its process ended without an answer."""
     NOT_REACHED = "not reached"
     """The place was not reached so often."""
+    REFUSED = "refused"
+    """It would have touched what is not its own, such as files of the workspace, and was ended."""
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether nothing is known of the program that was altered."""
+        return self in (ExperimentOutcome.NOT_REACHED, ExperimentOutcome.REFUSED)
 
     @property
     def repairs(self) -> bool:
@@ -123,5 +130,6 @@ class Experiment:
             ExperimentOutcome.TIMEOUT: "takes too long",
             ExperimentOutcome.CRASHED: "crashes",
             ExperimentOutcome.NOT_REACHED: "does not come here so often",
+            ExperimentOutcome.REFUSED: "would touch what is not its own",
         }[self.outcome]
         return f"{self.file}:{self.line}: {self.test} {ended} {self.condition}"

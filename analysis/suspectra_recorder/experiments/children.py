@@ -23,6 +23,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Protocol
 
+from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
 from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import be_alone, limit
@@ -80,12 +81,16 @@ class MachineChildren:
     """Answers requests, one after the other."""
 
     def __init__(
-        self, channel: int, run: _Run, seconds: Callable[[Request], float] = lambda request: request["seconds"]
+        self,
+        channel: int,
+        run: _Run,
+        containment: Containment,
+        seconds: Callable[[Request], float] = lambda request: request["seconds"],
     ):
         # a program that a test starts would keep the channel open, and nobody would see this process end
         os.set_inheritable(channel, False)
         self._channel = socket.socket(fileno=channel)
-        self._run, self._seconds = run, seconds
+        self._run, self._seconds, self._containment = run, seconds, containment
         self._kept: _Child | None = None
 
     def serve(self, greeting: Greeting) -> None:
@@ -172,8 +177,9 @@ class MachineChildren:
             self._channel.close()
             be_alone()
             limit(request["memory"], request["file_size"])
+            self._containment.close_files()
             if request.get("fork"):
-                forks = Forks(write, request["seconds"])
+                forks = Forks(write, request["seconds"], self._containment.refuse)
                 job: RunRequest = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
             later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it

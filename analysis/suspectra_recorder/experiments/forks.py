@@ -9,7 +9,7 @@ take long and can't share a child.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from select import select
 from time import monotonic
@@ -28,8 +28,8 @@ _CHUNK = 1 << 16
 class Forks:
     """The forks of one run."""
 
-    def __init__(self, write: int, seconds: float):
-        self._write, self._seconds = write, seconds
+    def __init__(self, write: int, seconds: float, contain: Callable[[], object]):
+        self._write, self._seconds, self._contain = write, seconds, contain
         self._job = -1  # of a process that is a fork
         self._answered: set[int] = set()
 
@@ -44,6 +44,7 @@ class Forks:
             os.close(read)
             # it answers through its own pipe, so that this process can wait for that
             self._job, self._write = job, write
+            self._contain()  # from here on the run is altered
             return True
         os.close(write)
         began = monotonic()

@@ -15,6 +15,7 @@ always try the same examples. A request is passed to the child in memory, since 
 
 from __future__ import annotations
 
+import copy
 import gc
 import threading
 import unittest
@@ -27,6 +28,7 @@ import pytest
 
 from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.children import MachineChildren
+from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
 from suspectra_recorder.experiments.limits import limit
@@ -56,6 +58,9 @@ _EXAMPLE_S = 0.02
 """What an altered run gets for each further example of a property: a repaired one goes through all of them."""
 _MAX_EXAMPLES_S = 4.0
 """For all examples together: who asks waits for an answer so much longer."""
+_ALTERING = "switched", "replaced", "given", "changes"
+"""What in a request alters the program, whatever the kind of the run."""
+_CHANGING = (list, dict, set)
 _LONG_S = 0.3
 """For the set-up of a fixture: most tests take less to run."""
 
@@ -106,6 +111,7 @@ class _Machine:
     def __init__(self, order: StartRequest):
         self.order = order  # which tests, and who asks
         self.board = Switchboard()
+        self.containment = Containment(order.scratch)
         self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of, self._is_test)
         self._scope = RecordedFiles(order.workspace, include_tests=True)  # until pytest's options are known
         # kinds may share one
@@ -129,6 +135,7 @@ class _Machine:
         self._check: FailedCheck | None = None
         self._unaltered = False
         self._slow_fixtures: list[str] = []
+        self._parameters: dict[str, object] = {}  # as the test that runs in this process gets them
 
     # while pytest starts
 
@@ -179,6 +186,7 @@ class _Machine:
         self.items = {self._test_names[item]: item for item in session.items}
         for kind in self.kinds.values():
             kind.prepare()
+        self.containment.install()
         self.pauses.begin(session.config, lambda path: self._name_of(path) is not None)
         try:
             if self.order.channel < 0:
@@ -267,7 +275,7 @@ class _Machine:
         gc.freeze()  # what is there is not touched by a collection, so children share it
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about forks
-            MachineChildren(self.order.channel, self.run, self._seconds).serve(self.greeting())
+            MachineChildren(self.order.channel, self.run, self.containment, self._seconds).serve(self.greeting())
 
     def _seconds(self, request: Request) -> float:
         """How long a run may take: a property that is repaired goes through all of its examples."""
@@ -280,6 +288,7 @@ class _Machine:
         os.write(answers, _line_of(self.greeting()))
         if request["test"] in self.items:
             limit(request["memory"], request["file_size"])
+            self.containment.close_files()
             os.write(answers, _line_of(self.run(request, request["jobs"][0])))
 
     # a run
@@ -289,6 +298,7 @@ class _Machine:
         item: Any = self.items[request["test"]]
         if again:
             _forget_last_run(item)
+        self._give_parameters(item, again=again)
         self._attempt, self._exception, self._message, self._types = Attempt(), "", "", []
         self._check, self._unaltered = None, job["kind"] == "trace"
         self._slow_fixtures.clear()
@@ -297,28 +307,36 @@ class _Machine:
         self.board.limit(min(steps * examples, max(steps, MAX_DECISIONS)))
         if "input" in job:
             self.kinds["input"].apply(job["input"])
-        kind.apply(job)
         watched = WatchedCheck(job["check"]) if "check" in job else None
-        if watched:
-            watched.begin()
+        altered = kind.alters or any(job.get(name) for name in _ALTERING) or bool(job.get("input", {}).get("given"))
+        self.containment.begin(refuses=altered, touched=request.get("touched", ()))
         began = time.perf_counter()
         try:
+            kind.apply(job)  # new definitions are altered code, too
+            if watched:
+                watched.begin()
+            began = time.perf_counter()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             outcome = self._attempt.verdict
         except BaseException as error:  # one that ends pytest, which this one must not
             outcome, self._exception, self._message = "error", type(error).__name__, message_digest(error)
         seconds = time.perf_counter() - began
+        forbidden, touched = self.containment.end()
         stopped = self.board.stopped
         self.board.leave()
         if watched and watched.end() and outcome == "passed":
             # it passed without the check that failed, so it repaired nothing
             outcome = "skipped"
         answer: MachineRunAnswer = {
-            "outcome": "steps" if stopped else outcome,
+            "outcome": "refused" if forbidden else "steps" if stopped else outcome,
             "exception": self._exception,
             "message": self._message,
             "seconds": seconds,
         }
+        if forbidden:
+            answer["forbidden"] = forbidden
+        if touched:
+            answer["touched"] = touched
         if self._types:
             answer["types"] = self._types
         if self._check:
@@ -331,6 +349,18 @@ class _Machine:
         if "input" in job:
             self.kinds["input"].take_back()
         return answer
+
+    def _give_parameters(self, item: Any, *, again: bool) -> None:
+        """Let each run have lists of its own as parameters of the test, which the program may change."""
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if not again:
+            changing = {name: value for name, value in parameters.items() if type(value) in _CHANGING}
+            try:
+                self._parameters = copy.deepcopy(changing)
+            except Exception:  # of objects that can't be copied
+                self._parameters = {}
+        elif self._parameters:
+            parameters.update(copy.deepcopy(self._parameters))
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""

@@ -132,6 +132,14 @@ class RunRequest(_Kind, total=False):
     """What is changed there."""
     check: FailedCheck
     """What failed in an unaltered run: a run that passes without it is answered as ``skipped``."""
+    others: Sequence[RunRequest]
+    """Mutants of other functions in the same run."""
+    definitions: list[str]
+    """Statements that define names of the module of a mutant, which have these values during the run."""
+    expressions: Sequence[tuple[int, list[str]]]
+    """The first lines of statements, each with expressions that are evaluated where a run comes to it."""
+    most_seconds: float
+    """How long expressions are evaluated."""
     fork: Callable[[int], bool]
     """Forks for one of these; never written, since only the process that runs the test adds it."""
 
@@ -314,6 +322,9 @@ class Findings(TypedDict, total=False):
     """For each line that was executed the number of its file, its own, and how many calls enclose it; in base 64."""
     input: TriedInput
     """What the run was given, and what came of it."""
+    results: Sequence[tuple[int, int, bool, list[int], list[int]]]
+    """For each of these lines how often the run came there, whether expressions were evaluated each time, and for each
+    of them numbers that are equal where all results are equal, and where their truths are; -1 for unknown ones."""
     observed: list[ObservedSites]
     """What predicates hold for the values of each place that was reached."""
 
@@ -325,6 +336,10 @@ class _Optional(Findings, total=False):
     """Why files that the run imported, or earlier code did, could not be instrumented, by file."""
     slow_fixtures: list[str]
     """The fixtures that several tests share elsewhere, and whose set-up took long in this run."""
+    touched: list[list[str]]
+    """What an unaltered run did outside of its process: the names of audit events, with their arguments."""
+    forbidden: str
+    """The call that ended an altered run, since it may do no harm."""
     job: int
     """Which of the jobs of a forked run, or their number for the run that was forked."""
 
@@ -333,7 +348,7 @@ class MachineRunAnswer(_Optional):
     """How a run ended, with what its kind adds."""
 
     outcome: str
-    """A verdict of pytest, or ``steps``, ``timeout``, ``crashed``, ``not reached`` or ``unmade``."""
+    """A verdict of pytest, or ``steps``, ``timeout``, ``crashed``, ``not reached``, ``refused`` or ``unmade``."""
     exception: str
     """The type of the exception that ended it, empty for none."""
     seconds: float
@@ -341,6 +356,8 @@ class MachineRunAnswer(_Optional):
 
 
 class _OptionalOfRequest(TypedDict, total=False):
+    touched: list[list[str]]
+    """What the unaltered test does outside of its process, as it was answered: altered runs may do it, too."""
     fork: bool
     """Whether the jobs are forks of one unaltered run."""
     all_seconds: float

@@ -13,10 +13,12 @@ of mutants are counted, so an endless loop ends like that of a switch.
 from __future__ import annotations
 import __future__
 
+import functools
 import gc
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import Instrument
@@ -24,6 +26,7 @@ from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cell_constants import with_cells
+from suspectra_recorder.instrumentation.library_references import sys
 from suspectra_recorder.instrumentation.loaded_file import placeholder
 from suspectra_recorder.instrumentation.parser_references import ast
 from suspectra_recorder.instrumentation.source import parse, without_collecting
@@ -34,6 +37,10 @@ _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
 
+if TYPE_CHECKING:
+    _Cache = functools._lru_cache_wrapper[object]
+_CACHE: Any = type(functools.lru_cache(lambda: None))  # cached functions are of no public type
+_UNDEFINED = object()
 CodeName = tuple[str, int]
 """The name of a function, and the first line of its code."""
 
@@ -43,12 +50,15 @@ class Mutating(RunKind):
 
     A job has the ``"file"``; the ``"source"`` of the outermost mutated function, with the classes around it, on the
     lines of the file; and the names and lines of all ``"functions"`` that contain the change, from the outermost on.
+    ``"others"`` are mutants of other functions in the same run. What `functools` keeps of earlier results is forgotten.
     """
 
     def __init__(self, board: Switchboard, name_of: Callable[[str], str | None]):
         self._board, self._name_of = board, name_of
         self._live: dict[tuple[str, str, int], list[FunctionType]] = {}
         self._replaced: list[tuple[FunctionType, CodeType]] = []
+        self._defined: list[tuple[dict[str, Any], str, Any]] = []  # namespaces, names and what these were before
+        self._caches: list[_Cache] = []
         self.instrument = self._later = _LoadedLater()
 
     def prepare(self) -> None:
@@ -60,7 +70,10 @@ class Mutating(RunKind):
         # a run before may have imported more modules
         known = {id(function) for several in self._live.values() for function in several}
         names: dict[str, str | None] = {}
+        caches = {id(cache) for kept in self._caches}
         for found in gc.get_objects():
+            if type(found) is _CACHE and id(found) not in caches and self._is_ours(found):
+                self._caches.append(found)
             if type(found) is FunctionType and id(found) not in known:
                 code = found.__code__
                 path = code.co_filename
@@ -70,8 +83,44 @@ class Mutating(RunKind):
                 if name is not None:
                     self._live.setdefault((name, code.co_name, code.co_firstlineno), []).append(found)
 
+    def _is_ours(self, cache: _Cache) -> bool:
+        code = getattr(getattr(cache, "__wrapped__", None), "__code__", None)
+        return code is not None and self._name_of(code.co_filename) is not None
+
     def apply(self, job: RunRequest) -> None:
         """Replace the code of all functions that contain the change."""
+        for kept in self._caches:
+            kept.cache_clear()
+        jobs = (job, *job.get("others", ()))
+        for one in jobs:
+            if one.get("definitions"):
+                self._define(one["file"], one["definitions"])
+        for one in jobs:
+            if one["functions"]:
+                self._replace(one)
+
+    def _define(self, file: str, definitions: Sequence[str]) -> None:
+        """Define names of a module, also where others have imported the same object by the same name."""
+        ours = [vars(one) for one in list(sys.modules.values()) if self._file_of(one) is not None]
+        for space in ours:
+            if self._name_of(space["__file__"]) != file:
+                continue
+            before = dict(space)
+            for text in definitions:
+                exec(compile(text, space["__file__"], "exec", dont_inherit=True), space)
+            changed = {name: value for name, value in space.items() if before.get(name, _UNDEFINED) is not value}
+            space.update({name: before[name] for name in changed if name in before})
+            for name, value in changed.items():
+                for other in ours:
+                    if other is space or (name in before and other.get(name, _UNDEFINED) is before[name]):
+                        self._defined.append((other, name, before.get(name, _UNDEFINED)))
+                        other[name] = value
+
+    def _file_of(self, module: object) -> str | None:
+        path = getattr(module, "__dict__", {}).get("__file__")
+        return self._name_of(path) if isinstance(path, str) else None
+
+    def _replace(self, job: RunRequest) -> None:
         functions: list[CodeName] = [(name, line) for name, line in job["functions"]]
         live = self._functions(job["file"], functions)
         if not any(live):
@@ -122,10 +171,19 @@ class Mutating(RunKind):
             for function in (one for several in self._live.values() for one in several):
                 if function.__code__ in loaded:
                     self._replaced.append((function, loaded[function.__code__]))
-        for function, code in self._replaced:
+        for function, code in reversed(self._replaced):
             function.__code__ = code
+        defined = len(self._defined)
+        for space, name, value in reversed(self._defined):
+            if value is _UNDEFINED:
+                space.pop(name, None)
+            else:
+                space[name] = value
+        self._defined.clear()
+        for kept in self._caches:
+            kept.cache_clear()
         replaced, self._replaced = len(self._replaced), []
-        return {"reached": replaced or len(loaded)}
+        return {"reached": replaced or len(loaded) or defined}
 
 
 _Codes = Callable[[str, int, tuple[str, ...]], list[CodeType | None]]

@@ -20,6 +20,7 @@ class RunKind:
     # what is inserted into the sources of the workspace when jobs of this kind will be asked for
     instrument: Instrument | None = None
     plugin: object = None  # what pytest calls besides
+    alters = True  # whether it changes what the program does, so that it has to be contained
 
     def begin(self) -> None:
         """Watch what is imported from now on, if runs need that."""

@@ -13,6 +13,7 @@ from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Sw
 from suspectra_recorder.experiments.inputs.input_runs import TryingInput
 from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.mutants import Mutating
+from suspectra_recorder.experiments.results.computed_results import ComputingResults
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.experiments.values.observations import ObservingRun
@@ -23,7 +24,13 @@ from suspectra_recorder.instrumentation import library_references
 __builtins__ = library_references.builtins
 
 
-class _Tracing(RunKind):
+class _Unaltered(RunKind):
+    """The program as it is."""
+
+    alters = False
+
+
+class _Tracing(_Unaltered):
     """The program as it is, with its decisions."""
 
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
@@ -94,11 +101,13 @@ def make_kinds(
     """Make the kinds of runs that a machine can be asked for."""
     # alone, since traced code alters nothing
     if "dependences" in names:
-        return {"plain": RunKind(), "dependences": TracingDependences(is_test)}
-    kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": _Tracing(board, sources), "switch": _Switching(board)}
+        return {"plain": _Unaltered(), "dependences": TracingDependences(is_test)}
+    kinds: dict[str, RunKind] = {"plain": _Unaltered(), "trace": _Tracing(board, sources), "switch": _Switching(board)}
     kinds["fork"] = _Forking(board, sources)
     if "mutant" in names:
         kinds["mutant"] = Mutating(board, name_of)
+    if "results" in names:
+        kinds["results"] = ComputingResults(name_of)
     if "observe" in names:
         kinds["observe"] = ObservingRun(sources)
     if not {"value", "values", "states"}.isdisjoint(names):

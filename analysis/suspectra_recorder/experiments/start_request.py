@@ -60,6 +60,8 @@ class StartRequest:
             stream.write(json.dumps({**asdict(self), "environment": before}))
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (BOOTSTRAP_FOLDER, before["PYTHONPATH"])))
         environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (f"-p {PLUGIN}", before["PYTEST_ADDOPTS"])))
+        # an altered run may write there only
+        environ["TMPDIR"] = environ["HYPOTHESIS_STORAGE_DIRECTORY"] = self.scratch
         environ.setdefault("PYTHONHASHSEED", "0")  # sets of strings have the same order in each machine
 
     def import_from_workspace(self) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.markov.move import Move
 
-MAX_FINDINGS, MAX_STATES = 10, 12
+MAX_FINDINGS, MAX_STATES, MAX_CHANGED = 10, 12, 20
 
 
 class RunAnswer(TypedDict):
@@ -86,6 +86,43 @@ class CausesAnswer(TypedDict):
     transitive: list[StateAnswer]
     around: list[StateAnswer]
     alterations: int
+    complete: bool
+    seconds: float
+
+
+class FixAnswer(TypedDict):
+    """A change with which failing tests pass."""
+
+    place: str
+    said: str
+    change: list[str]
+    judged_by: int
+
+
+class FixesAnswer(TypedDict):
+    """The fixes that were found, the likeliest first."""
+
+    notice: str
+    fixes: list[FixAnswer]
+    complete: bool
+    seconds: float
+
+
+class ChangeAnswer(TypedDict):
+    """What a change does to the tests; why it was not tried, if it was not."""
+
+    number: int
+    said: str
+    mends: list[str]
+    breaks: list[str]
+    refused: str
+
+
+class ChangesAnswer(TypedDict):
+    """What each change does, in their order."""
+
+    notice: str
+    changes: list[ChangeAnswer]
     complete: bool
     seconds: float
 
@@ -172,6 +209,49 @@ def investigation_answer(found: Sequence[FindingAnswer], spent: Spent, budget: i
         }
 
     return fitted(answer, max(len(findings), 1), budget)
+
+
+def fixes_answer(found: Sequence[FixAnswer], spent: Spent, budget: int) -> FixesAnswer:
+    """Tell the fixes that were found."""
+    fixes: list[FixAnswer] = [
+        {
+            "place": as_place(one["place"]),
+            "said": as_data(one["said"]),
+            "change": [as_data(line) for line in one["change"][:MAX_CHANGED]],
+            "judged_by": one["judged_by"],
+        }
+        for one in found[:MAX_FINDINGS]
+    ]
+
+    def answer(most: int) -> FixesAnswer:
+        return {"notice": NOTICE, "fixes": fixes[:most], "complete": spent.complete, "seconds": spent.seconds}
+
+    return fitted(answer, max(len(fixes), 1), budget)
+
+
+def changed_lines(difference: str) -> list[str]:
+    """The lines that a unified difference removes and adds, without the names of files."""
+    lines = [line for line in difference.splitlines() if not line.startswith(("---", "+++"))]
+    return [line for line in lines if line[:1] in ("-", "+")]
+
+
+def changes_answer(judged: Sequence[ChangeAnswer], spent: Spent, budget: int) -> ChangesAnswer:
+    """Tell what changes do to the tests."""
+    changes: list[ChangeAnswer] = [
+        {
+            "number": one["number"],
+            "said": as_data(one["said"], MAX_PROBLEM),
+            "mends": [as_data(test) for test in one["mends"][:MAX_FINDINGS]],
+            "breaks": [as_data(test) for test in one["breaks"][:MAX_FINDINGS]],
+            "refused": as_data(one["refused"]),
+        }
+        for one in judged
+    ]
+
+    def answer(most: int) -> ChangesAnswer:
+        return {"notice": NOTICE, "changes": changes[:most], "complete": spent.complete, "seconds": spent.seconds}
+
+    return fitted(answer, max(len(changes), 1), budget)
 
 
 def _first(findings: Sequence[str]) -> list[str]:

@@ -14,11 +14,14 @@ BUDGET, MIN_BUDGET, MAX_BUDGET = 4_000, 700, 20_000
 TOP, MAX_TOP = 10, 100
 """Functions of each failure group: by default and at most."""
 
-WHY_S, INVESTIGATION_S, CAUSES_S, MAX_S = 30, 20, 60, 600
+WHY_S, INVESTIGATION_S, CAUSES_S, FIX_S, MAX_S = 30, 20, 60, 20, 600
 """How long experiments may take: few findings come after the first seconds, and an agent waits for the answer."""
 
 MAX_TESTS = 500
 """Tests that can be named at once: more are all tests."""
+
+MAX_CHANGES = 50
+"""Changes that can be tried at once."""
 
 INSTRUCTIONS = (
     "Suspectra ranks the functions and lines of a project by how suspicious its tests make them. Begin with `why` when"
@@ -26,6 +29,8 @@ INSTRUCTIONS = (
     " first functions of each failure group, and ask `explain` about a line before changing it. After a change call"
     " `run_tests`, which runs those that failed and those that the change can affect. `investigate` and `causes` run"
     " failing tests again with altered decisions and values; ask them if the answers leave a choice."
+    " Before you edit, `try_changes` judges several ideas at once without touching a file, and `suggest_fixes` searches"
+    " some."
     f" {NOTICE}"
 )
 
@@ -40,6 +45,7 @@ class Parameter:
     default: object = None  # None if it must be given
     minimum: int | None = None  # of a number, or of the length of a list
     maximum: int | None = None
+    lines: bool = False  # whether the texts of a list may have several lines
 
     @property
     def schema(self) -> dict[str, object]:
@@ -58,7 +64,9 @@ class Parameter:
         """Whether a value can be given for it."""
         size: object = value
         if self.type == "array":
-            if not (isinstance(value, list) and all(isinstance(one, str) and "\n" not in one for one in value)):
+            if not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+                return False
+            if not self.lines and any("\n" in one for one in value):
                 return False
             size = len(value)
         elif self.type in ("integer", "number"):
@@ -179,6 +187,29 @@ TOOLS = (
         "Causes of a Failure",
         "Narrow down the causes of the failure of one test, by running it with altered states.",
         (Parameter("test", "string", "The name of a failing test."), _seconds(CAUSES_S), _BUDGET),
+        asks=_ALTERED,
+    ),
+    AgentTool(
+        "suggest_fixes",
+        "Search Fixes",
+        "Search small changes of the source with which failing tests pass and the passing tests that execute them still"
+        " do. No file is changed. That tests pass does not make a change right: judge it.",
+        (_TESTS, _seconds(FIX_S), _BUDGET),
+        asks=_ALTERED,
+    ),
+    AgentTool(
+        "try_changes",
+        "Try Changes",
+        "Say which failing tests each of some changes repairs, and which passing tests it breaks. Each is a unified"
+        " difference of Python files that the tests execute. No file is changed, and it takes milliseconds for small"
+        " tests, so try several ideas at once.",
+        (
+            Parameter(
+                "changes", "array", "Unified differences, as `git diff` writes them.", maximum=MAX_CHANGES, lines=True
+            ),
+            _seconds(FIX_S),
+            _BUDGET,
+        ),
         asks=_ALTERED,
     ),
 )

@@ -19,7 +19,11 @@ from suspectra.output.agents.answers import AffectedTestsAnswer, ExplanationAnsw
 from suspectra.output.agents.bounded import as_json, refusal
 from suspectra_server.agent.answers import (
     CausesAnswer,
+    ChangeAnswer,
+    ChangesAnswer,
     FindingAnswer,
+    FixAnswer,
+    FixesAnswer,
     InvestigationAnswer,
     Known,
     RunAnswer,
@@ -28,6 +32,9 @@ from suspectra_server.agent.answers import (
     WhyTestsFailAnswer,
     affected_tests,
     causes_answer,
+    changed_lines,
+    changes_answer,
+    fixes_answer,
     investigation_answer,
     why_answer,
     without_ranking,
@@ -35,7 +42,7 @@ from suspectra_server.agent.answers import (
 from suspectra_server.agent.tools import TOOL, TOP
 from suspectra_server.features.commands.arguments import Json, parse_fields
 from suspectra_server.features.commands.causes import search_cause
-from suspectra_server.features.commands.finder import Finder
+from suspectra_server.features.commands.finder import Failing, Finder
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.commands.test_runs import start_tests
@@ -43,7 +50,10 @@ from suspectra_server.features.failing_tests import failing_tests
 from suspectra_server.messages import AgentAnswer, FolderState
 from suspectra_server.protocol import AGENT_ANSWER
 from suspectra_server.session.experiments.cause_search import CauseSearch
+from suspectra_server.session.experiments.experiment_run import Work
+from suspectra_server.session.experiments.fix_search import FixSearch
 from suspectra_server.session.experiments.investigating import Investigating
+from suspectra_server.session.experiments.patch_trials import PatchTrials
 from suspectra_server.session.experiments.why_search import WhySearch
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -92,6 +102,8 @@ class AgentTools:
             "run_tests": self.answer_run_tests,
             "investigate": self.answer_investigate,
             "causes": self.answer_causes,
+            "suggest_fixes": self.answer_suggest_fixes,
+            "try_changes": self.answer_try_changes,
         }
 
     def folder(self, uri: str | None) -> Folder:
@@ -170,9 +182,7 @@ class AgentTools:
             raise RequestFailed(_REFUSED)
         run = self._session.experiment_run
         work = Investigating(self._session, run, *failing, seconds=seconds)
-        began = asyncio.get_running_loop().time()
-        await self._runs.until_ended(work)
-        taken = round(asyncio.get_running_loop().time() - began, 1)
+        taken = await self._timed(work)
         await folder.rankings.settled()
         ranking, outcome = folder.snapshot.ranking, work.outcome
         whole = replace(ranking, report=ranking.report and ranking.over_all)
@@ -211,6 +221,68 @@ class AgentTools:
         )
         spent = Spent(report.complete, report.seconds, report.alterations)
         return causes_answer(roots, transitive, around, spent, budget, fails_later=report.fails_later)
+
+    async def answer_suggest_fixes(self, folder: Folder, tests: list[str], seconds: float, budget: int) -> FixesAnswer:
+        """Search fixes."""
+        from suspectra.output.fixes import fix_in_words
+
+        failing = await self._may_alter(folder, tests)
+        search = FixSearch(self._session, *failing, seconds=seconds)
+        taken = await self._timed(search)
+        found: list[FixAnswer] = [
+            {
+                "place": f"{one.file}:{one.line}",
+                "said": fix_in_words(one, len(one.repaired)),
+                "change": changed_lines(search.found[one]),
+                "judged_by": one.judges,
+            }
+            for one in search.ordered
+        ]
+        if not found and search.outcome is not None and search.outcome.problems:
+            raise RequestFailed(refusal(str(search.outcome.problems[0])))
+        return fixes_answer(found, Spent(search.outcome is not None and search.outcome.complete, taken), budget)
+
+    async def answer_try_changes(
+        self, folder: Folder, changes: list[str], seconds: float, budget: int
+    ) -> ChangesAnswer:
+        """Judge changes."""
+        from suspectra.output.trials import in_words
+
+        if not changes:
+            raise RequestFailed("There is nothing to try. Fix: give unified differences")
+        failing = await self._may_alter(folder, [])
+        patches = {str(number): text for number, text in enumerate(changes, 1)}
+        trials = PatchTrials(*failing, patches, seconds)
+        taken = await self._timed(trials)
+        if not trials.judged and trials.outcome is not None and trials.outcome.problems:
+            raise RequestFailed(refusal(str(trials.outcome.problems[0])))
+        judged: list[ChangeAnswer] = [
+            {
+                "number": int(one.name),
+                "said": in_words(one, len(failing.tests)),
+                "mends": list(one.repaired),
+                "breaks": list(one.broken),
+                "refused": one.refused,
+            }
+            for one in trials.judged
+        ]
+        return changes_answer(judged, Spent(trials.outcome is not None and trials.outcome.complete, taken), budget)
+
+    async def _may_alter(self, folder: Folder, tests: list[str]) -> Failing:
+        """The failing tests, once the user agrees to alter them."""
+        await folder.rankings.settled()
+        names = tests or list(folder.snapshot.ranking.failing)
+        chosen = self._find.failing(folder.uri, names, None, "nothing to do").tests
+        failing = await self._runs.may_alter(folder, chosen)
+        if failing is None:
+            raise RequestFailed(_REFUSED)
+        return failing
+
+    async def _timed(self, work: Work) -> float:
+        """Wait for a work; how many seconds it took."""
+        began = asyncio.get_running_loop().time()
+        await self._runs.until_ended(work)
+        return round(asyncio.get_running_loop().time() - began, 1)
 
     async def _known(self, folder: Folder) -> Known:
         """What is known of a folder once its ranking is made."""

@@ -12,7 +12,7 @@ from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.documents import Placement, Units
-from suspectra_server.state.fix import Fix
+from suspectra_server.state.fix import MutantFix
 from suspectra_server.state.snapshot import Snapshot
 
 _ANNOTATION = "suspectra-fix"
@@ -52,7 +52,7 @@ def fix_actions(
     return found
 
 
-def _edit_now(fix: Fix, placement: Placement) -> Edit | None:
+def _edit_now(fix: MutantFix, placement: Placement) -> Edit | None:
     """The edit in the lines of the text now; None if these are not exactly what was run."""
     lines = placement.current_lines(fix.location)
     if lines is None:
@@ -71,7 +71,7 @@ def _range(edit: Edit, lines: Sequence[str], units: Units) -> lsp.Range:
     return lsp.Range(position(edit.line, edit.column), position(edit.end_line, edit.end_column))
 
 
-def _workspace_edit(session: Session, folder: Folder, fix: Fix, edit: lsp.TextEdit) -> lsp.WorkspaceEdit:
+def _workspace_edit(session: Session, folder: Folder, fix: MutantFix, edit: lsp.TextEdit) -> lsp.WorkspaceEdit:
     uri = folder.uri_of(fix.location.file)
     annotated = session.can("workspace.workspace_edit.change_annotation_support") is not None
     if not annotated or not session.can("workspace.workspace_edit.document_changes"):

@@ -65,6 +65,9 @@ class Session(Client, Protocol):
     ) -> lsp.MessageActionItem | None:
         """Ask the user to choose."""
 
+    async def workspace_apply_edit_async(self, params: lsp.ApplyWorkspaceEditParams, /) -> lsp.ApplyWorkspaceEditResult:
+        """Let the client apply an edit; whether it did."""
+
     def workspace_code_lens_refresh(self, params: None, /) -> object:
         """Let the client request code lenses again."""
 

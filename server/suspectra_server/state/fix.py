@@ -15,7 +15,7 @@ ENOUGH = 50
 
 
 @dataclass(frozen=True)
-class Fix:
+class MutantFix:
     """A change of the text as it was run. It may only look like a repair, so it is never applied by itself."""
 
     location: Location  # the lines that it changes
@@ -24,7 +24,7 @@ class Fix:
     effect: str  # what it does, in a few words
 
     @classmethod
-    def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> Fix | None:
+    def for_result(cls, result: MutantResult, element: int, spectrum: Spectrum) -> MutantFix | None:
         """The fix that a mutant is; None unless it repairs all failing tests and breaks nothing."""
         failing, passing = int(spectrum.counts.ef[element]), int(spectrum.counts.ep[element])
         repairs = result.repaired == spectrum.counts.failed and not result.experiment.guard

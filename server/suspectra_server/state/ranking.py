@@ -28,7 +28,7 @@ from suspectra_recorder.log.stack import Stack
 from suspectra_server.messages import FolderState, SuspicionLevel
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.state.documents import DocumentVersion
-from suspectra_server.state.fix import Fix
+from suspectra_server.state.fix import MutantFix
 from suspectra_server.state.group import Group
 from suspectra_server.state.undo import Undo, undos_at
 
@@ -257,13 +257,13 @@ class Ranking:
         return int(self.ranked.ties_of([suspect.element])[0])
 
     @cached_property
-    def fixes(self) -> Mapping[int, tuple[Fix, ...]]:
+    def fixes(self) -> Mapping[int, tuple[MutantFix, ...]]:
         """Mutants that repair all failing tests and break no passing one, by element."""
         if self.report is None or self.evidence is None or not self.evidence.experiments:
             return {}
         spectrum = self.report.spectrum
         found = {
-            element: tuple(fix for result in results if (fix := Fix.for_result(result, element, spectrum)))
+            element: tuple(fix for result in results if (fix := MutantFix.for_result(result, element, spectrum)))
             for element, results in mutant_results(self.evidence.experiments, spectrum).items()
         }
         return {element: several for element, several in found.items() if several}

@@ -78,6 +78,14 @@ export function inWords(title: string): string {
       return t('Trying what makes failing tests pass');
     case 'searching for the cause':
       return t('Searching for the cause');
+    case 'searching for the change':
+      return t('Searching for the change');
+    case 'searching for a fix':
+      return t('Searching for a fix');
+    case 'trying changes':
+      return t('Trying changes');
+    case 'finding out why it fails':
+      return t('Finding out why it fails');
     case 'tracing a failing test':
       return t('Tracing a failing test');
     case 'comparing with a passing run':

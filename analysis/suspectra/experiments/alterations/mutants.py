@@ -25,7 +25,7 @@ from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import Mutant, mutants
 from suspectra.mutation.operators import OPERATORS
 from suspectra.mutation.parsed_source import ParsedSource
-from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
+from suspectra.runs.experiment import EVERY, Experiment
 from suspectra.spectrum import Spectrum
 from suspectra_recorder.experiments.messages import RunRequest
 
@@ -97,7 +97,7 @@ def always(experiment: Experiment) -> bool:
 
     False where the mutant could not be put into the program.
     """
-    return experiment.outcome is not ExperimentOutcome.NOT_REACHED
+    return not experiment.outcome.says_nothing
 
 
 @dataclass

@@ -17,11 +17,8 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many, ordinal
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.safety import HOW_TO_ALLOW
-from suspectra.experiments.system_use import system_use
 from suspectra.paths.report import STATEMENT, PathReport, ReportedPlace
 from suspectra.paths.searches.nearest_path import not_passing
 from suspectra.paths.searches.recorded_statements import RecordedRun, RecordedStatements
@@ -50,7 +47,6 @@ class CauseTransitions(PathSearcher):
         self.statements = RecordedStatements()  # has recorded the runs
         self.notes: list[str] = []  # what is to be said besides
         self._compared = 0
-        self._harm: list[str] = []
         self._in_vain: dict[tuple[object, ...], list[StatePair]] = {}  # pairs without a chain, by the reason
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
@@ -85,8 +81,6 @@ class CauseTransitions(PathSearcher):
         """Look for the transitions between two runs; whether nothing else is to be compared after that."""
         self._compared += 1
         pair = StatePair(self.statements, failing, passing, end)
-        if not self.setting.options.all_modules:
-            self._leave_out_harm(pair)
         report = self._report()
         for report in map(self._report, repeat(pair), pair.search()):
             yield report
@@ -145,17 +139,7 @@ class CauseTransitions(PathSearcher):
     def _said(self) -> list[str]:
         """What there is to say besides, by now."""
         in_vain = [pairs[0].why_not([one.passing.name for one in pairs]) for pairs in self._in_vain.values()]
-        return [*self._harm, *self.notes, *in_vain]
-
-    def _leave_out_harm(self, pair: StatePair) -> None:
-        """Alter nothing in modules that may do harm."""
-        workspace = self.setting.tests.machine(self.setting.test.name).workspace
-        read = SourceReader(workspace)
-        for file in sorted({pair.location(at).file for at, _ in pair.points}):
-            if used := system_use(read(file) or b""):
-                pair.leave_out(file)
-                note = f"{file} uses {used}, so nothing was altered in its functions: {HOW_TO_ALLOW}."
-                self._harm += [note] if note not in self._harm else []
+        return [*self.notes, *in_vain]
 
     def _passing_side(self, test: str, end: float) -> Side | None:
         try:

@@ -26,6 +26,7 @@ class GivenInput(Runs):
     """Runs tests with another input than their own."""
 
     def __init__(self, runs: Runs, given: RunRequest):
+        super().__init__()
         self._runs, self._given = runs, given
         self.workspace = runs.workspace
 

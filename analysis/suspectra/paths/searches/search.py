@@ -48,8 +48,6 @@ class PathOptions:
     """What a user can choose besides the technique."""
 
     order: Nearness | None = None  # what makes a path near; None for what suits a technique
-    # whether states of modules that may do harm are altered too; see `suspectra.experiments.system_use`
-    all_modules: bool = False
     # asks the user whether an outcome is right, for techniques that find inputs for which no test knows that
     ask: Callable[[str], bool | None] | None = None
 

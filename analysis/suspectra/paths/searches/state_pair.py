@@ -13,7 +13,6 @@ from suspectra.base.english import enumeration, first_of
 from suspectra.base.location import Location
 from suspectra.experiments.altered_runs import Runs
 from suspectra.experiments.run_answers import AlteredRunAnswer
-from suspectra.experiments.safety import HOW_TO_ALLOW
 from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
 from suspectra.paths.searches.nearest_path import MAX_NAMED
 from suspectra.paths.searches.recorded_statements import RecordedRun, RecordedStatements, state_before
@@ -84,7 +83,6 @@ class StatePair:
         self._fixed: dict[str, None] = {}
         self._full = self._not_minimal = False
         self._compared = self._with_differences = 0
-        self.left_out: list[str] = []  # files in which nothing is compared
         self._causes: dict[int, tuple[CausePlace, ...]] = {}
         self._places: dict[int, AccessPath] = {}  # the first one of each cause
         self._writers: dict[tuple[int, int], int] = {}
@@ -112,16 +110,10 @@ class StatePair:
             "a test that expects the same, or checks the same value, would tell more."
         )
 
-    def leave_out(self, file: str) -> None:
-        """Compare and alter nothing in a file."""
-        self.points = [point for point in self.points if self.location(point[0]).file != file]
-        self.left_out.append(file)
-
     @property
-    def reason(self) -> tuple[bool, bool, str, tuple[str, ...]]:
+    def reason(self) -> tuple[bool, bool, str]:
         """What has to be the same of pairs without a chain for one sentence about all of them."""
-        left_out = () if self.points else tuple(self.left_out)
-        return bool(self._compared), bool(self._with_differences), self._cannot, left_out
+        return bool(self._compared), bool(self._with_differences), self._cannot
 
     @property
     def _cannot(self) -> str:
@@ -129,8 +121,6 @@ class StatePair:
 
     def _nothing_compared(self, names: str) -> str:
         begin = f"No state of {names} was compared with {self.failing.name}: "
-        if not self.points and self.left_out:
-            return f"{begin}all that both execute is in {first_of(self.left_out)}, which may do harm: {HOW_TO_ALLOW}."
         return f"{begin}it could not be read again. Let the tests not depend on time, chance or what ran before."
 
     def notes(self) -> list[str]:

@@ -87,11 +87,7 @@ def mutant_results(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, 
     """
     by_mutant: dict[tuple[object, ...], list[Experiment]] = {}
     for one in made:
-        if (
-            one.kind == "mutant"
-            and one.test in spectrum.test_index
-            and one.outcome is not ExperimentOutcome.NOT_REACHED
-        ):
+        if one.kind == "mutant" and one.test in spectrum.test_index and not one.outcome.says_nothing:
             by_mutant.setdefault(one.key[1:], []).append(one)
     found: dict[int, list[MutantResult]] = {}
     for several in by_mutant.values():

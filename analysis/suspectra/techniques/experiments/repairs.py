@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suspectra.runs.experiment import UNDO, Experiment, ExperimentOutcome
+from suspectra.runs.experiment import UNDO, Experiment
 from suspectra.spectrum import Spectrum
 
 MUTANT = "mutant"
@@ -141,7 +141,7 @@ def tried_in_vain(made: Iterable[Experiment], spectrum: Spectrum, found: Mapping
     tried: dict[int, set[tuple[object, ...]]] = defaultdict(set)
     at: dict[tuple[str, int], int | None] = {}
     for one in made:
-        if one.test in spectrum.failing_index and one.outcome is not ExperimentOutcome.NOT_REACHED:
+        if one.test in spectrum.failing_index and not one.outcome.says_nothing:
             place = one.file, one.line
             if place not in at:
                 at[place] = spectrum.elements.at(*place)
@@ -194,7 +194,7 @@ def _good(made: Sequence[Experiment], executing: Set[str], elsewhere: int) -> fl
     """`Repair.share` of some experiments; -1 if no failing test passes in any."""
     passes: dict[str, bool] = {}
     for one in made:
-        if one.outcome is not ExperimentOutcome.NOT_REACHED:
+        if not one.outcome.says_nothing:
             passes[one.test] = passes.get(one.test, False) or one.outcome.repairs
     altered = [passed for test, passed in passes.items() if test in executing]
     kept = [passed for test, passed in passes.items() if test not in executing]
@@ -232,4 +232,4 @@ def _repairs(one: Experiment, failing: Set[str]) -> bool:
 
 
 def _breaks(one: Experiment, failing: Set[str]) -> bool:
-    return one.test not in failing and not one.outcome.repairs and one.outcome is not ExperimentOutcome.NOT_REACHED
+    return one.test not in failing and not one.outcome.repairs and not one.outcome.says_nothing

@@ -26,6 +26,8 @@ MAX_LINES = 20_000
 class NotingLines(RunKind, Pausable):
     """The program as it is, with the lines that the thread of the test executes."""
 
+    alters = False
+
     def __init__(self, name_of: Callable[[str], str | None]):
         super().__init__()
         self._name_of = name_of

@@ -163,6 +163,8 @@ class CallMarks(Pausable, Instrument):
 class NotingPath(RunKind):
     """The program with its path; the decisions in ``"switched"``, where there are any, come out the other way."""
 
+    alters = False
+
     def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]], marks: CallMarks | None = None):
         self.instrument = self.marks = marks or CallMarks()
         self._board, self._sources = board, sources

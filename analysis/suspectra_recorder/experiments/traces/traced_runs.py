@@ -22,6 +22,8 @@ _STARTS = ("subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_s
 class TracingDependences(RunKind):
     """The program as it is, with its dependences: see `RunRequest`."""
 
+    alters = False
+
     def __init__(self, is_test: Callable[[str], bool]):
         self.instrument = self._tracer = Tracer(is_test)
         self.plugin = self

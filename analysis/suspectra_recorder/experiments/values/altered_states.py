@@ -29,6 +29,8 @@ class AlteringStates(RunKind):
     of mappings with the fields of `ReplacedValue`; and ``"compare"``, which asks for the distances of comparisons.
     """
 
+    alters = False
+
     def __init__(self, values: AssignedValues, board: Switchboard, rounds: LoopRounds | None = None):
         self._values, self._board = values, board
         self.instrument, self._rounds = rounds, rounds or LoopRounds()

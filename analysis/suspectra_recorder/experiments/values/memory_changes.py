@@ -48,6 +48,14 @@ def change(frames: Sequence[FrameType], changes: Sequence[MemoryChange]) -> None
         raise NotChanged(type(error).__name__) from None
 
 
+def look_up_functions() -> None:
+    """Look up what Python has in C, before runs are watched in which that is refused."""
+    if sys.version_info < (3, 13):
+        import ctypes
+
+        assert ctypes.pythonapi.PyFrame_LocalsToFast
+
+
 def _assign(frame: FrameType, name: str, value: object) -> None:
     """Let a function have another value in a variable, and at once: functions inside of it may share the variable."""
     frame.f_locals[name] = value

@@ -241,6 +241,8 @@ def _relation(one: Any, other: Any) -> str:
 class ObservingRun(RunKind):
     """The program as it is, with what predicates hold for its values."""
 
+    alters = False
+
     def __init__(self, sources: Callable[[], dict[str, str]]):
         self._sources = sources
         self.instrument = self._observations = Observations()

@@ -24,7 +24,7 @@ from suspectra_recorder.experiments.number_columns import column_text
 from suspectra_recorder.experiments.numbered_sources import NumberedSources
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.values.memory_changes import NotChanged, change
+from suspectra_recorder.experiments.values.memory_changes import NotChanged, change, look_up_functions
 from suspectra_recorder.experiments.values.memory_graph import Variable, memory_graph
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import _thread, hashlib, json, sys
@@ -151,6 +151,8 @@ def _state(frames: list[FrameType]) -> MemoryGraph:
 class NotingStatements(RunKind):
     """The program as it is, with the statements that it executes."""
 
+    alters = False
+
     def __init__(self, marks: StatementMarks, failure: FailureDescription):
         self.instrument = self._marks = marks
         self.plugin = self._failure = failure
@@ -171,9 +173,15 @@ class NotingStatements(RunKind):
 class ChangingState(RunKind):
     """The state before an executed statement is read, or changed."""
 
+    alters = False
+
     def __init__(self, marks: StatementMarks, failure: FailureDescription):
         self._marks, self._failure = marks, failure
         self._answer: Callable[[], Findings] = Findings
+
+    def prepare(self) -> None:
+        """Look up what changes variables."""
+        look_up_functions()
 
     def apply(self, job: RunRequest) -> None:
         """Wait for the statement from now on."""

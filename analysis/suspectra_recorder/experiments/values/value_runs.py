@@ -39,6 +39,8 @@ class _Replacing(RunKind):
 class _Noting(RunKind):
     """The program as it is, with its values."""
 
+    alters = False
+
     def __init__(self, values: AssignedValues):
         self._values = values
         self._answer: Callable[[], Findings] = Findings

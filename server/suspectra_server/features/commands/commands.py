@@ -8,6 +8,7 @@ from suspectra_server.features.commands.debugging import DebugCommands
 from suspectra_server.features.commands.experiments import ExperimentCommands
 from suspectra_server.features.commands.explaining import ExplainCommands
 from suspectra_server.features.commands.finder import Finder
+from suspectra_server.features.commands.fixing import FixCommands
 from suspectra_server.features.commands.groups import GroupCommands
 from suspectra_server.features.commands.learning import LearnCommands
 from suspectra_server.features.commands.marking import MarkCommands
@@ -35,6 +36,7 @@ def command_groups(session: Session) -> tuple[CommandGroup, ...]:
         WhyCommands(session, find, runs),
         ExperimentCommands(session, find, runs),
         CauseCommands(session, find, runs),
+        FixCommands(session, find, runs),
         SliceCommands(session, runs),
         ComparisonCommands(session, find, runs),
         DebugCommands(session, find),

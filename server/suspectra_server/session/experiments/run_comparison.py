@@ -86,7 +86,7 @@ class RunComparison:
                 spectrum=ranking.spectrum,
                 seconds=settings.paths_seconds,
                 technique=self.technique,
-                options=PathOptions(all_modules=settings.experiments_all_modules, ask=ask),
+                options=PathOptions(ask=ask),
             )
             with closing(inquiry.steps()) as reports:
                 for report in reports:

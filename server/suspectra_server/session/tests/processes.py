@@ -144,7 +144,7 @@ def rerun_setup(trust: Trust, root: Path, command: Sequence[str], settings: Sett
     """
     trust.require()
     arguments = _resolved(root, command, settings).arguments
-    safety = Safety(settings.experiments_exclude_markers, settings.experiments_all_modules, settings.experiments_copy)
+    safety = Safety(settings.experiments_exclude_markers, settings.experiments_copy)
     return RerunSetup(root, arguments, safety, not settings.experiments_hide_values)
 
 

@@ -1,0 +1,153 @@
+"""The command `fix`. Only click and what is as light is imported here, since help loads this."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.options import COPY, EXCLUDE_MARKERS, FIX_SECONDS
+from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.fixes.fix import Fix
+    from suspectra.fixes.search import FixInquiry
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command(cls=BeforeCommand)
+    @workspace_option
+    @python_option
+    @declared(FIX_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @click.option("--format", "form", type=click.Choice(["table", "json", "diff"]), default="table", show_default=True)
+    @click.option(
+        "--apply", "applied", type=click.IntRange(min=1), metavar="N", help="Write the Nth fix, after asking."
+    )
+    @options(*map(declared, (EXCLUDE_MARKERS, COPY)))
+    @click.argument("tests", nargs=-1, metavar="[TEST]...")
+    @click.pass_context
+    def fix(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Search changes with which failing tests pass and passing tests still do.
+
+        TEST is the name of a recorded test, of a class or a file, or a glob; without any, all failing tests. Each fix
+        is printed as soon as it is found, and all of them, the likeliest first, at the end. Files are changed only by
+        --apply. The command behind -- takes options of pytest, and no tests. Altered runs execute your tests; what they
+        may do is limited.
+        """
+        return _fix(context.meta[COMMAND], chosen)
+
+
+class _Options(RerunOptions):
+    fix_seconds: float
+    form: str
+    applied: int | None
+    tests: tuple[str, ...]
+
+
+def _fix(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.evidence.discovery import find_source
+    from suspectra.fixes.fix import in_order
+    from suspectra.fixes.search import FixInquiry
+    from suspectra.output.fixes import SearchCounts, summary, write_fix, write_json
+    from suspectra.selection.since_revision import since_revision
+
+    began = time.monotonic()
+    workspace = chosen["workspace"]
+    evidence = since_revision(find_source(workspace, edges=True).read(), workspace, None)
+    tests, suspicion = suspicious_tests(evidence, workspace, chosen["tests"])
+    seconds = max(chosen["fix_seconds"] - (time.monotonic() - began), chosen["fix_seconds"] / 2)
+    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, seconds=seconds)
+    found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
+    ordered = in_order(found)
+    done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began)
+    if chosen["form"] == "json":
+        write_json(ordered, suspicion.read, sys.stdout, done)
+    elif chosen["form"] == "diff":
+        _write_difference(ordered, chosen["applied"], suspicion.read)
+    else:
+        for number, one in enumerate(ordered[:_SHOWN], 1):
+            write_fix(number, one, _group_size(inquiry, one), suspicion.read, sys.stdout)
+        click.echo(summary(ordered, done))
+    warn(inquiry.problems)
+    if chosen["applied"] is not None and chosen["form"] != "diff":
+        _apply(ordered, chosen["applied"], workspace, suspicion.read)
+    return INTERRUPTED if interrupted else 0 if ordered else NOTHING_TO_RANK
+
+
+_SHOWN = 10
+
+
+def _found(inquiry: FixInquiry, *, shown: bool) -> tuple[list[Fix], bool]:
+    """The fixes, each shown when it is found, as far as the user lets the search go on."""
+    from suspectra.output.terminal import safe
+    from suspectra.output.time_bar import TimeBar
+
+    found: list[Fix] = []
+    with Interruption() as interruption, TimeBar(sys.stderr, inquiry.seconds) as bar, closing(inquiry.steps()) as steps:
+        for one in steps:
+            found.append(one)
+            if shown:
+                with bar.aside():
+                    edit = one.candidates[0].edit.text.strip()
+                    click.echo(f"{safe(f'{one.file}:{one.line}')}: tests pass with `{safe(edit)}`", err=True)
+    return found, interruption.happened
+
+
+def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
+    """How many tests fail as those do that a fix repairs."""
+    asked = {test.name for test in inquiry.tests}
+    return max(len(asked.intersection(tests)) for tests in inquiry.suspects.groups if fix.repaired[0] in tests)
+
+
+def _write_difference(fixes: Sequence[Fix], number: int | None, read: Callable[[str], bytes | None]) -> None:
+    from suspectra.fixes.diff import difference
+
+    if fixes:
+        click.echo(difference(_chosen(fixes, number or 1).candidates, read), nl=False)
+
+
+def _chosen(fixes: Sequence[Fix], number: int) -> Fix:
+    if number > len(fixes):
+        raise UsageError(
+            Problem("--apply", "", f"there are {len(fixes)} fixes, and no number {number}", "name another")
+        )
+    return fixes[number - 1]
+
+
+def _apply(fixes: Sequence[Fix], number: int, workspace: Path, read: Callable[[str], bytes | None]) -> None:
+    """Write a fix into the files, if the user says so."""
+    from suspectra.fixes.diff import edited, edits_by_file
+
+    chosen = _chosen(fixes, number)
+    files = edits_by_file(chosen.candidates)
+    if not click.confirm(f"Write fix {number} into {', '.join(sorted(files))}?"):
+        return
+    root = workspace.resolve()
+    texts = {
+        (root / file).resolve(): edited(_as_recorded(root, file, read), several) for file, several in files.items()
+    }
+    for path, text in texts.items():
+        path.write_bytes(text)
+
+
+def _as_recorded(root: Path, file: str, read: Callable[[str], bytes | None]) -> bytes:
+    """A file of the workspace that is still as it was recorded.
+
+    Raises UsageError when it is another one by now, or outside.
+    """
+    path = (root / file).resolve()
+    source = read(file)
+    if source is None or not path.is_relative_to(root) or path.read_bytes() != source:
+        raise UsageError(Problem(file, "", "it was changed since the tests ran", "record the tests again"))
+    return source

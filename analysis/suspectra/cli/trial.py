@@ -1,0 +1,85 @@
+"""The command `try`. Only click and what is as light is imported here, since help loads this."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from suspectra.base.errors import Problem, UsageError
+from suspectra.base.options import COPY, EXCLUDE_MARKERS, FIX_SECONDS
+from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.fixes.trial import JudgedPatch
+
+_MAX_BYTES = 1 << 20
+_MAX_PATCHES = 200
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command("try", cls=BeforeCommand)
+    @workspace_option
+    @python_option
+    @declared(FIX_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+    @options(*map(declared, (EXCLUDE_MARKERS, COPY)))
+    @click.argument("patches", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATCH...")
+    @click.pass_context
+    def try_changes(context: click.Context, **chosen: Unpack[_Options]) -> int:
+        """Say which failing tests each PATCH repairs and which passing tests it breaks, and change no file.
+
+        PATCH is a file with a unified difference, as `git diff` writes it. The failing tests of the recording run with
+        it, and the passing ones that execute the functions it changes. The command behind -- takes options of pytest.
+        """
+        return _try(context.meta[COMMAND], chosen)
+
+
+class _Options(RerunOptions):
+    fix_seconds: float
+    form: str
+    patches: tuple[Path, ...]
+
+
+def _try(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.evidence.discovery import find_source
+    from suspectra.fixes.trial import PatchTrial
+    from suspectra.output.trials import write_json, write_table
+    from suspectra.selection.since_revision import since_revision
+
+    began = time.monotonic()
+    workspace = chosen["workspace"]
+    patches = {str(path): _read(path) for path in chosen["patches"][:_MAX_PATCHES]}
+    evidence = since_revision(find_source(workspace, edges=True).read(), workspace, None)
+    tests, suspicion = suspicious_tests(evidence, workspace, ())
+    seconds = max(chosen["fix_seconds"] - (time.monotonic() - began), chosen["fix_seconds"] / 2)
+    trial = PatchTrial(rerun_setup(command, chosen), tests, suspicion, patches, seconds=seconds)
+    judged: list[JudgedPatch] = []
+    with Interruption() as interruption:
+        for one in trial.steps():
+            judged.append(one)
+    if chosen["form"] == "json":
+        write_json(judged, len(tests), sys.stdout, complete=trial.complete, seconds=time.monotonic() - began)
+    else:
+        write_table(judged, len(tests), sys.stdout)
+    warn(trial.problems)
+    if interruption.happened:
+        return INTERRUPTED
+    return 0 if any(one.repaired and not one.broken for one in judged) else NOTHING_TO_RANK
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_MAX_BYTES).decode(errors="replace")
+    except OSError as error:
+        raise UsageError(Problem(str(path), "", f"it can't be read: {error.strerror}", "name a file")) from None

@@ -1,0 +1,627 @@
+"""What can stand in the place of an expression: templates, ingredients of the file, and what names there can make.
+
+Costs are about the logarithm of how rarely such an edit is what was missing: a wrong operator, an index that is off by
+one and a wrong name are frequent, a whole expression out of nothing is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from suspectra.fixes.fix_site import FixSite
+from suspectra.mutation.precedence import demanded, precedence_of_expression
+
+Made = tuple[str, str, float]
+"""The new text, the name of the template, and the cost."""
+
+_QUOTES = frozenset("'\"\n")
+NEAR = 8
+"""Names that are tried where several could stand: those that were used last."""
+
+_COMPARED = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+}
+_ORDERS = ("<", "<=", ">", ">=", "==", "!=")
+_CLOSE = frozenset(
+    {("<", "<="), (">", ">="), ("==", "!="), ("in", "not in"), ("is", "is not"), ("<", ">"), ("<=", ">=")}
+)
+_ARITHMETIC = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Pow: "**",
+}
+_NUMERIC, _BITS = ("+", "-", "*", "//", "/", "%"), ("&", "|", "^")
+_OPPOSITES = {
+    "min": "max",
+    "max": "min",
+    "any": "all",
+    "all": "any",
+    "append": "extend",
+    "extend": "append",
+    "add": "discard",
+    "startswith": "endswith",
+    "endswith": "startswith",
+    "lower": "upper",
+    "upper": "lower",
+    "lstrip": "rstrip",
+    "rstrip": "lstrip",
+    "strip": "rstrip",
+    "find": "rfind",
+    "rfind": "find",
+    "index": "rindex",
+    "split": "rsplit",
+    "rsplit": "split",
+    "partition": "rpartition",
+    "rpartition": "partition",
+    "match": "search",
+    "search": "match",
+    "floor": "ceil",
+    "ceil": "floor",
+    "popleft": "pop",
+    "pop": "popleft",
+    "appendleft": "append",
+    "bisect_left": "bisect_right",
+    "bisect_right": "bisect_left",
+    "bisect": "bisect_left",
+    "items": "values",
+    "keys": "values",
+    "values": "keys",
+    "union": "intersection",
+    "intersection": "union",
+    "issubset": "issuperset",
+    "issuperset": "issubset",
+    "update": "add",
+    "int": "round",
+    "round": "int",
+    "sorted": "list",
+    "list": "sorted",
+    "set": "list",
+}
+_WRAPPED = (
+    ("{} + 1", 1.4),
+    ("{} - 1", 1.4),
+    ("{} or None", 3.2),
+    ("list({})", 2.0),
+    ("{}.copy()", 2.0),
+    ("sorted({})", 2.2),
+    ("{}[::-1]", 2.6),
+    ("{}[1:]", 2.3),
+    ("{}[:-1]", 2.3),
+    ("{}[0]", 2.4),
+    ("{}[-1]", 2.4),
+    ("str({})", 2.3),
+    ("int({})", 2.3),
+    ("abs({})", 2.2),
+    ("len({})", 2.3),
+    ("set({})", 2.5),
+    ("tuple({})", 2.5),
+    ("dict({})", 2.6),
+    ("max({}, 0)", 2.2),
+    ("max(0, {})", 2.2),
+    ("{}.strip()", 2.3),
+    ("{}.lower()", 2.4),
+    ("{}.rstrip()", 2.6),
+    ("{}.items()", 2.6),
+    ("{}.values()", 2.6),
+    ("round({})", 2.7),
+    ("float({})", 2.7),
+    ("reversed({})", 2.7),
+    ("-{}", 2.2),
+    ("[{}]", 2.4),
+    ("{} ** 2", 2.6),
+    ("{} * 2", 2.7),
+    ("{} // 2", 2.7),
+    ("{} or []", 3.0),
+    ("{} or ''", 3.0),
+    ("{} or 0", 3.0),
+)
+_COPIES = frozenset({"list({})", "{}.copy()", "dict({})", "set({})", "tuple({})"})
+
+
+def expression_edits(place: FixSite) -> Iterator[Made]:
+    """All that may stand in the place of an expression, as it would have to be written there."""
+    node = place.node
+    assert isinstance(node, ast.expr)
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        yield from _targets(place)
+        return
+    if isinstance(node, (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)):
+        yield from _yields(place)
+        return
+    seen = {place.text}
+    for template in _TEMPLATES:
+        for text, kind, cost in template(place):
+            fitted = fitting(place, text)
+            if fitted is not None and fitted not in seen:
+                seen.add(fitted)
+                yield fitted, kind, cost
+
+
+@lru_cache(maxsize=1 << 16)
+def parsed(text: str) -> ast.expr | None:
+    """The expression that a text is; None if it is none."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def fitting(place: FixSite, text: str) -> str | None:
+    """A text as it can stand in a place, in parentheses where it needs them; None if it is no expression."""
+    made = parsed(text)
+    node = place.node
+    if made is None or not isinstance(node, ast.expr):
+        return None
+    if text.startswith("(") and not _QUOTES.intersection(text):
+        text = ast.unparse(made)  # without parentheses that it does not need
+    loose = precedence_of_expression(made) < demanded(place.parent, node) or isinstance(made, ast.Tuple)
+    if loose and not place.source.in_parentheses(node):
+        if isinstance(made, ast.Tuple) and isinstance(place.parent, (ast.Subscript, ast.Assign, ast.Return)):
+            return text
+        return f"({text})"
+    return text
+
+
+def _operand(place: FixSite, node: ast.expr) -> str:
+    """The text of an expression as a part of something else."""
+    text = place.source.segment(node)
+    simple = isinstance(node, (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call, ast.List, ast.Dict))
+    return text if simple else f"({text})"
+
+
+def _comparison(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if not isinstance(node, ast.Compare):
+        return
+    parts = [node.left, *node.comparators]
+    for number, operator in enumerate(node.ops):
+        now = _COMPARED[type(operator)]
+        others = (
+            _ORDERS if now in _ORDERS else ("in", "not in") if "in" in now.split() else ("is", "is not", "==", "!=")
+        )
+        for other in (*others, *(("is",) if now == "==" else ())):
+            if other != now:
+                signs = [_COMPARED[type(one)] for one in node.ops]
+                signs[number] = other
+                text = _operand(place, parts[0]) + "".join(
+                    f" {sign} {_operand(place, part)}" for sign, part in zip(signs, parts[1:], strict=True)
+                )
+                yield text, "comparison", 1.0 if (now, other) in _CLOSE or (other, now) in _CLOSE else 1.5
+    if len(parts) == 2:
+        left, right = (_operand(place, part) for part in parts)
+        sign = _COMPARED[type(node.ops[0])]
+        if sign in _ORDERS:
+            for other in _ORDERS:
+                for more in ("+ 1", "- 1"):
+                    yield f"{left} {other} {right} {more}", "comparison", 1.6 if other == sign else 2.8
+        for constant in ("0", "1", "2"):
+            for other in _ORDERS if sign in _ORDERS else ():
+                yield f"{left} {other} {constant}", "comparison", 2.7
+        for part in (left, right):
+            yield part, "left out", 2.4
+        yield f"not {left}", "comparison", 2.6
+
+
+def _calculation(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if not isinstance(node, ast.BinOp):
+        return
+    left, right, now = _operand(place, node.left), _operand(place, node.right), _ARITHMETIC.get(type(node.op), "@")
+    family = _BITS if now in _BITS else _NUMERIC
+    for other in (*family, *(one for one in (*_NUMERIC, *_BITS) if one not in family)):
+        if other != now:
+            near = {now, other} in ({"+", "-"}, {"*", "/"}, {"/", "//"}, {"//", "%"}) or family is _BITS
+            yield f"{left} {other} {right}", "operator", 1.2 if near else 1.9 if other in family else 2.8
+    yield f"{right} {now} {left}", "order", 1.5
+    yield left, "left out", 1.6
+    yield right, "left out", 1.6
+    if isinstance(node.left, ast.BinOp):  # another grouping
+        inner = node.left
+        first, second = _operand(place, inner.left), _operand(place, inner.right)
+        sign = _ARITHMETIC.get(type(inner.op), "@")
+        yield f"{first} {sign} ({second} {now} {right})", "order", 1.8
+
+
+def _logic(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if isinstance(node, ast.BoolOp):
+        texts = [_operand(place, one) for one in node.values]
+        word, other = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+        yield f" {other} ".join(texts), "logic", 1.2
+        for number in range(len(texts)):
+            rest = [*texts[:number], *texts[number + 1 :]]
+            yield f" {word} ".join(rest), "left out", 1.6
+            negated = [*texts]
+            negated[number] = f"(not {texts[number]})"
+            yield f" {word} ".join(negated), "logic", 1.6
+    elif isinstance(node, ast.UnaryOp):
+        yield _operand(place, node.operand), "left out", 1.5
+    if _is_asked(place):
+        yield f"not {_operand(place, node)}" if isinstance(node, ast.expr) else "", "logic", 1.6
+
+
+def _is_asked(place: FixSite) -> bool:
+    """Whether only the truth of an expression matters."""
+    parent, node = place.parent, place.node
+    if isinstance(parent, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        return node is parent.test
+    if isinstance(parent, ast.comprehension):
+        return node in parent.ifs
+    return isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+
+
+is_asked = _is_asked
+
+
+def _constants(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if not isinstance(node, ast.Constant):
+        return
+    value = node.value
+    if isinstance(value, bool):
+        yield str(not value), "constant", 1.4
+        return
+    if value is None:
+        for text in ("[]", "0", "''", "{}", "True", "False"):
+            yield text, "constant", 2.6
+    if isinstance(value, int):
+        for number, cost in (
+            (value + 1, 1.2),
+            (value - 1, 1.2),
+            (0, 2.0),
+            (1, 2.0),
+            (-value, 2.0),
+            (2, 2.5),
+            (-1, 2.4),
+        ):
+            yield str(number), "constant", cost
+    for other, count in place.scope.ingredients.constants.get(type(value), {}).items():
+        if other != value:
+            yield repr(other), "constant", 2.2 - 0.1 * min(count, 4)
+    if isinstance(value, str):
+        text = place.text
+        for match in re.finditer(r"\d+", text):
+            for number in (int(match[0]) + 1, int(match[0]) - 1):
+                if number >= 0:
+                    yield f"{text[: match.start()]}{number}{text[match.end() :]}", "constant", 1.9
+        for changed in (value.strip(), value.lower(), value.upper(), f"{value} ", ""):
+            if changed != value:
+                yield repr(changed), "constant", 2.6
+
+
+def _names(place: FixSite) -> Iterator[Made]:
+    node, ingredients = place.node, place.scope.ingredients
+    called = isinstance(place.parent, ast.Call) and node is place.parent.func
+    if isinstance(node, ast.Name):
+        if called:
+            if node.id in _OPPOSITES:
+                yield _OPPOSITES[node.id], "function", 1.2
+            for name, _ in ingredients.called.most_common():
+                yield name, "function", 2.2
+            for name, arity in ingredients.arities.items():
+                if name in ingredients.globals and arity == ingredients.arities.get(node.id, arity):
+                    yield name, "function", 2.4
+            return
+        if node.id in place.names or node.id not in place.readable:
+            for number, name in enumerate(place.names):
+                yield name, "name", 1.2 + 0.1 * min(number, 8)
+            for name in place.scope.own_attributes:
+                same = name.partition(".")[2] == node.id
+                yield name, "attribute", 1.2 if same else 2.3
+        else:
+            for name in sorted(ingredients.globals):
+                yield name, "name", 2.2
+    elif isinstance(node, ast.Attribute):
+        base = _operand(place, node.value)
+        if called:
+            if node.attr in _OPPOSITES:
+                yield f"{base}.{_OPPOSITES[node.attr]}", "method", 1.3
+            for name, count in ingredients.methods.most_common(30):
+                yield f"{base}.{name}", "method", 2.5 - 0.1 * min(count, 4)
+            return
+        if isinstance(node.value, ast.Name) and node.value.id == place.scope.itself:
+            for name in place.scope.own_attributes:
+                yield name, "attribute", 1.3
+        if node.attr in place.names:
+            yield node.attr, "name", 1.4
+        for name, count in ingredients.attributes.most_common(40):
+            yield f"{base}.{name}", "attribute", 1.9 - 0.1 * min(count, 4)
+
+
+def _calls(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if not isinstance(node, ast.Call):
+        return
+    source, function = place.source, place.source.segment(node.func)
+    generator = len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)
+    positional = [source.segment(one) for one in node.args]
+    named = [
+        f"{one.arg}={source.segment(one.value)}" if one.arg else f"**{source.segment(one.value)}"
+        for one in node.keywords
+    ]
+    for one in node.args:
+        if not isinstance(one, (ast.Starred, ast.GeneratorExp)):
+            yield source.segment(one), "left out call", 1.7
+    if isinstance(node.func, ast.Attribute):
+        yield _operand(place, node.func.value), "left out call", 1.8
+    if generator:
+        return
+
+    def call(arguments: list[str], keywords: list[str] = named, callee: str = function) -> str:
+        return f"{callee}({', '.join([*arguments, *keywords])})"
+
+    for first in range(len(positional)):
+        for second in range(first + 1, len(positional)):
+            swapped = [*positional]
+            swapped[first], swapped[second] = swapped[second], swapped[first]
+            yield call(swapped), "order", 1.3 if second == first + 1 else 1.8
+    for number in range(len(positional)):
+        yield call([*positional[:number], *positional[number + 1 :]]), "argument", 2.0
+    for number in range(len(named)):
+        yield call(positional, [*named[:number], *named[number + 1 :]]), "argument", 2.2
+    name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+    keywords = place.scope.ingredients.keywords.get(name, set()) - {one.arg for one in node.keywords}
+    for keyword in sorted(keywords):
+        if keyword in place.names:
+            yield call([*positional, *named], [f"{keyword}={keyword}"]), "argument", 1.6
+        for value in ("True", "False", "None", "0", "1"):
+            yield call([*positional, *named], [f"{keyword}={value}"]), "argument", 2.4
+    if not named:
+        for value in (*place.names[:NEAR], *place.scope.own_attributes[:NEAR], "1", "0", "True", "None", "''"):
+            yield call([*positional, value]), "argument", 2.3
+
+
+def _displays(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if isinstance(node, (ast.Tuple, ast.List)):
+        texts = [place.source.segment(one) for one in node.elts]
+        opened, closed = ("[", "]") if isinstance(node, ast.List) else ("", "") if place.text[:1] != "(" else ("(", ")")
+        for first in range(len(texts)):
+            for second in range(first + 1, len(texts)):
+                swapped = [*texts]
+                swapped[first], swapped[second] = swapped[second], swapped[first]
+                yield f"{opened}{', '.join(swapped)}{closed}", "order", 1.6
+        for number in range(len(texts) if isinstance(node, ast.List) else 0):
+            yield f"[{', '.join([*texts[:number], *texts[number + 1 :]])}]", "item", 2.2
+        if isinstance(node, ast.List) and len(texts) <= 3:
+            for value in ("[]", "None", "0", "''", *place.names[:NEAR]):
+                yield f"[{', '.join([*texts, value])}]", "item", 2.2 if texts else 1.9
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and (item := _only_item(place, node.left)):
+        # each item is an object of its own then
+        yield f"[{item} for _ in range({_operand(place, node.right)})]", "copy", 1.6
+    if isinstance(node, (ast.List, ast.ListComp)):
+        for name in place.names[:NEAR]:
+            yield f"{name} + {place.text}", "calculation", 2.5
+            yield f"{place.text} + {name}", "calculation", 2.5
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+        yield _operand(place, node.value), "left out", 2.2
+        base, key = _operand(place, node.value), place.source.segment(node.slice)
+        if isinstance(node.slice, ast.Constant):
+            yield f"{base}.get({key})", "method", 2.4
+    if isinstance(node, ast.Attribute) and not (isinstance(place.parent, ast.Call) and node is place.parent.func):
+        yield _operand(place, node.value), "left out", 2.3
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        base = _operand(place, node.value)
+        lower, upper = (
+            "" if one is None else place.source.segment(one) for one in (node.slice.lower, node.slice.upper)
+        )
+        for begin, end, cost in (
+            (lower, "", 1.8),
+            ("", upper, 1.8),
+            (f"{lower or 0} + 1", upper, 1.5),
+            (f"{lower} - 1" if lower else "1", upper, 1.5),
+            (lower, f"{upper} + 1" if upper else "-1", 1.5),
+            (lower, f"{upper} - 1" if upper else "-1", 1.5),
+        ):
+            yield f"{base}[{begin}:{end}]", "slice", cost
+        for name in place.names[:NEAR]:
+            yield f"{base}[{name}:{upper}]", "slice", 2.2
+            yield f"{base}[{lower}:{name}]", "slice", 2.2
+    if isinstance(node, ast.IfExp):
+        test, body, other = (_operand(place, one) for one in (node.test, node.body, node.orelse))
+        yield f"{other} if {test} else {body}", "order", 1.8
+        yield body, "left out", 2.2
+        yield other, "left out", 2.2
+
+
+def _only_item(place: FixSite, node: ast.expr) -> str:
+    """The text of the one item of a list; empty for anything else."""
+    return place.source.segment(node.elts[0]) if isinstance(node, ast.List) and len(node.elts) == 1 else ""
+
+
+def _wrapped(place: FixSite) -> Iterator[Made]:
+    node, parent = place.node, place.parent
+    if isinstance(node, ast.Constant) or (isinstance(parent, ast.Call) and node is parent.func):
+        return
+    if isinstance(parent, (ast.Attribute, ast.Expr)):
+        return
+    text = _operand(place, node) if isinstance(node, ast.expr) else ""
+    counted = isinstance(parent, (ast.Subscript, ast.Slice, ast.Compare)) or (
+        isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "range"
+    )
+    for form, cost in _WRAPPED:
+        yield (
+            form.format(text),
+            "copy" if form in _COPIES else "wrapping",
+            cost - (0.2 if counted and "1" in form else 0),
+        )
+    for name, count in place.scope.ingredients.called.most_common():
+        if place.scope.ingredients.arities.get(name, 1) == 1:
+            yield f"{name}({text})", "wrapping", 2.7 - 0.1 * min(count, 4)
+    for number, name in enumerate(place.names[:NEAR]):
+        if name == text:
+            continue
+        more = 0.05 * number
+        for sign in ("+", "-"):
+            yield f"{text} {sign} {name}", "calculation", 2.2 + more
+        for sign in ("*", "//", "%", "/"):
+            yield f"{text} {sign} {name}", "calculation", 2.8 + more
+        yield f"{name} + {text}", "calculation", 2.5 + more
+        yield f"max({name}, {text})", "wrapping", 2.2 + more
+        yield f"min({name}, {text})", "wrapping", 2.3 + more
+        yield f"{text}[{name}:]", "slice", 2.4 + more
+        yield f"{text}[:{name}]", "slice", 2.4 + more
+        yield f"{text}[{name}]", "item", 2.6 + more
+
+
+def _ingredients(place: FixSite) -> Iterator[Made]:
+    """Other expressions of the function, and of the file."""
+    node, parent = place.node, place.parent
+    if isinstance(parent, ast.Call) and node is parent.func:
+        return
+    kinds = (ast.Compare,) if _is_asked(place) else (ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp)
+    line = place.statement.lineno
+    for text, other in place.scope.expressions.items():
+        if isinstance(other, kinds) and place.fits(other) and not isinstance(getattr(other, "ctx", None), ast.Del):
+            yield text, "ingredient", 2.1 + min(abs(other.lineno - line), 20) * 0.04
+
+
+def atoms(place: FixSite) -> Iterator[tuple[str, float]]:
+    """Conditions of names: about nothing, emptiness, and what stands in the file."""
+    near = place.names[:NEAR]
+    for number, name in enumerate([*near, *place.scope.own_attributes[:NEAR]]):
+        more = 0.05 * number
+        yield f"not {name}", 0.2 + more
+        yield name, 0.3 + more
+        yield f"{name} is None", 0.2 + more
+        yield f"{name} is not None", 0.4 + more
+        for text in (f"{name} == 0", f"{name} == 1", f"{name} > 0", f"{name} < 0", f"{name} != 0", f"{name} > 1"):
+            yield text, 0.7 + more
+        yield f"len({name}) > 1", 0.9 + more
+        yield f"len({name}) == 1", 0.9 + more
+    for number, (text, node) in enumerate(place.scope.conditions.items()):
+        if place.fits(node):
+            yield text, 0.3 + 0.03 * min(number, 20)
+    for first, one in enumerate(near):
+        for second, other in enumerate(near):
+            if one != other:
+                more = 0.05 * (first + second)
+                if first < second:
+                    for sign in ("==", "!=", "<", ">", "<=", ">="):
+                        yield f"{one} {sign} {other}", 0.7 + more
+                yield f"{one} in {other}", 0.7 + more
+                yield f"{one} not in {other}", 0.7 + more
+
+
+def _conditions(place: FixSite) -> Iterator[Made]:
+    """A condition that is stronger or weaker, or another one."""
+    node = place.node
+    if not _is_asked(place) or not isinstance(node, ast.expr):
+        return
+    text = _operand(place, node) if isinstance(node, ast.BoolOp) else place.text
+    bases = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
+    guarded = {f"{one.value.id} is None" for one in bases if isinstance(one.value, ast.Name)}
+    guarded |= {f"{one.value.id} is not None" for one in bases if isinstance(one.value, ast.Name)}
+    for atom, cost in atoms(place):
+        nearer = 0.5 if atom in guarded else 0.0
+        if isinstance(node, ast.Constant):
+            yield atom, "condition", 1.7 + cost
+            continue
+        for word in ("and", "or"):
+            yield f"{text} {word} {atom}", "condition", 1.9 + cost - nearer
+            yield f"{atom} {word} {text}", "condition", 2.0 + cost - nearer
+        yield atom, "condition", 2.4 + cost
+
+
+def _names_instead(place: FixSite) -> Iterator[Made]:
+    """A variable in the place of something longer."""
+    node, parent = place.node, place.parent
+    if isinstance(node, (ast.Call, ast.Subscript, ast.BinOp, ast.IfExp)) and not isinstance(parent, ast.Expr):
+        for number, name in enumerate(place.names[:NEAR]):
+            yield name, "name", 2.1 + 0.05 * number
+
+
+def _synthesis(place: FixSite) -> Iterator[Made]:
+    """Expressions of two names or constants."""
+    node, parent = place.node, place.parent
+    if _is_asked(place) or isinstance(parent, (ast.Attribute, ast.Expr)):
+        return
+    if isinstance(parent, ast.Call) and node is parent.func:
+        return
+    truth = isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    near = place.names[:NEAR]
+    if truth or isinstance(node, ast.Compare):
+        for atom, cost in atoms(place):
+            yield atom, "synthesis", 2.0 + cost
+        return
+    leaves = [*near, *place.scope.own_attributes[:4], *(f"len({name})" for name in near[:4])]
+    for first, one in enumerate(leaves):
+        for second, other in enumerate([*leaves, "1", "2"]):
+            more = 0.04 * (first + second)
+            if one != other:
+                yield f"{one} - {other}", "synthesis", 3.0 + more
+                if first < second:
+                    yield f"{one} + {other}", "synthesis", 3.0 + more
+                    yield f"{one} * {other}", "synthesis", 3.4 + more
+        for other in leaves:
+            if one != other:
+                yield f"{one}[{other}]", "synthesis", 3.2 + 0.04 * first
+        yield f"[{one}]", "synthesis", 2.8 + 0.04 * first
+
+
+def _targets(place: FixSite) -> Iterator[Made]:
+    """Another variable, item or attribute that is assigned."""
+    node, parent = place.node, place.parent
+    if not isinstance(parent, (ast.Assign, ast.AugAssign)) or isinstance(node, (ast.Tuple, ast.List, ast.Starred)):
+        return
+    seen = {place.text}
+    for text, other in place.scope.expressions.items():
+        if isinstance(other, (ast.Subscript, ast.Attribute)) and place.fits(other) and text not in seen:
+            seen.add(text)
+            yield text, "target", 2.3 if type(other) is type(node) else 2.8
+    for name in place.names[:NEAR]:
+        if name not in seen:
+            yield name, "target", 2.2
+    if isinstance(node, ast.Subscript):
+        base = place.source.segment(node.value)
+        key = place.source.segment(node.slice)
+        for name in place.names[:NEAR]:
+            yield f"{base}[{name}]", "target", 2.2
+            yield f"{name}[{key}]", "target", 2.4
+        for more in ("+ 1", "- 1"):
+            yield f"{base}[{key} {more}]", "target", 1.7
+
+
+def _yields(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if isinstance(node, ast.Yield) and node.value is not None:
+        yield f"yield from {place.source.segment(node.value)}", "generator", 1.7
+    elif isinstance(node, ast.YieldFrom):
+        yield f"yield {place.source.segment(node.value)}", "generator", 1.7
+
+
+_TEMPLATES: tuple[Callable[[FixSite], Iterator[Made]], ...] = (
+    _comparison,
+    _calculation,
+    _logic,
+    _constants,
+    _names,
+    _calls,
+    _displays,
+    _wrapped,
+    _conditions,
+    _ingredients,
+    _names_instead,
+    _synthesis,
+)

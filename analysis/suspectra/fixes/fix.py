@@ -1,0 +1,72 @@
+"""A fix: a change of the source with which all failing tests of a group pass, and all passing tests that execute it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from suspectra.fixes.candidate import Candidate
+
+
+@dataclass(frozen=True, eq=False)
+class Fix:
+    """A change, with the tests that accept it."""
+
+    candidates: tuple[Candidate, ...]  # one edit, or two
+    repaired: tuple[str, ...]  # the failing tests that pass with it, by name
+    judges: int  # how many tests were run with it, all of which pass
+    rank: int = 0  # of the statement, among those that were searched, from 1
+    alike: int = field(default=0, compare=False)  # how many more fixes give the same in the failing tests there
+
+    @property
+    def file(self) -> str:
+        """The file of the first edit."""
+        return self.candidates[0].file
+
+    @property
+    def line(self) -> int:
+        """The first line of the first edited statement."""
+        return self.candidates[0].line
+
+    @property
+    def end_line(self) -> int:
+        """Its last line."""
+        return self.candidates[0].end_line
+
+    @property
+    def kind(self) -> str:
+        """The templates."""
+        return " and ".join(one.kind for one in self.candidates)
+
+    @property
+    def said(self) -> str:
+        """What is different of a value in all failing tests alike; empty where no single value is another one."""
+        return self.candidates[0].said if len(self.candidates) == 1 else ""
+
+    @property
+    def hides(self) -> bool:
+        """Whether it may only keep the failure from being noticed."""
+        return any(one.hides for one in self.candidates)
+
+    @property
+    def cost(self) -> float:
+        """How much speaks against it: the less, the earlier it is shown."""
+        return sum(one.cost for one in self.candidates) + sum(map(overfit, self.candidates))
+
+
+def overfit(candidate: Candidate) -> float:
+    """What makes a change fit few tests by chance: constants that are returned, conditions that ask for one value."""
+    text = candidate.edit.text.strip()
+    more = 0.0
+    if candidate.kind.startswith("guard ") or candidate.kind == "guarded":
+        more += 0.8
+    if text in ("return None", "pass", "return", "None"):
+        more += 0.8
+    if candidate.kind == "handler":
+        more += 1.0
+    return more
+
+
+def in_order(fixes: Sequence[Fix]) -> list[Fix]:
+    """Fixes, the likeliest first: those that may only hide the failure last."""
+    return sorted(fixes, key=lambda one: (one.hides, one.cost + 0.15 * min(one.rank - 1, 16) ** 0.5, one.line))

@@ -1,0 +1,328 @@
+"""Places that candidates change: a node of a function, with what is around it and what can be used there."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from suspectra.fixes.days import day_in
+from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.mutation.scopes import Function, Variables, bodies, position
+
+SIMPLE = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.Return,
+    ast.Raise,
+    ast.Delete,
+    ast.Continue,
+    ast.Break,
+)
+"""Statements that contain no others."""
+
+_MAX_TEXT = 80
+_NOT_EVALUATED = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "pattern", "decorator_list"})
+_BUILT_IN = frozenset(dir(builtins))
+
+
+class FileIngredients:
+    """What a file contains that candidates are made from."""
+
+    def __init__(self, source: ParsedSource):
+        self.source = source
+        self.day = day_in(source)
+        self.globals = _module_names(source.tree)  # the names that its functions see everywhere
+        self.constants: dict[type, Counter[object]] = {}  # those of its code, by type
+        self.attributes: Counter[str] = Counter()  # the names of attributes that are read
+        self.methods: Counter[str] = Counter()  # and of those that are called
+        self.called: Counter[str] = Counter()  # the functions that are called by their name alone
+        self.keywords: dict[str, set[str]] = {}  # by the name of what is called
+        self.arities: dict[str, int] = {}  # of the functions that the file defines
+        called = set()
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Call):
+                called.add(id(node.func))
+                name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+                self.keywords.setdefault(name, set()).update(one.arg for one in node.keywords if one.arg)
+                if isinstance(node.func, ast.Name):
+                    self.called[name] += 1
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                parameters = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
+                self.keywords.setdefault(node.name, set()).update(parameters)
+                self.arities[node.name] = len(node.args.args)
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Constant) and not isinstance(node.value, bool):
+                self.constants.setdefault(type(node.value), Counter())[node.value] += 1
+            elif isinstance(node, ast.Attribute):
+                (self.methods if id(node) in called else self.attributes)[node.attr] += 1
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionScope:
+    """A function, and what can be used in it."""
+
+    function: Function
+    functions: tuple[Function, ...]  # itself, and those around it before
+    owners: tuple[ast.stmt, ...]
+    owner: ast.ClassDef | None  # of a method
+    ingredients: FileIngredients
+    is_definition: bool = False  # whether it stands for a statement of the module that functions read
+
+    @property
+    def source(self) -> ParsedSource:
+        """The file."""
+        return self.ingredients.source
+
+    @cached_property
+    def itself(self) -> str:
+        """The name of the object in a method; empty elsewhere."""
+        parameters = [*self.function.args.posonlyargs, *self.function.args.args]
+        return parameters[0].arg if self.owner is not None and parameters else ""
+
+    @cached_property
+    def variables(self) -> Variables:
+        """Its own variables."""
+        return Variables(self.function, method=self.owner is not None)
+
+    @cached_property
+    def outer(self) -> list[str]:
+        """The variables of the functions around it."""
+        end = position(self.functions[0])._replace(line=1 << 30)
+        names = [name for one in self.functions[:-1] for name in Variables(one, method=False).readable(end)]
+        return list(dict.fromkeys(names))
+
+    @cached_property
+    def own_attributes(self) -> list[str]:
+        """What methods of the class use of the object, as ``self.a``."""
+        scope = self.owner or self.function
+        found: Counter[str] = Counter()
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.itself:
+                found[f"{self.itself}.{node.attr}"] += 1
+        methods = {one.name for one in getattr(scope, "body", ()) if isinstance(one, ast.FunctionDef)}
+        return [name for name in found if name.partition(".")[2] not in methods] if self.itself else []
+
+    @cached_property
+    def expressions(self) -> dict[str, ast.expr]:
+        """The expressions of the function that are more than a name, by their text."""
+        found: dict[str, ast.expr] = {}
+        for node in ast.walk(self.function):
+            if isinstance(node, (ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.Compare, ast.UnaryOp)):
+                text = self.source.segment(node)
+                if len(text) <= _MAX_TEXT and "\n" not in text:
+                    found.setdefault(text, node)
+        return found
+
+    @cached_property
+    def conditions(self) -> dict[str, ast.expr]:
+        """What functions of the class or the file ask, by text; the nearest first."""
+        return _conditions(self.function, self.source) | _conditions(self.owner or self.source.tree, self.source)
+
+    @cached_property
+    def statements(self) -> dict[str, ast.stmt]:
+        """The simple statements of the function, and of its class or file, by text; the nearest first."""
+        return _statements(self.function, self.source) | _statements(self.owner or self.source.tree, self.source)
+
+
+def _conditions(scope: ast.AST, source: ParsedSource) -> dict[str, ast.expr]:
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(scope):
+        tests = [node.test] if isinstance(node, (ast.If, ast.While, ast.IfExp)) else []
+        tests += node.values if isinstance(node, ast.BoolOp) else []
+        tests += node.ifs if isinstance(node, ast.comprehension) else []
+        tests += [node] if isinstance(node, ast.Compare) else []
+        for test in tests:
+            text = source.segment(test)
+            if len(text) <= _MAX_TEXT and "\n" not in text and not isinstance(test, ast.Constant):
+                found.setdefault(text, test)
+    return found
+
+
+def _statements(scope: ast.AST, source: ParsedSource) -> dict[str, ast.stmt]:
+    found: dict[str, ast.stmt] = {}
+    for inside in ast.walk(scope):
+        if not isinstance(inside, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        for node in ast.walk(inside):
+            if isinstance(node, SIMPLE) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+                text = source.segment(node)
+                if len(text) <= _MAX_TEXT and "\n" not in text:
+                    found.setdefault(text, node)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class FixSite:
+    """A node that can be changed."""
+
+    node: ast.expr | ast.stmt
+    parent: ast.AST
+    statement: ast.stmt  # the innermost around it
+    scope: FunctionScope
+    bound: frozenset[str] = frozenset()  # the variables of comprehensions and lambdas around it
+    block: list[ast.stmt] = field(default_factory=list)  # for a statement: those beside it
+    in_loop: bool = False
+
+    @property
+    def source(self) -> ParsedSource:
+        """The file."""
+        return self.scope.source
+
+    @property
+    def text(self) -> str:
+        """The text of the node."""
+        return self.source.segment(self.node)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The variables that can be read here, the nearest first."""
+        if self.scope.is_definition:
+            return []
+        own = self.scope.variables.readable(position(self.node))
+        return list(dict.fromkeys([*sorted(self.bound), *own, *self.scope.outer]))
+
+    @cached_property
+    def readable(self) -> frozenset[str]:
+        """All names that have a value here."""
+        if self.scope.is_definition:
+            return _BUILT_IN
+        return frozenset((*self.names, *self.scope.ingredients.globals, *_BUILT_IN, self.scope.itself))
+
+    def fits(self, node: ast.AST) -> bool:
+        """Whether all names that something reads have a value here."""
+        read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+        return read - _bound_in(node) <= self.readable
+
+    @property
+    def head(self) -> tuple[int, int]:
+        """The lines of the statement, of a compound one those before its block."""
+        inner = next(bodies(self.statement), None)
+        end = self.statement.end_lineno or self.statement.lineno
+        return self.statement.lineno, max(inner[0].lineno - 1, self.statement.lineno) if inner else end
+
+
+def fix_sites(scope: FunctionScope) -> Iterator[FixSite]:
+    """The places of a function, in the order of the text; nested functions are scopes of their own."""
+    if scope.is_definition:
+        statement = scope.owners[-1]
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            yield from _expressions(statement.value, statement, statement, scope, frozenset(), False)
+        return
+    yield from _blocks(
+        scope.function.body if isinstance(scope.function.body, list) else [], scope, scope.function, False
+    )
+
+
+def _blocks(block: list[ast.stmt], scope: FunctionScope, parent: ast.AST, in_loop: bool) -> Iterator[FixSite]:
+    for statement in block:
+        is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if is_text or isinstance(statement, (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.ClassDef)):
+            continue
+        yield FixSite(statement, parent, statement, scope, block=block, in_loop=in_loop)
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        loops = in_loop or isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
+        for name, value in ast.iter_fields(statement):
+            if name in _NOT_EVALUATED:
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.expr):
+                    yield from _expressions(child, statement, statement, scope, frozenset(), in_loop)
+                elif isinstance(child, ast.withitem):
+                    yield from _expressions(child.context_expr, child, statement, scope, frozenset(), in_loop)
+        for inner in bodies(statement):
+            yield from _blocks(inner, scope, statement, loops)
+
+
+def _expressions(
+    node: ast.expr, parent: ast.AST, statement: ast.stmt, scope: FunctionScope, bound: frozenset[str], in_loop: bool
+) -> Iterator[FixSite]:
+    if isinstance(node, (ast.JoinedStr, ast.Starred)) and isinstance(node, ast.JoinedStr):
+        return
+    yield FixSite(node, parent, statement, scope, bound, in_loop=in_loop)
+    inside = bound
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        inside |= _bound_in(node)
+    elif isinstance(node, ast.Lambda):
+        inside |= {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
+    for name, value in ast.iter_fields(node):
+        if name in _NOT_EVALUATED or (name == "args" and isinstance(node, ast.Lambda)):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.expr):
+                yield from _expressions(child, node, statement, scope, inside, in_loop)
+            elif isinstance(child, ast.keyword):
+                yield from _expressions(child.value, child, statement, scope, inside, in_loop)
+            elif isinstance(child, ast.comprehension):
+                yield from _expressions(child.iter, child, statement, scope, inside, in_loop)
+                for test in child.ifs:
+                    yield from _expressions(test, child, statement, scope, inside, in_loop)
+
+
+def _bound_in(node: ast.AST) -> frozenset[str]:
+    """The variables that comprehensions and lambdas in a node have of their own."""
+    found = set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.comprehension):
+            found |= {name.id for name in ast.walk(one.target) if isinstance(name, ast.Name)}
+        elif isinstance(one, ast.Lambda):
+            found |= {argument.arg for argument in (*one.args.args, *one.args.kwonlyargs)}
+    return frozenset(found)
+
+
+def _module_names(tree: ast.Module) -> frozenset[str]:
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+        else:
+            found |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return frozenset(found)
+
+
+def scopes(source: ParsedSource) -> Iterator[FunctionScope]:
+    """The functions of a file, each with those around it."""
+    ingredients = FileIngredients(source)
+    yield from _scopes(source.tree, (), (), None, ingredients)
+
+
+def definitions(source: ParsedSource, names: Collection[str]) -> Iterator[FunctionScope]:
+    """The statements of a module that define some names as plain values or calls."""
+    ingredients = FileIngredients(source)
+    for statement in source.tree.body:
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            continue
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if any(isinstance(one, ast.Name) and one.id in names for one in targets):
+            function = ast.parse("def module(): pass").body[0]
+            assert isinstance(function, ast.FunctionDef)
+            function.body = [statement]
+            function.lineno, function.end_lineno = 0, len(source.lines)  # what is judged is the whole file
+            yield FunctionScope(function, (function,), (statement,), None, ingredients, is_definition=True)
+
+
+def _scopes(
+    node: ast.AST,
+    functions: tuple[Function, ...],
+    owners: tuple[ast.stmt, ...],
+    owner: ast.ClassDef | None,
+    ingredients: FileIngredients,
+) -> Iterator[FunctionScope]:
+    for child in ast.iter_child_nodes(node):
+        around = (*owners, child) if isinstance(child, ast.stmt) and not functions else owners
+        if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inner = (*functions, child)
+            yield FunctionScope(child, inner, around, owner, ingredients)
+            yield from _scopes(child, inner, around, None, ingredients)
+        elif isinstance(child, ast.ClassDef):
+            yield from _scopes(child, functions, around, child, ingredients)
+        else:
+            yield from _scopes(child, functions, around, owner, ingredients)

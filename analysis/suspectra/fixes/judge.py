@@ -1,0 +1,157 @@
+"""Tests as judges: each runs candidates, many in one process, and says which it accepts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError
+from suspectra.experiments.altered_runs import TRACE
+from suspectra.experiments.machine import FreshRuns, Machine
+from suspectra.experiments.repeated_test import (
+    LEAST_STEPS,
+    STEPS_FACTOR,
+    TIME_FACTOR,
+    TRACE_S,
+)
+from suspectra.experiments.unusable_tests import unusable
+from suspectra.runs.experiment import ExperimentOutcome
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
+
+_HANG_STEPS, _HANG_S = 1_000_000, 8.0
+"""How long the unaltered test may run: one that hangs is judged, too."""
+
+_ENDLESS_S = 0.4
+"""What a run may always take: a loop without a decision is stopped by nothing else."""
+
+_HANGING_S = 2.0
+"""The same for a test that hangs without: nobody knows how long it takes where it does not."""
+
+_CUT_OFF = ("steps", "timeout")
+_BATCH, _BATCH_S = 64, 0.4
+_PLAIN: RunRequest = {"kind": "plain"}
+
+
+class JudgingTest:
+    """One test that runs with candidates.
+
+    Raises EvidenceError when it does not end, unaltered, as it was recorded.
+    """
+
+    def __init__(self, name: str, runs: Machine | FreshRuns, *, fails: bool, end: float):
+        self.name, self.fails, self._runs = name, fails, runs
+        self.rejected = 0  # how many candidates it has refused
+        self.runs = 0
+        self._same_message = False  # whether it fails with the same message each time
+        (answer,) = runs.ask(name, [TRACE], steps=_HANG_STEPS, seconds=min(_HANG_S, TRACE_S), end=end)
+        self.hangs = answer["outcome"] in _CUT_OFF
+        outcome = answer["outcome"]
+        if (outcome == "passed") is fails or outcome == "skipped":
+            known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
+            ended = ExperimentOutcome(known.get(outcome, outcome))
+            raise unusable(name, ended, seconds=_HANG_S, decisions=_HANG_STEPS, fails=fails)
+        self.seconds = answer["seconds"]
+        decisions = len(answer.get("decisions", ()))
+        self._check = answer.get("check") if fails else None
+        self._unaltered = outcome, answer["exception"]
+        self._message = answer.get("message", "")
+        if fails and not self.hangs:
+            (again,) = runs.ask(name, [_PLAIN], steps=_HANG_STEPS, seconds=_HANG_S, end=end)
+            self._same_message = again.get("message", "") == self._message
+        self.steps = _HANG_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
+        self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * self.seconds)
+        self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
+        self._each = self.seconds
+
+    def hurry(self) -> None:
+        """Stop a test that hangs soon: most candidates leave it hanging."""
+        if self.hangs:
+            self.steps, self.limit_s = LEAST_STEPS, _ENDLESS_S
+
+    @property
+    def batch(self) -> int:
+        """How many candidates it runs at a time."""
+        return max(1, min(_BATCH, int(_BATCH_S / max(self._each, 1e-3))))
+
+    def accepts(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
+        """How the test ends with each candidate; None for those that were not run in time."""
+        found: list[MachineRunAnswer | None] = []
+        size = self.batch
+        for first in range(0, len(jobs), size):
+            part = jobs[first : first + size]
+            if time.monotonic() >= end:
+                break
+            began = time.monotonic()
+            answers = self._run(part, end)
+            if answers:
+                self._each = (time.monotonic() - began) / len(answers)
+            found += answers
+        self.rejected += sum(1 for one in found if one is not None and one["outcome"] != "passed")
+        self.runs += len(found)
+        return [*found, *[None] * (len(jobs) - len(found))]
+
+    def _run(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
+        try:
+            if not self._together:
+                return [
+                    self._runs.ask(self.name, [job], steps=self.steps, seconds=self.limit_s, end=end)[0] for job in jobs
+                ]
+            # the unaltered test at the end says whether a candidate has left something behind
+            answers = self._runs.ask(
+                self.name, [*jobs, _PLAIN], steps=self.steps, seconds=self.limit_s, end=end, keep=True
+            )
+        except TimeIsUp as cut:
+            return [*cut.answers[: len(jobs)]]
+        except EvidenceError:
+            return []
+        *found, control = answers
+        if not self.hangs and self._is_other(control):
+            self._together = False
+            return self._run(jobs, end)
+        return list(found)
+
+    def changed(self, answer: MachineRunAnswer) -> bool:
+        """Whether the test fails with a candidate in another way than without."""
+        return answer["outcome"] in ("failed", "error") and self._is_other(answer)
+
+    def _is_other(self, answer: MachineRunAnswer) -> bool:
+        ended = answer["outcome"], answer["exception"]
+        return ended != self._unaltered or (self._same_message and answer.get("message", "") != self._message)
+
+    def confirms(self, job: RunRequest, end: float) -> bool:
+        """Whether the test passes with a candidate in a process of its own, and comes to the check that failed."""
+        asked: RunRequest = {**job, "check": self._check} if self._check and not self.hangs else job
+        try:
+            (answer,) = self._runs.ask(self.name, [asked], steps=self.steps, seconds=self.limit_s, end=end)
+        except (TimeIsUp, EvidenceError):
+            return False
+        self.runs += 1
+        return answer["outcome"] == "passed"
+
+    def results(
+        self,
+        file: str,
+        functions: Sequence[tuple[str, int]],
+        expressions: Sequence[tuple[int, list[str]]],
+        seconds: float,
+    ) -> MachineRunAnswer | None:
+        """What expressions give where the unaltered test comes to their statements."""
+        job: RunRequest = {
+            "kind": "results",
+            "file": file,
+            "functions": list(functions),
+            "expressions": expressions,
+            "most_seconds": seconds,
+        }
+        try:
+            (answer,) = self._runs.ask(
+                self.name,
+                [job],
+                steps=self.steps,
+                seconds=self.limit_s + 2 * seconds,
+                end=time.monotonic() + 4 * seconds + 2,
+            )
+        except (TimeIsUp, EvidenceError):
+            return None
+        return answer

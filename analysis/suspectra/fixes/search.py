@@ -1,0 +1,380 @@
+"""The search for fixes: which candidates are run, in which order, and who judges them."""
+
+from __future__ import annotations
+
+import ast
+import heapq
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError, Problem
+from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.fixes.candidate import Candidate, together
+from suspectra.fixes.candidates import PARTS, candidates
+from suspectra.fixes.fix import Fix
+from suspectra.fixes.fix_site import FunctionScope, definitions, scopes
+from suspectra.fixes.judge import JudgingTest
+from suspectra.fixes.results import EqualResults
+from suspectra.mutation.excerpt import CodeName, first_line
+from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.spectrum import Spectrum
+
+ALL_PARTS = (*PARTS, "pruning", "pairs", "order")
+"""The parts of the search that can be left out, to see what each is worth."""
+
+_FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.9, 0.3
+"""How much a candidate waits for more suspicious functions, and for more suspicious statements of its function."""
+
+_RESULTS_S = 0.5
+"""For computing the results of all expressions of a function, at most."""
+
+_BEHIND = 1.5
+"""Candidates that cost so much more than a fix would rank far behind it, and are not run."""
+
+_CHUNK = 128
+_COMPARED = 12
+"""Failing tests of which the quickest is the first judge."""
+
+_MAX_PAIRED = 40
+_PAIRS_FROM = 0.75
+"""The share of the time after which pairs are tried, where no single edit does."""
+
+_UNPARSABLE = (SyntaxError, ValueError, RecursionError)
+
+
+@dataclass
+class FixInquiry(Inquiry[Fix]):
+    """Searches fixes for failing tests, group by group."""
+
+    setup: RerunSetup
+    tests: Sequence[FailingTest]
+    suspects: SuspicionSource
+    notify: Callable[[InquiryProgress], object] = lambda progress: None
+    parts: Collection[str] = ALL_PARTS
+    most: float = math.inf  # so many fixes of a group are enough
+    tried: int = field(default=0, init=False)  # candidates that were run
+    pruned: int = field(default=0, init=False)  # and those that would give the same as the program, or as another one
+
+    def steps(self) -> Generator[Fix]:
+        """Search, and yield each fix that is found."""
+        end = self.begin()
+        wanted = {test.name for test in self.tests}
+        groups = [
+            (number, [name for name in tests if name in wanted])
+            for number, tests in enumerate(self.suspects.groups)
+            if wanted.intersection(tests)
+        ]
+        self.complete = True
+        with self.setup.folder() as folder:
+            for done, (number, names) in enumerate(groups):
+                until = time.monotonic() + (end - time.monotonic()) / (len(groups) - done)
+                try:
+                    with closing(_GroupSearch(self, folder, number, names, until)) as search:
+                        yield from search.fixes()
+                        self.complete &= search.exhausted
+                except TimeIsUp:
+                    self.complete = False
+                except EvidenceError as error:
+                    self.complete = False
+                    self.note([error.problem])
+
+
+class _GroupSearch:
+    """The search for one failure group."""
+
+    def __init__(self, inquiry: FixInquiry, folder: Path, group: int, names: Sequence[str], end: float):
+        self._inquiry, self._group, self._end = inquiry, group, end
+        self._names = list(names)
+        self._spectrum: Spectrum = inquiry.suspects.spectrum(group)
+        failed = self._spectrum.failed.tolist()
+        passing = [test for test, fails in zip(self._spectrum.tests, failed, strict=True) if not fails]
+        kinds = ("mutant", "results")
+        self._tests: RepeatedTests = inquiry.setup.repeated(folder, inquiry.tests, kinds, passing)
+        self._judges: dict[str, JudgingTest | None] = {}
+        self._first: JudgingTest
+        self._executing: dict[tuple[str, int], list[str]] = {}
+        self._rank_of: dict[tuple[str, int], int] = {}
+        self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
+        self._found = 0
+        self._best = math.inf  # what the first fix cost
+        self.exhausted = False
+
+    def close(self) -> None:
+        """End all processes."""
+        self._inquiry.note(self._tests.notices)
+        self._tests.close()
+
+    def fixes(self) -> Iterator[Fix]:
+        """Run candidates until the time is up."""
+        first = self._quickest()
+        if first is None:
+            return
+        self._first = first
+        first.hurry()
+        waiting = _Chunks(self._candidates())
+        while time.monotonic() < self._end:
+            check()
+            if self._found >= self._inquiry.most:
+                return
+            late = self._inquiry.share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
+            chunk = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(_CHUNK)
+            if not chunk:
+                yield from self._pairs()
+                self.exhausted = time.monotonic() < self._end and not late
+                return
+            for fix in self._judged([(one,) for one in chunk]):
+                self._best = min(self._best, waiting.cost)
+                yield fix
+
+    # which candidates, in which order
+
+    def _candidates(self) -> Iterator[tuple[float, list[Candidate]]]:
+        """The candidates in order, with what they cost; those that give the same in the failing test together."""
+        heap: list[tuple[float, int, list[Candidate]]] = []
+        made = 0
+        functions = list(self._functions())
+        for rank, (file, scope, lines) in enumerate(functions):
+            waits = _FUNCTION_WEIGHT * math.log2(1 + rank)
+            while heap and heap[0][0] < waits + 1.0:  # no candidate of this function comes before
+                cost, _, several = heapq.heappop(heap)
+                yield cost, several
+            for cost, several in self._inside(file, scope, lines):
+                made += 1
+                heapq.heappush(heap, (waits + cost, made, several))
+        while heap:
+            cost, _, several = heapq.heappop(heap)
+            yield cost, several
+
+    def _functions(self) -> Iterator[tuple[str, FunctionScope, dict[int, float]]]:
+        """The functions that all failing tests execute, the most suspicious first, with the lines of statements."""
+        elements, counts = self._spectrum.elements, self._spectrum.counts
+        failing = int(self._spectrum.failed.sum())
+        executed = np.flatnonzero((counts.ef >= failing) & self._spectrum.candidates)
+        if not len(executed):
+            executed = np.flatnonzero((counts.ef > 0) & self._spectrum.candidates)
+        at: dict[str, dict[int, float]] = defaultdict(dict)
+        for element in executed.tolist():
+            file, line = elements.files[elements.file[element]], int(elements.line[element])
+            at[file][line] = self._inquiry.suspects.at(self._group, file, line)
+        ranked = sorted(
+            {(value, file, line) for file, lines in at.items() for line, value in lines.items()}, reverse=True
+        )
+        self._rank_of = {(file, line): rank for rank, (_, file, line) in enumerate(ranked, 1)}
+        found: list[tuple[float, str, FunctionScope, dict[int, float]]] = []
+        for file, lines in at.items():
+            if (source := self._source(file)) is None:
+                continue
+            inner: dict[int, FunctionScope] = {}
+            for scope in scopes(source):  # those around come first
+                for line in range(scope.function.lineno, (scope.function.end_lineno or 0) + 1):
+                    inner[line] = scope
+            of_scope: dict[FunctionScope, dict[int, float]] = defaultdict(dict)
+            for line, value in lines.items():
+                if line in inner and line > inner[line].function.lineno:
+                    of_scope[inner[line]][line] = value
+            found += [(max(own.values()), file, scope, own) for scope, own in of_scope.items()]
+        found.sort(key=lambda one: -one[0])
+        for _, file, scope, lines in found:
+            yield file, scope, lines
+        read: dict[str, set[str]] = defaultdict(set)
+        sources = {file: scope.source for _, file, scope, _ in found}
+        for _, file, scope, _ in found:
+            read[file] |= {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
+        for file, names in read.items():
+            for scope in definitions(sources[file], names):
+                yield file, scope, {scope.owners[0].lineno: 0.0}
+
+    def _source(self, file: str) -> ParsedSource | None:
+        source = self._inquiry.suspects.read(file)
+        try:
+            return None if source is None else ParsedSource(source)
+        except _UNPARSABLE as error:
+            self._inquiry.note([Problem(file, "", f"it can't be changed: {error}", "check its encoding")])
+            return None
+
+    def _inside(
+        self, file: str, scope: FunctionScope, lines: dict[int, float]
+    ) -> Iterator[tuple[float, list[Candidate]]]:
+        parts = self._inquiry.parts
+        ordered = sorted(lines, key=lambda line: -lines[line])
+        waits = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in enumerate(ordered)}
+        made = list(candidates(file, scope, lines.__contains__, parts))
+        if "order" not in parts:
+            yield from ((0.0, [one]) for one in made)
+            return
+        classes = [[one] for one in made]
+        more: Mapping[Candidate, float] = {}
+        if "pruning" in parts and time.monotonic() < self._end:
+            equal = EqualResults(self._first, file, _names(scope), made, _RESULTS_S)
+            classes, more = equal.classes, equal.waits
+            self._inquiry.pruned += equal.pruned
+        for several in classes:
+            several.sort(key=lambda one: one.cost)
+            yield several[0].cost + waits[several[0].line] + more.get(several[0], 0.0), several
+
+    # who judges
+
+    def _quickest(self) -> JudgingTest | None:
+        """The failing test that most candidates can be run with: one that hangs only if all do."""
+        known: list[JudgingTest] = []
+        for name in self._names:
+            # those of other modules need a process of their own
+            enough = len(known) >= _COMPARED or (known and not self._tests.runs(name))
+            if enough and not all(judge.hangs for judge in known):
+                break
+            if (judge := self._judge(name, fails=True)) is not None:
+                known.append(judge)
+        return min(known, key=lambda one: (one.hangs, one.seconds), default=None)
+
+    def _others(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
+        """The other failing tests, those first that refused most candidates; they start when there is one for them."""
+        if not left:
+            return
+        known = [judge for name in self._names if (judge := self._judges.get(name)) is not None]
+        yield from sorted((judge for judge in known if judge is not self._first), key=lambda one: -one.rejected)
+        for name in self._names:
+            if name not in self._judges and (judge := self._judge(name, fails=True)) is not None:
+                yield judge
+
+    def _judge(self, name: str, *, fails: bool) -> JudgingTest | None:
+        if name not in self._judges:
+            try:
+                self._judges[name] = JudgingTest(name, self._tests.machine(name, self._end), fails=fails, end=self._end)
+            except EvidenceError as error:
+                self._judges[name] = None
+                if fails:
+                    self._inquiry.note([error.problem])
+        return self._judges[name]
+
+    def _judged(self, chunk: Sequence[tuple[list[Candidate], ...]]) -> Iterator[Fix]:
+        """Run representatives with the failing tests, then all that are like them with the others."""
+        first = self._first
+        chosen = [tuple(several[0] for several in one) for one in chunk]
+        answers = first.accepts([together(one) for one in chosen], self._end)
+        self._inquiry.tried += sum(answer is not None for answer in answers)
+        self._report(first.name)
+        left: list[tuple[Candidate, ...]] = []
+        for several, answer in zip(chunk, answers, strict=True):
+            if answer is None:
+                continue
+            if answer["outcome"] == "passed":
+                left += [(one,) for one in several[0]] if len(several) == 1 else [tuple(one[0] for one in several)]
+            elif len(several) == 1 and first.changed(answer):
+                self._almost.append((several[0][0].cost + 1.0, several[0][0]))
+        for judge in self._others(left):
+            left = self._accepted(left, judge, repairs=True)
+        for judge in self._passing(left):
+            left = self._accepted(left, judge)
+        for one in sorted(left, key=lambda several: sum(candidate.cost for candidate in several)):
+            job = together(one)
+            failing = [judge for judge in self._judges.values() if judge is not None and judge.fails]
+            if all(judge.confirms(job, self._end + 1.0) for judge in failing):
+                self._found += 1
+                candidate = one[0]
+                passing = [judge for judge in self._judges.values() if judge is not None and not judge.fails]
+                names = {name for other in one for name in self._executing_tests(other)}
+                judges = len(failing) + sum(judge.name in names for judge in passing)
+                rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
+                yield Fix(one, tuple(judge.name for judge in failing), judges, rank)
+
+    def _report(self, name: str) -> None:
+        inquiry = self._inquiry
+        inquiry.notify(
+            InquiryProgress(name, self._group + 1, len(inquiry.suspects.groups), inquiry.tried, inquiry.share)
+        )
+
+    def _accepted(
+        self, left: Sequence[tuple[Candidate, ...]], judge: JudgingTest, *, repairs: bool = False
+    ) -> list[tuple[Candidate, ...]]:
+        """Those that a test accepts. A refused call is no verdict, so a passing test then says nothing."""
+        if not left:
+            return []
+        judged = [one for one in left if repairs or self._matters(judge, one)]
+        answers = dict(zip(map(id, judged), judge.accepts([together(one) for one in judged], self._end), strict=True))
+        kept = []
+        for one in left:
+            if id(one) not in answers:
+                kept.append(one)
+                continue
+            answer = answers[id(one)]
+            if answer is not None and answer["outcome"] == "passed":
+                kept.append(one)
+            elif repairs and len(one) == 1:
+                self._almost.append((one[0].cost, one[0]))  # it repairs one test at least
+        return kept
+
+    def _matters(self, judge: JudgingTest, several: tuple[Candidate, ...]) -> bool:
+        return any(judge.name in self._executing_tests(one) for one in several)
+
+    def _passing(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
+        """The passing tests that execute what is changed: those first that refused most candidates."""
+        names = list(dict.fromkeys(name for several in left for one in several for name in self._executing_tests(one)))
+        known = [judge for name in names if (judge := self._judges.get(name)) is not None]
+        yield from sorted(known, key=lambda judge: -judge.rejected)
+        for name in sorted(names, key=lambda name: not self._tests.runs(name)):
+            if name not in self._judges and (judge := self._judge(name, fails=False)) is not None:
+                yield judge
+
+    def _executing_tests(self, candidate: Candidate) -> list[str]:
+        """The passing tests that execute the changed function."""
+        function = candidate.functions[0]
+        key = candidate.file, function.lineno
+        if key not in self._executing:
+            elements = self._spectrum.elements
+            part = elements.in_file(candidate.file)
+            numbers = np.arange(part.start, part.stop)
+            lines = elements.line[numbers]
+            inside = numbers[(lines > function.lineno) & (lines <= (function.end_lineno or function.lineno))]
+            rows = {row for element in inside.tolist() for row in self._spectrum.tests_executing(element).tolist()}
+            self._executing[key] = [self._spectrum.tests[row] for row in sorted(rows) if not self._spectrum.failed[row]]
+        return self._executing[key]
+
+    # two edits together
+
+    def _pairs(self) -> Iterator[Fix]:
+        """Pairs of edits that repair some tests, or change how one fails, if no single edit does."""
+        if self._found or "pairs" not in self._inquiry.parts:
+            return
+        best: dict[tuple[str, object], Candidate] = {}
+        for _, one in sorted(self._almost, key=lambda two: two[0]):
+            best.setdefault(one.key, one)
+        chosen = list(best.values())[:_MAX_PAIRED]
+        pairs = [(one, two) for one, two in combinations(chosen, 2) if not one.overlaps(two)]
+        pairs.sort(key=lambda pair: pair[0].cost + pair[1].cost)
+        for first in range(0, len(pairs), _CHUNK):
+            if time.monotonic() >= self._end or self._found:
+                return
+            yield from self._judged([([one], [two]) for one, two in pairs[first : first + _CHUNK]])
+
+
+def _names(scope: FunctionScope) -> list[CodeName]:
+    return [CodeName(getattr(one, "name", "<lambda>"), first_line(one)) for one in scope.functions]
+
+
+class _Chunks:
+    """Takes some at a time."""
+
+    def __init__(self, items: Iterable[tuple[float, list[Candidate]]]):
+        self._items = iter(items)
+        self.cost = 0.0  # of the last one that was taken
+
+    def take(self, most: int) -> list[list[Candidate]]:
+        """The next ones."""
+        taken = []
+        for cost, one in self._items:
+            self.cost = cost
+            taken.append(one)
+            if len(taken) == most:
+                break
+        return taken

@@ -1,0 +1,278 @@
+"""What can be done with a statement: delete it, guard it, swap it, let another one stand before it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from suspectra.fixes.expressions import NEAR, atoms
+from suspectra.fixes.fix_site import SIMPLE, FixSite
+from suspectra.mutation.edit import Edit
+from suspectra.mutation.parsed_source import TextSpan
+from suspectra.mutation.scopes import bodies
+
+_JUMPS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_AUGMENTED = ("+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=")
+_SIGNS = {
+    ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.FloorDiv: "//=", ast.Div: "/=", ast.Mod: "%=",
+    ast.BitAnd: "&=", ast.BitOr: "|=", ast.BitXor: "^=", ast.Pow: "**=", ast.LShift: "<<=", ast.RShift: ">>=",
+}  # fmt: skip
+
+
+_PUTTING = ("append", "add", "extend", "push", "remove")
+
+
+class StatementEdit(NamedTuple):
+    """An edit of whole statements."""
+
+    edit: Edit
+    kind: str  # the template
+    cost: float
+    condition: str = ""  # what is asked there, if nothing changes where that is false
+    hides: bool = False  # whether it may only keep a failure from being noticed
+
+
+def statement_edits(place: FixSite) -> Iterator[StatementEdit]:
+    """All that may be done with a statement."""
+    if _is_elif(place) or not isinstance(place.node, ast.stmt):
+        return
+    yield from _changed(place)
+    if (indent := _indent(place)) is None:
+        return
+    yield from _inserted(place, indent)
+    yield from _guarded(place, indent)
+    yield from _moved(place, indent)
+
+
+def _is_elif(place: FixSite) -> bool:
+    return isinstance(place.node, ast.If) and place.text.startswith("elif")
+
+
+def _indent(place: FixSite) -> str | None:
+    """What stands before a statement on its line; None if that is more than spaces."""
+    node = place.node
+    before = place.source.lines[node.lineno - 1].encode()[: node.col_offset].decode()
+    return before if not before.strip() else None
+
+
+def _replaced(place: FixSite, text: str) -> Edit:
+    return place.source.edit(place.source.span(place.node), text)._replace(whole_statement=True)
+
+
+def _before(place: FixSite, text: str, indent: str) -> Edit:
+    start = place.source.span(place.node).start
+    return place.source.edit(TextSpan(start, start), f"{text}\n{indent}")._replace(whole_statement=True)
+
+
+def _after(place: FixSite, text: str, indent: str) -> Edit:
+    end = place.source.span(place.node).end
+    return place.source.edit(TextSpan(end, end), f"\n{indent}{text}")._replace(whole_statement=True)
+
+
+def _changed(place: FixSite) -> Iterator[StatementEdit]:
+    node, source = place.node, place.source
+    yields = any(isinstance(one, (ast.Yield, ast.YieldFrom, ast.Await)) for one in ast.walk(node))
+    if not yields and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Pass)):
+        hides = isinstance(node, (ast.Raise, ast.Assert)) or _only_raises(node)
+        yield StatementEdit(_replaced(place, "pass"), "deletion", 2.2 if isinstance(node, SIMPLE) else 2.8, hides=hides)
+    if isinstance(node, (ast.Break, ast.Continue)):
+        yield StatementEdit(_replaced(place, "continue" if isinstance(node, ast.Break) else "break"), "jump", 1.5)
+        yield StatementEdit(_replaced(place, "return"), "jump", 2.6)
+    if isinstance(node, ast.AugAssign):
+        target, value = source.segment(node.target), source.segment(node.value)
+        for sign in _AUGMENTED:
+            if sign != _SIGNS.get(type(node.op)):
+                cost = 1.4 if sign in ("+=", "-=", "&=", "|=") else 2.0
+                yield StatementEdit(_replaced(place, f"{target} {sign} {value}"), "operator", cost)
+        yield StatementEdit(_replaced(place, f"{target} = {value}"), "assignment", 1.8)
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Name, ast.Attribute, ast.Subscript)):
+        target, value = source.segment(node.targets[0]), source.segment(node.value)
+        yield StatementEdit(_replaced(place, f"{target} += {value}"), "assignment", 2.0)
+        yield StatementEdit(_replaced(place, f"{target} -= {value}"), "assignment", 2.8)
+    if isinstance(node, ast.Expr):
+        text = source.segment(node.value)
+        if not yields:
+            yield StatementEdit(_replaced(place, f"return {text}"), "return", 1.9)
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            base = source.segment(call.func.value)
+            if isinstance(call.func.value, (ast.Name, ast.Attribute, ast.Subscript)):
+                yield StatementEdit(_replaced(place, f"{base} = {text}"), "assignment", 2.0)
+                if len(call.args) == 1 and not call.keywords:
+                    argument = source.segment(call.args[0])
+                    yield StatementEdit(_replaced(place, f"{base} = {argument}"), "assignment", 2.4)
+                    yield StatementEdit(_replaced(place, f"{base} += {argument}"), "assignment", 2.6)
+    if isinstance(node, ast.Return) and node.value is not None:
+        for name in place.names[:NEAR]:
+            yield StatementEdit(_replaced(place, f"return {name}"), "return", 2.2)
+        yield StatementEdit(_replaced(place, f"yield {source.segment(node.value)}"), "generator", 3.0)
+    if isinstance(node, ast.For):
+        text, inner = source.segment(node.iter), node.body
+        if isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript)) and inner:
+            for form, cost in (
+                ("list({})", 1.9),
+                ("{}[1:]", 2.2),
+                ("{}[:-1]", 2.2),
+                ("reversed({})", 2.3),
+                ("sorted({})", 2.2),
+            ):
+                edit = source.edit(source.span(node.iter), form.format(text))
+                yield StatementEdit(edit, "copy" if form == "list({})" else "wrapping", cost)
+    for inner in getattr(node, "handlers", ()):
+        if inner.type is not None and source.segment(inner.type) != "Exception":
+            yield StatementEdit(source.edit(source.span(inner.type), "Exception"), "handler", 2.6, hides=True)
+
+
+def _only_raises(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and bool(node.body) and isinstance(node.body[-1], ast.Raise)
+
+
+def _inserted(place: FixSite, indent: str) -> Iterator[StatementEdit]:
+    """Other statements before this one, and after the last one of a block."""
+    node, block = place.node, place.block
+    is_last = bool(block) and block[-1] is node and not isinstance(node, _JUMPS)
+    made: dict[str, tuple[str, float]] = {}
+    for number, (text, other) in enumerate(place.scope.statements.items()):
+        if isinstance(other, _JUMPS) or (number > 60):
+            continue
+        if place.fits(other):
+            made.setdefault(text, ("insertion", 2.0 + 0.02 * number))
+        for adapted in _adapted(place, text, other):
+            made.setdefault(adapted, ("insertion", 2.9 + 0.02 * number))
+    for text, cost in _ready_made(place):
+        made.setdefault(text, ("insertion", cost))
+    own = place.text
+    for text, (kind, cost) in made.items():
+        if text != own:
+            yield StatementEdit(_before(place, text, indent), kind, cost)
+            if is_last:
+                yield StatementEdit(_after(place, text, indent), kind, cost)
+    if is_last and place.parent is place.scope.function:
+        for name in place.names[:NEAR]:
+            yield StatementEdit(_after(place, f"return {name}", indent), "return", 2.4)
+
+
+def _adapted(place: FixSite, text: str, node: ast.stmt) -> Iterator[str]:
+    """A statement with one name exchanged for a variable of this place."""
+    read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {place.scope.itself}
+    foreign = read - place.readable
+    for name in sorted(foreign if foreign else read & set(place.names)):
+        if len(foreign) > 1:
+            return
+        for other in place.names[:NEAR]:
+            if other != name:
+                yield re.sub(rf"(?<![\w.]){re.escape(name)}\b", other, text)
+
+
+def _ready_made(place: FixSite) -> Iterator[tuple[str, float]]:
+    """Frequent statements about the variables of a place."""
+    near = place.names[:NEAR]
+    kinds = _containers(place)
+    for first, name in enumerate(near):
+        for second, other in enumerate(near):
+            if name == other:
+                continue
+            more = 0.04 * (first + second)
+            yield f"{name} = {other}", 2.6 + more
+            for method in kinds.get(name, ()):
+                yield f"{name}.{method}({other})", 2.2 + more
+        if name in kinds:
+            for method in kinds[name]:
+                yield f"{name}.{method}([])" if method == "append" else "", 4.0
+        more = 0.04 * first
+        yield f"{name} += 1", 2.5 + more
+        yield f"{name} -= 1", 2.7 + more
+        for value in ("0", "None", "[]", "{}", "False", "True"):
+            yield f"{name} = {value}", 3.2 + more
+    for number, name in enumerate(place.scope.own_attributes[:NEAR]):
+        for value in ("0", "None", "[]", "{}", "False", "True"):
+            yield f"{name} = {value}", 3.0 + 0.04 * number
+        yield f"{name}.clear()", 3.2
+        yield f"{name} += 1", 2.8
+        yield f"{name} -= 1", 2.8
+
+
+def _containers(place: FixSite) -> dict[str, tuple[str, ...]]:
+    """The methods that put something into the variables that are certainly containers."""
+    found: dict[str, tuple[str, ...]] = {}
+    for function in place.scope.functions:
+        for node in ast.walk(function):
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
+                value = node.value
+                name = getattr(getattr(value, "func", None), "id", "")
+                if isinstance(value, (ast.List, ast.ListComp)) or name in ("list", "deque"):
+                    found[target.id] = ("append", "extend")
+                elif isinstance(value, (ast.Set, ast.SetComp)) or name == "set":
+                    found[target.id] = ("add", "update", "discard")
+            elif isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.func, ast.Attribute):
+                base, method = node.func.value, node.func.attr
+                if isinstance(base, ast.Name) and method in _PUTTING and method not in found.get(base.id, ()):
+                    found[base.id] = (*found.get(base.id, ()), method)
+    return found
+
+
+def _guarded(place: FixSite, indent: str) -> Iterator[StatementEdit]:
+    """Something else first, or this only, under a condition."""
+    node = place.node
+    actions = list(_actions(place))
+    simple = isinstance(node, SIMPLE) and "\n" not in place.text
+    for number, (condition, cost) in enumerate(atoms(place)):
+        if number > 150:
+            break
+        for action, more in actions:
+            text = f"if {condition}:\n{indent}    {action}"
+            yield StatementEdit(_before(place, text, indent), f"guard {action}", 2.6 + cost + more, condition)
+        if simple:
+            guarded = f"if {condition}:\n{indent}    {place.text}"
+            yield StatementEdit(_replaced(place, guarded), "guarded", 2.7 + cost, f"not ({condition})")
+
+
+def _actions(place: FixSite) -> Iterator[tuple[str, float]]:
+    """What can end a function or a round of a loop early."""
+    if place.in_loop:
+        yield "continue", 0.0
+        yield "break", 0.2
+    seen: set[str] = set()
+    for node in ast.walk(place.scope.function):
+        if isinstance(node, (ast.Return, ast.Raise)) and node.lineno != place.node.lineno and place.fits(node):
+            text = place.source.segment(node)
+            if "\n" not in text and text not in seen and len(seen) < 5:
+                seen.add(text)
+                yield text, 0.2
+    returns = [one for one in ast.walk(place.scope.function) if isinstance(one, ast.Return) and one.value is not None]
+    for value in ("[]", "0", "None", *place.names[:3]) if returns else ("",):
+        text = f"return {value}".strip()
+        if text not in seen:
+            yield text, 0.6
+
+
+def _moved(place: FixSite, indent: str) -> Iterator[StatementEdit]:
+    node, block, source = place.node, place.block, place.source
+    at = next((number for number, one in enumerate(block) if one is node), -1)
+    if 0 <= at < len(block) - 1 and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        following = block[at + 1]
+        swapped = f"{source.segment(following)}\n{indent}{source.segment(node)}"
+        span = TextSpan(source.span(node).start, source.span(following).end)
+        if node.end_lineno != following.lineno:
+            edit = source.edit(span, swapped)._replace(whole_statement=True)
+            yield StatementEdit(edit, "swapped statements", 2.2)
+    inner = list(bodies(node))
+    if inner and isinstance(node, (ast.For, ast.While, ast.If, ast.With)):
+        last = inner[-1][-1]
+        if len(inner[-1]) > 1 and isinstance(last, SIMPLE) and last.lineno == last.end_lineno:
+            # the last statement of the block comes after it instead
+            before = source.span(inner[-1][-2]).end
+            span = TextSpan(before, source.span(last).end)
+            edit = source.edit(span, f"\n{indent}{source.segment(last)}")._replace(whole_statement=True)
+            yield StatementEdit(edit, "indentation", 2.3)
+        if 0 <= at < len(block) - 1:
+            following = block[at + 1]
+            if isinstance(following, SIMPLE) and following.lineno == following.end_lineno:
+                depth = source.lines[last.lineno - 1].encode()[: last.col_offset].decode()
+                if not depth.strip():
+                    span = TextSpan(source.span(node).end, source.span(following).end)
+                    edit = source.edit(span, f"\n{depth}{source.segment(following)}")._replace(whole_statement=True)
+                    yield StatementEdit(edit, "indentation", 2.3)

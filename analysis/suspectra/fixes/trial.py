@@ -1,0 +1,111 @@
+"""Patches on trial: what each repairs and breaks, without touching a file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.base.deadline import TimeIsUp
+from suspectra.base.errors import EvidenceError
+from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.fixes.changed_functions import changed_functions
+from suspectra.fixes.judge import JudgingTest
+from suspectra.fixes.patches import PatchRefused, patched
+from suspectra.spectrum import Spectrum
+from suspectra_recorder.experiments.messages import RunRequest
+
+
+@dataclass(frozen=True)
+class JudgedPatch:
+    """What a patch does to the tests."""
+
+    name: str  # as it was given
+    repaired: tuple[str, ...] = ()  # the failing tests that pass with it
+    broken: tuple[str, ...] = ()  # the passing tests that fail with it
+    judges: int = 0  # how many tests were run with it
+    refused: str = ""  # why it was not tried; empty if it was
+    complete: bool = True  # whether all tests that execute what it changes were run
+
+
+@dataclass
+class PatchTrial(Inquiry[JudgedPatch]):
+    """Runs failing tests, and the passing ones that execute what a patch changes, with each of some patches."""
+
+    setup: RerunSetup
+    tests: Sequence[FailingTest]
+    suspects: SuspicionSource
+    patches: Mapping[str, str]  # unified differences by name
+
+    def steps(self) -> Generator[JudgedPatch]:
+        """JudgingTest one patch after the other, in their order."""
+        end = self.begin()
+        spectrum = self.suspects.spectrum(0)
+        passing = [test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if not failed]
+        self.complete = True
+        with self.setup.folder() as folder:
+            tests = self.setup.repeated(folder, self.tests, ("mutant", "results"), passing)
+            judges: dict[str, JudgingTest | None] = {}
+
+            def judge(name: str, *, fails: bool) -> JudgingTest | None:
+                if name not in judges:
+                    try:
+                        judges[name] = JudgingTest(name, tests.machine(name, end), fails=fails, end=end)
+                    except EvidenceError as error:
+                        judges[name] = None
+                        self.note([error.problem])
+                return judges[name]
+
+            try:
+                for name, text in self.patches.items():
+                    yield self._judged(name, text, spectrum, judge, end)
+            except TimeIsUp:
+                self.complete = False
+            finally:
+                self.note(tests.notices)
+                tests.close()
+
+    def _judged(
+        self, name: str, text: str, spectrum: Spectrum, judge: Callable[..., JudgingTest | None], end: float
+    ) -> JudgedPatch:
+        modules = {test.partition("::")[0] for test in spectrum.tests}
+        try:
+            files = patched(text, self.suspects.read, modules.__contains__)
+            changed = {path: changed_functions(path, old, new) for path, (old, new) in files.items()}
+        except PatchRefused as refused:
+            return JudgedPatch(name, refused=str(refused))
+        first, *others = [one.job for one in changed.values()]
+        job: RunRequest = {**first, "others": [*first.get("others", ()), *others]} if others else first
+        repaired, broken, judges = [], [], 0
+        for test in self.tests:
+            if (one := judge(test.name, fails=True)) is not None:
+                judges += 1
+                if one.confirms(job, end):
+                    repaired.append(test.name)
+        executing = {row for path, one in changed.items() for row in _rows(spectrum, path, one.lines)}
+        for row in sorted(executing):
+            if spectrum.failed[row]:
+                continue
+            if time.monotonic() >= end:
+                self.complete = False
+                break
+            if (one := judge(spectrum.tests[row], fails=False)) is not None:
+                (answer,) = one.accepts([job], end)
+                judges += answer is not None
+                if answer is not None and answer["outcome"] not in ("passed", "refused"):
+                    broken.append(spectrum.tests[row])
+        return JudgedPatch(name, tuple(repaired), tuple(broken), judges, complete=self.complete)
+
+
+def _rows(spectrum: Spectrum, path: str, functions: Sequence[tuple[int, int]]) -> set[int]:
+    """The tests that execute some functions; all that execute anything of the file where that is not known."""
+    part = spectrum.elements.in_file(path)
+    numbers = np.arange(part.start, part.stop)
+    lines = spectrum.elements.line[numbers]
+    inside = np.zeros(len(numbers), bool)
+    for first, last in functions or [(0, 1 << 30)]:
+        inside |= (lines >= first) & (lines <= last)
+    return {row for element in numbers[inside].tolist() for row in spectrum.tests_executing(element).tolist()}

@@ -1,0 +1,88 @@
+"""Writing fixes: as a table, as JSON, or as differences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TextIO
+
+from suspectra.base.english import many
+from suspectra.base.visible import safe
+from suspectra.fixes.diff import difference
+from suspectra.fixes.fix import Fix
+
+
+class SearchCounts(NamedTuple):
+    """What a search has done."""
+
+    tried: int  # candidates that were run
+    pruned: int  # candidates that would give the same as the program, or as another one
+    complete: bool  # whether nothing is left to be tried
+    seconds: float
+
+
+Read = Callable[[str], bytes | None]
+"""Gives the bytes of a source, None for one that can't be read."""
+
+
+def fix_in_words(fix: Fix, failing: int) -> str:
+    """What is known of a fix, in one sentence."""
+    repaired, others = len(fix.repaired), fix.judges - len(fix.repaired)
+    begin = "the failing test passes" if repaired == failing == 1 else f"all {repaired} failing tests pass"
+    if repaired < failing:
+        begin = f"{repaired} of {failing} failing tests pass"
+    if fix.said:
+        begin = f"{begin} if {fix.said} here"
+    if not others:
+        return f"{begin}, and no passing test executes it"
+    if others == 1:
+        return f"{begin}, and the other that executes it still does"
+    return f"{begin}, and all {others} others that execute it still do"
+
+
+def write_fix(number: int, fix: Fix, failing: int, read: Read, out: TextIO) -> None:
+    """One fix, with the difference that it makes."""
+    out.write(f"{number}. {safe(f'{fix.file}:{fix.line}')}: {fix_in_words(fix, failing)}.\n")
+    if fix.hides:
+        out.write("   It may only keep the failure from being noticed.\n")
+    for line in difference(fix.candidates, read).splitlines()[2:]:
+        out.write(f"   {safe(line)}\n")
+    out.flush()
+
+
+def fix_entry(number: int, fix: Fix, read: Read, apart: Mapping[str, object] | None = None) -> dict[str, object]:
+    """One fix as JSON."""
+    return {
+        "diff": difference(fix.candidates, read),
+        "file": fix.file,
+        "line": fix.line,
+        "end_line": fix.end_line,
+        "mends": list(fix.repaired),
+        "judged_by": fix.judges,
+        "kind": fix.kind,
+        "said": fix_in_words(fix, len(fix.repaired)),
+        "hides": fix.hides,
+        "order": number,
+        "apart": apart,
+    }
+
+
+def write_json(fixes: Sequence[Fix], read: Read, out: TextIO, done: SearchCounts) -> None:
+    """All fixes, the likeliest first."""
+    found = {
+        "fixes": [fix_entry(number, fix, read) for number, fix in enumerate(fixes, 1)],
+        "tried": done.tried,
+        "pruned": done.pruned,
+        "complete": done.complete,
+        "seconds": round(done.seconds, 3),
+    }
+    out.write(json.dumps(found, indent=1) + "\n")
+
+
+def summary(fixes: Sequence[Fix], done: SearchCounts) -> str:
+    """What was done, in one line."""
+    found = f"{len(fixes)} fix{'' if len(fixes) == 1 else 'es'}" if fixes else "no fix found"
+    nothing_left = "what is left would rank far behind" if fixes else "all that it knows was tried"
+    left = nothing_left if done.complete else "more can be tried with --seconds"
+    did = f"{many(done.tried, 'change')} run and {done.pruned:,} left out as equal to others in {done.seconds:.1f} s"
+    return f"{found}; {did}; {left}"

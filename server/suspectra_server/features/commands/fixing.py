@@ -1,0 +1,76 @@
+"""The command that searches a fix, and shows what was found: one after the other, and none is applied by itself."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+
+from suspectra_server.features.commands.arguments import are_names
+from suspectra_server.features.commands.finder import Finder
+from suspectra_server.features.commands.registry import Handlers
+from suspectra_server.features.commands.repeated_runs import RepeatedRuns
+from suspectra_server.session.experiments.fix_search import FixSearch
+from suspectra_server.session.session import Session
+
+_APPLY, _NEXT, _CLOSE = "Apply", "Next", "Close"
+_SHOW = "Show the Change"
+
+
+class FixCommands:
+    """The search for fixes."""
+
+    def __init__(self, session: Session, find: Finder, runs: RepeatedRuns):
+        self._session = session
+        self._find = find
+        self._runs = runs
+
+    def handlers(self) -> Handlers:
+        """By their names."""
+        return {"findFix": self.find_fix}
+
+    async def find_fix(self, uri: object = None, tests: object = None, cursor: object = None) -> int:
+        """Search fixes for failing tests; how many were found, once the user has chosen."""
+        if tests is not None and not are_names(tests):
+            raise JsonRpcInvalidParams("findFix takes the URI of a folder and the names of failing tests")
+        wanted = self._find.failing(uri, tests, cursor, "nothing to fix")
+        failing = await self._runs.may_alter(wanted.folder, wanted.tests)
+        if failing is None:
+            return 0
+        search = FixSearch(self._session, *failing)
+        await self._runs.until_ended(search)
+        await self._show(search)
+        return len(search.found)
+
+    async def _show(self, search: FixSearch) -> None:
+        """Show one fix after the other, until the user applies one or closes the question."""
+        from suspectra_server.features.found_fixes import (
+            changed_text,
+            said_of,
+            shows_edits_first,
+            workspace_edit,
+        )
+
+        fixes = search.ordered
+        applying = _SHOW if shows_edits_first(self._session) else _APPLY
+        number = 0
+        while fixes:
+            fix = fixes[number]
+            edit = workspace_edit(self._session, search.folder, fix)
+            if edit is None:
+                self._session.answer("The sources changed since the tests ran. Run the tests again first.")
+                return
+            text = f"{said_of(fix)} Change {number + 1} of {len(fixes)}: {changed_text(fix)}"
+            actions = [applying, *([_NEXT] if len(fixes) > 1 else []), _CLOSE]
+            question = lsp.ShowMessageRequestParams(
+                lsp.MessageType.Info, text, [lsp.MessageActionItem(title) for title in actions]
+            )
+            answer = await self._session.window_show_message_request_async(question)
+            if answer is None or answer.title == _CLOSE:
+                return
+            if answer.title == _NEXT:
+                number = (number + 1) % len(fixes)
+                continue
+            done = await self._session.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Apply a fix"))
+            if done.applied or applying == _APPLY:
+                return
+            number = (number + 1) % len(fixes)  # discarded: the next one may be better

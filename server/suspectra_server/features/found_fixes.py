@@ -1,0 +1,60 @@
+"""Fixes that a search has found, as edits of the documents, which the client shows before it applies them."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+
+from suspectra.fixes.diff import edits_by_file
+from suspectra.fixes.fix import Fix
+from suspectra.mutation.edit import Edit
+from suspectra.output.fixes import fix_in_words
+from suspectra_server.safe_text import MAX_TEXT, plain
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.session import Session
+
+_ANNOTATION = "suspectra-fix"
+
+
+def said_of(fix: Fix) -> str:
+    """What is known of a fix, in one sentence with its place."""
+    return plain(f"{fix.file}:{fix.line}: {fix_in_words(fix, len(fix.repaired))}.", MAX_TEXT)
+
+
+def changed_text(fix: Fix) -> str:
+    """The new text of a fix, in one line."""
+    return plain(" … ".join(" ".join(one.edit.text.split()) for one in fix.candidates), MAX_TEXT)
+
+
+def shows_edits_first(session: Session) -> bool:
+    """Whether the client shows an edit before it applies it."""
+    annotated = session.can("workspace.workspace_edit.change_annotation_support") is not None
+    return annotated and bool(session.can("workspace.workspace_edit.document_changes"))
+
+
+def workspace_edit(session: Session, folder: Folder, fix: Fix) -> lsp.WorkspaceEdit | None:
+    """The edit that applies a fix; None where the text is no longer the one that was run."""
+    changes: dict[str, list[lsp.TextEdit]] = {}
+    for file, candidates in edits_by_file(fix.candidates).items():
+        placement = folder.placement(file)
+        if placement is None or list(placement.now) != list(placement.run):
+            return None
+        edits = {edit for one in candidates for edit in one.edits}
+        changes[folder.uri_of(file)] = [
+            lsp.TextEdit(_range(session, edit, list(placement.now)), edit.text) for edit in sorted(edits)
+        ]
+    if not shows_edits_first(session):
+        return lsp.WorkspaceEdit(changes=changes)
+    documents = []
+    for uri, edits_of_file in changes.items():
+        named = lsp.OptionalVersionedTextDocumentIdentifier(uri, None)
+        annotated = [lsp.AnnotatedTextEdit(_ANNOTATION, one.range, one.new_text) for one in edits_of_file]
+        documents.append(lsp.TextDocumentEdit(named, [*annotated]))
+    about = lsp.ChangeAnnotation(said_of(fix), needs_confirmation=True, description="That tests pass proves nothing")
+    return lsp.WorkspaceEdit(document_changes=[*documents], change_annotations={_ANNOTATION: about})
+
+
+def _range(session: Session, edit: Edit, lines: list[str]) -> lsp.Range:
+    def position(line: int, column: int) -> lsp.Position:
+        return lsp.Position(line - 1, session.units.count(lines[line - 1].encode()[:column].decode()))
+
+    return lsp.Range(position(edit.line, edit.column), position(edit.end_line, edit.end_column))

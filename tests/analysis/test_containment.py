@@ -1,0 +1,196 @@
+"""What altered runs are kept from: everything outside of the temporary folder of their tests."""
+
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from suspectra.experiments.machine import Machine
+
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
+PROGRAM = """\
+import ctypes, http.client, mmap, os, pathlib, shutil, signal, socket, sqlite3, subprocess, tempfile, threading
+HELD = open("held.txt", "a")
+BOTH = open("kept.txt", "r+")
+def act(tmp_path):
+    with open("log.txt", "w") as stream:
+        stream.write("as always")
+    return False
+"""
+TESTS = "from program import act\ndef test_act(tmp_path):\n    assert act(tmp_path)\n"
+KEPT = "kept as it is"
+
+HARMFUL = {
+    "write": "open('kept.txt', 'w').close()",
+    "append": "open(os.path.abspath('kept.txt'), 'ab').close()",
+    "read and write": "open('kept.txt', 'r+')",
+    "new file": "open('new.txt', 'x')",
+    "same file in another way": "open('log.txt', 'a').close()",
+    "os.open": "os.open('kept.txt', os.O_WRONLY | os.O_TRUNC)",
+    "os.open in a folder": "os.open('kept.txt', os.O_WRONLY | os.O_TRUNC, dir_fd=os.open('.', os.O_RDONLY))",
+    "os.open from a folder of its own": (
+        "folder = os.open(here, 0); os.chdir(tmp_path); os.open('kept.txt', os.O_WRONLY | os.O_CREAT, dir_fd=folder)"
+    ),
+    "through a link": "(tmp_path / 'link').symlink_to(os.path.abspath('kept.txt')); open(tmp_path / 'link', 'w')",
+    "through a folder": "(tmp_path / 'up').symlink_to(here); open(tmp_path / 'up' / 'kept.txt', 'w')",
+    "up": "open(tmp_path / os.path.relpath('kept.txt', tmp_path), 'w')",
+    "truncate": "os.truncate('kept.txt', 0)",
+    "remove": "os.remove('kept.txt')",
+    "remove in a folder": "os.remove('kept.txt', dir_fd=os.open('.', os.O_RDONLY))",
+    "pathlib": "pathlib.Path('kept.txt').unlink()",
+    "write text": "pathlib.Path('kept.txt').write_text('')",
+    "touch": "pathlib.Path('new.txt').touch()",
+    "rename": "os.rename('kept.txt', tmp_path / 'mine')",
+    "replace": "(tmp_path / 'a').touch(); os.replace(tmp_path / 'a', 'kept.txt')",
+    "hard link": "os.link('kept.txt', tmp_path / 'mine'); open(tmp_path / 'mine', 'w')",
+    "link": "os.symlink('kept.txt', 'new.txt')",
+    "folder": "os.mkdir('new')",
+    "folders": "os.makedirs('new/deep')",
+    "no folder": "shutil.rmtree('folder')",
+    "tree": "shutil.rmtree('.')",
+    "ignoring errors": "shutil.rmtree('.', ignore_errors=True)",
+    "move": "shutil.move('kept.txt', tmp_path)",
+    "copy": "shutil.copy(__file__, 'kept.txt')",
+    "chmod": "os.chmod('kept.txt', 0)",
+    "chmod of an open file": "os.chmod(os.open('kept.txt', os.O_RDONLY), 0)",
+    "utime": "os.utime('kept.txt', (0, 0))",
+    "utime through a link": "(tmp_path / 'l').symlink_to(here + '/kept.txt'); os.utime(tmp_path / 'l', (0, 0))",
+    "fifo": "os.mkfifo('new.txt')",
+    "device": "os.mknod('new.txt')",
+    "database": "sqlite3.connect('kept.db').execute('drop table t')",
+    "database by address": "sqlite3.connect('file:kept.db?mode=rw', uri=True).execute('drop table t')",
+    "mapped": "mmap.mmap(os.open('kept.txt', os.O_RDWR), 0)[:4] = b'gone'",
+    "program": "subprocess.run(['touch', 'new.txt'])",
+    "shell": "os.system('touch new.txt')",
+    "popen": "os.popen('touch new.txt').read()",
+    "spawn": "os.posix_spawn('/usr/bin/touch', ['touch', 'new.txt'], {})",
+    "exec": "os.execv('/usr/bin/touch', ['touch', 'new.txt'])",
+    "fork": "os.fork()",
+    "another process": "os.kill(other, signal.SIGKILL)",
+    "the parent": "os.kill(os.getppid(), signal.SIGKILL)",
+    "another group": "os.killpg(other, signal.SIGKILL)",
+    "connect": "socket.create_connection(('127.0.0.1', port), 1)",
+    "http": "http.client.HTTPConnection('127.0.0.1', port, timeout=1).request('GET', '/')",
+    "another machine": "socket.socket().connect(('192.0.2.1', 80))",
+    "a name": "socket.getaddrinfo('example.org', 80)",
+    "datagram": "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', port))",
+    "bind": "socket.socket().bind(('0.0.0.0', 0))",
+    "socket file": "socket.socket(socket.AF_UNIX).bind('new.txt')",
+    "library": "ctypes.CDLL(None).unlink(b'kept.txt')",
+    "handled": "shutil.rmtree('.', onerror=lambda *_: None)",
+    "in a thread": "thread = threading.Thread(target=os.remove, args=['kept.txt']); thread.start(); thread.join()",
+}
+HARMLESS = {
+    "as always": "open('log.txt', 'w').write('as always')",
+    "own folder": "(tmp_path / 'a').write_text('x'); (tmp_path / 'b').mkdir(); shutil.rmtree(tmp_path / 'b')",
+    "relative": "os.chdir(tmp_path); open('a', 'w').close(); os.rename('a', 'b'); os.remove('b')",
+    "temporary": "tempfile.TemporaryFile().write(b'x'); tempfile.mkdtemp(); tempfile.NamedTemporaryFile().close()",
+    "nothing": "open(os.devnull, 'w').write('x')",
+    "reading": "open('kept.txt').read(); os.listdir('.'); os.stat('kept.txt'); pathlib.Path('kept.txt').read_text()",
+    "own database": "sqlite3.connect(tmp_path / 'x.db').execute('create table t (a)'); sqlite3.connect(':memory:')",
+    "environment": "os.environ['A'] = 'b'; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.umask(0o22)",
+    "own server": (
+        "server = socket.create_server(('127.0.0.1', 0)); socket.create_connection(server.getsockname()).close()"
+    ),
+    "pair": "a, b = socket.socketpair(); a.send(b'x'); b.recv(1)",
+    "held": "HELD.write('gone'); HELD.flush()",
+}
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    """A workspace with things that altered runs would like to touch."""
+    folder = tmp_path_factory.mktemp("workspace")
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "test_program.py").write_text(TESTS)
+    (folder / "kept.txt").write_text(KEPT)
+    (folder / "held.txt").touch()
+    (folder / "folder").mkdir()
+    with sqlite3.connect(folder / "kept.db") as database:
+        database.execute("create table t (a)")
+    database.close()
+    return folder
+
+
+def changed(text, line="    return True"):
+    """A job that puts other code into the function."""
+    body = textwrap.indent("\n".join(text), "    ")
+    source = f"\n\n\ndef act(tmp_path):\n{body}\n{line}\n"
+    return {"kind": "mutant", "file": "program.py", "source": source, "functions": [["act", 4]]}
+
+
+def state(folder):
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if "__pycache__" not in path.parts:
+            known = path.lstat()
+            found[str(path.relative_to(folder))] = known.st_mode, known.st_mtime_ns, known.st_size
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="children are forked")
+def test_altered_runs_touch_nothing_that_the_unaltered_test_does_not_touch(workspace):
+    other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True)
+    with other, socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0)
+        known = [f"here, other, port = {str(workspace)!r}, {other.pid}, {server.getsockname()[1]}"]
+        name = "test_program.py::test_act"
+        with Machine(PYTEST, workspace, "test_program.py", [name], ("mutant",)) as machine:
+            limits = {"steps": 1000, "seconds": 20.0}
+            (unaltered,) = machine.ask(name, [{"kind": "trace"}], **limits)
+            assert unaltered["outcome"] == "failed"
+            assert [call[:2] for call in unaltered["touched"]] == [["open", str(workspace / "log.txt")]]
+            before, began = state(workspace), time.time_ns()
+            jobs = [changed([*known, f"try:\n    {code}\nexcept OSError:\n    pass"]) for code in HARMFUL.values()]
+            ended = machine.ask(name, jobs, **limits)
+            outcomes = {what: answer["outcome"] for what, answer in zip(HARMFUL, ended, strict=True)}
+            assert outcomes == dict.fromkeys(HARMFUL, "refused")
+            assert state(workspace) == before
+            assert other.poll() is None
+            with pytest.raises(BlockingIOError):
+                server.accept()
+            jobs = [changed([*known, code]) for code in HARMLESS.values()]
+            ended = machine.ask(name, jobs, **limits)
+            outcomes = {what: answer["outcome"] for what, answer in zip(HARMLESS, ended, strict=True)}
+            assert outcomes == dict.fromkeys(HARMLESS, "passed")
+            assert {what for what, now in state(workspace).items() if now != before[what]} == {"log.txt"}
+            assert (workspace / "log.txt").stat().st_mtime_ns > began
+        other.kill()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Landlock is a part of Linux")
+def test_the_kernel_keeps_what_python_does_not_tell(workspace, tmp_path):
+    code = textwrap.dedent(
+        """\
+        import os, sys
+        from suspectra_recorder.experiments.landlock import Landlock
+        held = os.open(sys.argv[2], os.O_RDONLY)
+        if not Landlock().restrict([sys.argv[1]], [os.devnull]):
+            sys.exit(3)
+        open(sys.argv[1] + "/mine", "w").close()
+        open(os.devnull, "w").close()
+        for harm in (
+            lambda: os.mkfifo("new.txt", dir_fd=held),
+            lambda: os.open("kept.txt", os.O_WRONLY, dir_fd=held),
+            lambda: os.truncate(sys.argv[2] + "/kept.txt", 0),
+            lambda: os.execv("/bin/true", ["true"]),
+            lambda: os.kill(os.getppid(), 9),
+        ):
+            try:
+                harm()
+            except PermissionError:
+                continue
+            sys.exit(4)
+        """
+    )
+    words = [sys.executable, "-c", code, str(tmp_path), str(workspace)]
+    ended = subprocess.run(words, env={**os.environ}, check=False).returncode
+    if ended == 3:
+        pytest.skip("this kernel has no Landlock")
+    assert ended == 0
+    assert (tmp_path / "mine").exists()

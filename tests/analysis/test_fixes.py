@@ -1,0 +1,329 @@
+"""Fixes: which candidates there are, which of them need a run, and what is found in programs with faults."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from suspectra.cli.main import run
+from suspectra.fixes.candidate import together
+from suspectra.fixes.candidates import candidates
+from suspectra.fixes.diff import difference, edited
+from suspectra.fixes.fix_site import scopes
+from suspectra.mutation.parsed_source import ParsedSource
+from suspectra_recorder.experiments.results.evaluator import Evaluator, RaisedInstead, UnknownResult, ast, key_of
+
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
+PROGRAM = '''\
+"""A program with faults."""
+from datetime import date
+
+
+def total(prices, rate):
+    net = 0
+    for price in prices:
+        net = price
+    return net * rate
+
+
+def spread(values):
+    seen = []
+    for value in values:
+        if value not in seen:
+            yield value
+
+
+class Account:
+    def __init__(self, owner):
+        self.owner, self.balance = owner, 0
+
+    def close(self):
+        self.owner = None
+
+
+def ends(first: date, last: date):
+    if last < first:
+        raise ValueError(last)
+    return [first, last]
+'''
+
+
+def made(source, line=None):
+    parsed = ParsedSource(source.encode())
+    wanted = (lambda _: True) if line is None else (lambda number: number == line)
+    return [one for scope in scopes(parsed) for one in candidates("program.py", scope, wanted)]
+
+
+def lines_after(source, line):
+    """The lines that candidates make of a line, or insert beside it."""
+    changed = (edited(source.encode(), [one]).decode().splitlines() for one in made(source, line))
+    before = set(source.splitlines())
+    return {one.strip() for after in changed for one in after if one not in before}
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (8, "net += price"),  # an operator
+        (9, "return rate * net"),  # the order
+        (9, "return net"),  # a part less
+        (9, "return net * rate + 1"),
+        (9, "return net - rate"),
+        (15, "if value not in seen and value is not None:"),  # a stronger condition
+        (15, "if value in seen:"),
+        (16, "seen.append(value)"),  # a statement that the names of the place suggest
+        (16, "yield from value"),
+        (24, "self.balance = 0"),  # a statement of the class
+        (30, "return [first, last + timedelta(days=1)]"),  # another day, with what it imports
+        (30, "return [last, first]"),
+    ],
+)
+def test_there_is_a_candidate(line, text):
+    assert text in lines_after(PROGRAM, line)
+
+
+def test_all_candidates_are_programs_and_no_two_are_the_same():
+    texts = [edited(PROGRAM.encode(), [one]).decode() for one in made(PROGRAM)]
+    assert len(texts) > 1000
+    assert len(set(texts)) > 0.99 * len(texts)
+    for text in texts:
+        ast.parse(text)
+
+
+def test_what_runs_has_the_lines_of_the_file_around_the_change():
+    (one,) = [one for one in made(PROGRAM, 30) if one.said == "`last` is one day later"]
+    job = one.to_json()
+    assert job["functions"] == [("ends", 27)]
+    assert "__import__('datetime').timedelta(days=1)" in job["source"].splitlines()[29]
+    others = [other for other in made(PROGRAM, 9) if other.kind == "order"]
+    both = together((one, others[0]))
+    assert [both["functions"], both["others"][0]["functions"]] == [[("ends", 27)], [("total", 5)]]
+
+
+def test_a_difference_is_one_that_git_applies(tmp_path):
+    text = PROGRAM.replace("\n", "\r\n").encode() + b"# no end"
+    (tmp_path / "program.py").write_bytes(text)
+    chosen = [one for one in made(text.decode(), 30) if one.said == "`last` is one day later"]
+    patch = difference(chosen, lambda file: text).encode()
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch, check=True)
+    assert (tmp_path / "program.py").read_bytes() == edited(text, chosen)
+    assert b"import date, timedelta\r\n" in edited(text, chosen)
+
+
+class Harmful:
+    """An object whose code must not be called."""
+
+    def __init__(self):
+        self.kept = 7
+
+    @property
+    def asked(self):
+        raise AssertionError
+
+    def __eq__(self, other):
+        raise AssertionError
+
+    def __hash__(self):
+        raise AssertionError
+
+    def __getattr__(self, name):
+        raise AssertionError
+
+    __bool__ = __len__ = __iter__ = asked.fget
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("n + 1", 8),
+        ("n ** 2 // 3", 16),
+        ("one.kept * 2", 14),
+        ("items[1:]", [2, 3]),
+        ("sorted(items)[-1]", 3),
+        ("word.upper().strip()", "AB"),
+        ("n in items or word", "ab"),
+        ("len(items) if n else None", 3),
+        ("one is None", False),
+        ("one.asked", UnknownResult),
+        ("one.other", UnknownResult),
+        ("one == 1", UnknownResult),
+        ("not one", UnknownResult),
+        ("one in items", UnknownResult),
+        ("{one}", UnknownResult),
+        ("call(1)", UnknownResult),
+        ("items.append(4)", UnknownResult),
+        ("items.pop()", UnknownResult),
+        ("10 ** 10 ** 10", UnknownResult),
+        ("word * 10 ** 9", UnknownResult),
+        ("n / 0", RaisedInstead),
+        ("items[7]", RaisedInstead),
+        ("later", RaisedInstead),
+        ("n + word", RaisedInstead),
+    ],
+)
+def test_expressions_are_evaluated_without_calling_the_program(text, result):
+    items = [1, 2, 3]
+    own = {"n": 7, "items": items, "word": "ab", "one": Harmful()}
+    evaluator = Evaluator(own, {"call": lambda _: items.clear()}, frozenset({"later"}))
+    node = ast.parse(text, mode="eval").body
+    if isinstance(result, type):
+        with pytest.raises(result):
+            evaluator.value(node)
+    else:
+        assert evaluator.value(node) == result
+    assert items == [1, 2, 3]
+
+
+def test_a_copy_is_another_result_than_the_object():
+    evaluator = Evaluator({"items": [1, 2]}, {}, frozenset())
+    keys = [
+        key_of(evaluator.value(node := ast.parse(text, mode="eval").body), node)
+        for text in ("items", "list(items)", "items[:]")
+    ]
+    assert keys[0] != keys[1] == keys[2]
+
+
+SHOP = """\
+import functools
+import os
+
+LIMIT = 99
+
+@functools.lru_cache
+def price(name):
+    return {"tea": 3, "milk": 2}[name]
+
+def total(names):
+    result = 0
+    for name in names:
+        result = price(name)
+    return result
+
+def save(path, names):
+    if os.path.exists(path):
+        os.remove(path)
+    with open(path, "w") as stream:
+        stream.write(str(total(names)))
+
+def allowed(amount):
+    return amount <= LIMIT
+
+def forever(n):
+    while n != 0:
+        n -= 2
+    return "done"
+"""
+TESTS = """\
+from shop import allowed, forever, save, total
+
+def test_two():
+    assert total(["tea", "milk"]) == 5
+
+def test_three(tmp_path):
+    save(tmp_path / "total", ["tea", "tea", "milk"])
+    assert (tmp_path / "total").read_text() == "8"
+
+def test_one():
+    assert total(["milk"]) == 2
+
+def test_limit():
+    assert allowed(100)
+
+def test_above():
+    assert not allowed(101)
+
+def test_even():
+    assert forever(4) == "done"
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A project with a fault that two tests show, recorded."""
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.py").write_text(SHOP)
+    (folder / "test_shop.py").write_text(TESTS)
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST]
+    assert subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 1
+    return folder
+
+
+@pytest.mark.slow
+def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
+    asked = []
+    monkeypatch.setattr("click.confirm", asked.append)
+    asking = ["--format", "json", "--seconds", "120", "--apply", "1"]
+    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "--", *PYTEST]
+    assert run(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    first = next(one for one in found["fixes"] if one["line"] == 13)
+    assert "+        result += price(name)\n" in first["diff"]
+    assert sorted(first["mends"]) == ["test_shop.py::test_three", "test_shop.py::test_two"]
+    assert first["judged_by"] == 3
+    assert first["said"] == "all 2 failing tests pass, and the other that executes it still does"
+    assert "+LIMIT = 100\n" in "".join(one["diff"] for one in found["fixes"])
+    assert found["tried"] > 20
+    assert found["pruned"] > 20
+    assert asked == ["Write fix 1 into shop.py?"]
+    assert (shop / "shop.py").read_text() == SHOP  # nobody has agreed
+
+
+@pytest.mark.slow
+def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
+    good = patch("-        result = price(name)", "+        result += price(name)")
+    texts = {
+        "good": good,
+        "bad": patch("-        result = price(name)", "+        result = 8"),
+        "constant": patch("-        result = price(name)", "+        result += price(name) * RATE", "+RATE = 1"),
+        "harm": patch("-        result = price(name)", "+        open('harm', 'w'); result += price(name)"),
+        "harmful definition": patch(
+            "-        result = price(name)", "+        result += price(name)", "+HARM = open('harm', 'w')"
+        ),
+        "outside": good.replace("b/shop.py", "b/../shop.py").replace("a/shop.py", "a/../shop.py"),
+        "hidden": good.replace("shop.py", "a\u202e/shop.py"),
+        "absolute": good.replace("a/shop.py", "/etc/shop.py").replace("b/shop.py", "/etc/shop.py"),
+        "renamed": good.replace("+++ b/shop.py", "+++ b/other.py"),
+        "rename": "diff --git a/shop.py b/x.py\nrename from shop.py\nrename to x.py\n",
+        "new": "--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n",
+        "binary": "diff --git a/shop.py b/shop.py\nGIT binary patch\nliteral 3\n",
+        "huge": good + "#" * 300_000,
+        "test": good.replace("shop.py", "test_shop.py"),
+        "unknown": good.replace("shop.py", "unknown.py"),
+        "misfit": good.replace("for name in names", "for name in others"),
+        "short": good.rpartition("\n-")[0],
+        "no patch": "result += price(name)",
+        "no Python": patch("-        result = price(name)", "+        result +="),
+        "parameters": patch(" def total(names):", "+def total(names, rate=1):").replace("@@ -8", "@@ -8"),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / name) for name in texts]
+    assert run(["try", "--workspace", str(shop), "--format", "json", "--seconds", "30", *files, "--", *PYTEST]) == 0
+    judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
+    assert len(judged["good"]["mends"]) == len(judged["constant"]["mends"]) == 2
+    assert judged["good"]["breaks"] == judged["constant"]["breaks"] == []
+    assert judged["good"]["said"] == "2 of 3 failing tests pass, and no other test breaks (4 were run)"
+    assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
+    assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
+    assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []
+    assert not (shop / "harm").exists()
+    assert {name for name, one in judged.items() if not one["refused"]} == {
+        "good", "bad", "constant", "harm", "harmful definition",
+    }  # fmt: skip
+    assert judged["outside"]["refused"] == "it names a place outside of the workspace"
+    assert judged["rename"]["refused"] == judged["renamed"]["refused"] == "it renames a file"
+    assert judged["binary"]["refused"] == "it contains binary data"
+    assert (shop / "shop.py").read_text() == SHOP
+    assert {path.name for path in shop.glob("*.py")} == {"shop.py", "test_shop.py"}
+
+
+def patch(old, new, *defined):
+    """A difference of shop.py: one line instead of another, and lines that define something at the top."""
+    body = f" def total(names):\n     result = 0\n     for name in names:\n{old}\n{new}\n     return result\n"
+    if old.startswith(" "):
+        body = f"-def total(names):\n{new}\n     result = 0\n"
+    head = "--- a/shop.py\n+++ b/shop.py\n"
+    more = "".join(f"@@ -2,1 +2,2 @@\n import os\n{line}\n" for line in defined)
+    count = 2 if old.startswith(" ") else 5
+    return f"{head}{more}@@ -10,{count} +10,{count} @@\n{body}"

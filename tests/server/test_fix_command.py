@@ -1,0 +1,93 @@
+"""Find a Fix: changes are shown one after the other, and what the user chooses is sent as an edit to be confirmed."""
+
+import pytest
+
+CODE = """\
+LIMIT = 3
+
+
+def total(prices):
+    net = 0
+    for price in prices:
+        net = price
+    return net
+"""
+TESTS = """\
+from prices import total
+
+
+def test_two():
+    assert total([1, 2]) == 3
+
+
+def test_one():
+    assert total([4]) == 4
+"""
+PATCH = """\
+--- a/prices.py
++++ b/prices.py
+@@ -5,3 +5,3 @@
+     net = 0
+     for price in prices:
+-        net = price
++        net += price
+"""
+FILES = {"prices.py": CODE, "test_prices.py": TESTS}
+FAILING = "test_prices.py::test_two"
+SHOWING = {"workspaceEdit": {"documentChanges": True, "changeAnnotationSupport": {}}}
+
+
+@pytest.mark.slow
+def test_a_fix_is_shown_and_applied_only_by_the_user(client, project):
+    client.start(project, capabilities={"workspace": SHOWING})
+    uri = client.open(project / "prices.py")
+    shown, sent = [], []
+
+    def choose(params):
+        titles = [action["title"] for action in params["actions"]]
+        if "Run Altered Tests" in titles:
+            return params["actions"][0]
+        shown.append(params["message"])
+        # the second change is sent
+        return params["actions"][titles.index("Next" if len(shown) == 1 and "Next" in titles else "Show the Change")]
+
+    def take(params):
+        sent.append(params["edit"])
+        return {"applied": True}
+
+    client.answers["window/showMessageRequest"] = choose
+    client.answers["workspace/applyEdit"] = take
+    actions = client.request(
+        "textDocument/codeAction",
+        {
+            "textDocument": {"uri": client.open(project / "test_prices.py")},
+            "range": {"start": {"line": 3, "character": 0}, "end": {"line": 3, "character": 0}},
+            "context": {"diagnostics": []},
+        },
+    )
+    assert "Find a fix" in [one["title"] for one in actions]
+    found = client.command("findFix", None, [FAILING])
+    assert found >= 1
+    assert shown[0].startswith("prices.py:7: the failing test passes, and the other that executes it still does.")
+    assert f"Change 1 of {found}: net += price" in shown[0]
+    (edit,) = sent
+    (change,) = edit["documentChanges"]
+    assert change["textDocument"]["uri"] == uri
+    assert change["edits"][0]["annotationId"] in edit["changeAnnotations"]
+    assert all(one["needsConfirmation"] for one in edit["changeAnnotations"].values())
+    assert (project / "prices.py").read_text() == CODE
+
+
+@pytest.mark.slow
+def test_agents_get_fixes_and_judgements(client, project):
+    client.start(project)
+    client.agree()
+
+    def ask(tool, **arguments):
+        return client.request("suspectra/agentAnswer", {"tool": tool, "arguments": arguments})["text"]
+
+    assert '"change": ["-        net = price", "+        net += price"]' in ask("suggest_fixes", seconds=300)
+    judged = ask("try_changes", changes=[PATCH, PATCH.replace("b/prices.py", "b/../prices.py")])
+    assert f'"mends": ["{FAILING}"], "breaks": [], "refused": ""' in judged
+    assert "it renames a file" in judged
+    assert (project / "prices.py").read_text() == CODE
