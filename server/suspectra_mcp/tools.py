@@ -70,7 +70,7 @@ from suspectra_server.agent.tools import (
 Budget = Annotated[int, Field(ge=MIN_BUDGET, le=MAX_BUDGET, description="Characters that the answer may have.")]
 Seconds = Annotated[float, Field(ge=1, le=MAX_S, description="How long it may take.")]
 Tests = Annotated[list[str], Field(max_length=MAX_TESTS, description="Names of tests, as the recording has them.")]
-Top = Annotated[int, Field(ge=1, le=MAX_TOP, description="Suspects of each failure group.")]
+Top = Annotated[int, Field(ge=1, le=MAX_TOP, description="Functions of each failure group.")]
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
@@ -98,6 +98,17 @@ class AgentWorkspace:
 def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions: Permissions) -> MCPServer:
     """Make the server."""
     server = MCPServer("suspectra", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+
+    @server.tool(description=TOOL["why"].text, annotations=_RUNS, structured_output=True)
+    async def why(
+        permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
+        tests: Tests = [],  # noqa: B006 the schema shows it, nothing changes it
+        seconds: Seconds = WHY_S,
+        budget: Budget = BUDGET,
+    ) -> Annotated[CallToolResult, WhyTestsFailAnswer]:
+        permissions.settle(Act.ALTERED, permission)
+        found = await commands.asked(["why", "--format", "json", "--seconds", str(seconds), *map(_named, tests)])
+        return _result(why_answer(found, budget))
 
     @server.tool(description=TOOL["rank"].text, annotations=_READS, structured_output=True)
     async def rank(top: Top = TOP, budget: Budget = BUDGET) -> Annotated[CallToolResult, RankingAnswer]:
@@ -140,17 +151,6 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
             return _result(await asyncio.to_thread(lambda: workspace.known().after_run(TOP, budget)))
         except NothingToRank as error:
             return _result(without_ranking(error.problem.cause))
-
-    @server.tool(description=TOOL["why"].text, annotations=_RUNS, structured_output=True)
-    async def why(
-        permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
-        tests: Tests = [],  # noqa: B006 the schema shows it, nothing changes it
-        seconds: Seconds = WHY_S,
-        budget: Budget = BUDGET,
-    ) -> Annotated[CallToolResult, WhyTestsFailAnswer]:
-        permissions.settle(Act.ALTERED, permission)
-        found = await commands.asked(["why", "--format", "json", "--seconds", str(seconds), *map(_named, tests)])
-        return _result(why_answer(found, budget))
 
     @server.tool(description=TOOL["investigate"].text, annotations=_RUNS, structured_output=True)
     async def investigate(
