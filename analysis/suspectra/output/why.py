@@ -41,6 +41,10 @@ def write_answer(answer: WhyAnswer, out: TextIO) -> None:
     out.write(style(fit(first, columns) if len(first) > 2 * columns else first, "bold") + "\n")
     for line in others:
         out.write((fit(line, columns) if line.startswith(" ") else line) + "\n")
+    if answer.suspect is not None and len(others) + 1 < MAX_LINES:
+        name = f" {answer.tests[0].rpartition('::')[2]}" if answer.others else ""
+        passes = "it passes" if len(answer.tests) == 1 else "they pass"
+        out.write(safe(f"`suspectra fix{name}` looks for a change with which {passes}.") + "\n")
 
 
 def write_answer_for_agents(answer: WhyAnswer, out: TextIO) -> None:
