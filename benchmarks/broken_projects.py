@@ -51,7 +51,7 @@ SECONDS = "120"
 
 
 @dataclass(frozen=True)
-class Place:
+class SeededStatement:
     """A statement of a file."""
 
     path: str
@@ -178,7 +178,7 @@ def rewrite(path: Path, line: int) -> None:
     path.write_text("".join(lines))
 
 
-def seeded(folder: Path, before: dict[str, str], chance: random.Random, python: str) -> Place | None:
+def seeded(folder: Path, before: dict[str, str], chance: random.Random, python: str) -> SeededStatement | None:
     """Put a mutant into a statement of a function, so that tests fail that passed."""
     places = [
         (path, node)
@@ -202,12 +202,12 @@ def seeded(folder: Path, before: dict[str, str], chance: random.Random, python: 
         (folder / path).write_bytes(chance.choice(possible).edit.apply(source.text).encode())
         after = outcomes(folder, python)
         if any(after.get(name) == "FAILED" for name, ended in before.items() if ended == "PASSED"):
-            return Place(path, node.lineno, end_line or node.lineno)
+            return SeededStatement(path, node.lineno, end_line or node.lineno)
         (folder / path).write_bytes(text)
     return None
 
 
-def is_at(one: dict[str, object], place: Place) -> bool:
+def is_at(one: dict[str, object], place: SeededStatement) -> bool:
     line, end_line = int(str(one["line"])), int(str(one["end_line"]))
     return one["file"] == place.path and line <= place.end_line and max(end_line, line) >= place.line
 

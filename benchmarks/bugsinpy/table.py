@@ -5,7 +5,8 @@
 
 FauxPy's are those that its authors published, of single techniques and of their averages (`AvgAlfa`: Ochiai, DStar,
 Metallaxis, MUSE, predicate switching and stack traces; `AvgSbst`: Ochiai, DStar and stack traces). Ours are computed
-here from what the tests executed, but for `investigation`, which was measured when the bugs were rebuilt. A rank is
+here from what the tests executed, but for `investigation`, which was measured when the bugs were rebuilt, then with
+functions in the order of their first statements. A rank is
 the number of places that one reads until the first faulty one, on average over the orders of a tie (`scores.py`).
 Theirs count lines, ours statements: a faulty line may be within a statement of several lines, where FauxPy often has
 none. The rows with `begun` count such faults as not found.

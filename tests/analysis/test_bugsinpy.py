@@ -95,7 +95,7 @@ SHIPPED = {row["subject"]: row for row in read_index_rows()}
         ("cookiecutter_2", "statement", {"evidence": 1, "ochiai": 1, "dstar": 1}),
         ("cookiecutter_3", "statement", {"evidence": 4.5, "ochiai": 4, "dstar": 4}),
         ("thefuck_4", "statement", {"evidence": 1, "ochiai": 4, "dstar": 4}),
-        ("thefuck_4", "function", {"evidence": 1, "ochiai": 2.5, "dstar": 2.5}),
+        ("thefuck_4", "function", {"evidence": 1, "ochiai": 1, "dstar": 1}),
         ("thefuck_8", "statement", {"evidence": 3, "ochiai": 2, "dstar": 2}),
     ],
 )

@@ -21,6 +21,7 @@ from suspectra.output.agents.agent import write_agent
 from suspectra.output.rankings.ranking import Listing
 from suspectra.output.rankings.table import write_table
 from suspectra.runs.measured_file import MeasuredFile
+from suspectra.selection.since_revision import since_revision
 
 GRAMMAR = """\
 int parse(int n) {
@@ -267,3 +268,22 @@ def test_the_name_of_a_function_goes_before_its_parameters_in_a_narrow_table(tmp
     written = io.StringIO()
     write_table(Listing(report, evidence, (), top=1, by_line=True), written, Sources(tmp_path))
     assert "  shop::Basket::add()  " in written.getvalue()
+
+
+def test_what_a_build_generates_is_not_a_change_of_the_user(tmp_path):
+    """A new source beside it is, though git knows neither."""
+    workspace = tmp_path
+    for path in ("main.c", "build/lex.c", "build/CMakeCache.txt", "new/more.c"):
+        (workspace / path).parent.mkdir(exist_ok=True)
+        (workspace / path).write_text("int n;\n")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"]
+    for arguments in (["init", "-q"], ["add", "main.c"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *arguments], cwd=workspace, check=True)
+    nothing, line = np.zeros(0, np.int32), np.array([1], np.int32)
+    files = tuple(
+        MeasuredFile(path, None, line, line, np.array([-1], np.int32), (), is_test=False)
+        for path in ("build/lex.c", "main.c", "new/more.c")
+    )
+    failed = TestResult("a", Verdict.FAILED)
+    evidence = since_revision(Evidence("", (failed,), files, (nothing,), nothing), workspace, None)
+    assert evidence.changed["a"].tolist() == [2]

@@ -101,6 +101,19 @@ def test_all_units_give_the_new_text_none_the_old_one_and_each_part_a_text(old, 
     assert not found.units or texts[0] != texts[1]
 
 
+def test_a_file_that_was_renamed_goes_with_its_imports():
+    texts = {
+        "shop/old.py": (b"def f():\n    return 1\n", None),
+        "shop/new.py": (None, b"def f():\n    return 1\n"),
+        "main.py": (b"from shop.old import f\nX = 1\n", b"from shop.new import f\nX = 2\n"),
+    }
+    found = [FileDifference.between(path, *both) for path, both in texts.items()]
+    units = [unit for one in found for unit in one.units]
+    new, imported = 1, 2
+    order = ChangeOrder.from_differences(found, units)
+    assert [order.needs[number] for number in range(4)] == [{imported}, set(), {new}, set()]
+
+
 def test_what_uses_a_new_name_needs_what_defines_it():
     old = "RATE = 20\n\n\ndef gone():\n    return 1\n\n\ndef label(name):\n    a = gone()\n    return name\n"
     new = "RATE = 19\n\n\ndef label(name, upper):\n    a = 1\n    b = upper\n    return name + b\n"
@@ -109,7 +122,7 @@ def test_what_uses_a_new_name_needs_what_defines_it():
         next(number for number, unit in enumerate(found.units) if text in unit.before + unit.after)
         for text in ("RATE", "def gone", "def label", "= gone", "b = upper", "name + b")
     )
-    order = ChangeOrder.of_changes([found], found.units)
+    order = ChangeOrder.from_differences([found], found.units)
     assert order.needs[used] == {made}
     assert order.needs[made] == {header}
     assert order.needs[gone] == {call}

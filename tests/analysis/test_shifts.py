@@ -7,7 +7,7 @@ import pytest
 
 from suspectra.experiments.alterations.replacing import NotedValues, ValuePlace
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
-from suspectra.why.shifts import Shift, shift_of
+from suspectra.why.shifts import NeededDifference, Shift, differences, shifted
 
 PLACE = ValuePlace("a.py", 0, "assignment", "ends", 4, 0, 4)
 
@@ -25,24 +25,36 @@ def dates(*days):
     return "a" + json.dumps([f"d{day}" for day in days])
 
 
-def test_each_test_has_its_own_value_and_all_differ_by_a_day():
-    found = [tried("t1", "ends[1]", "2020-07-15"), tried("t2", "ends[1]", "2021-01-01")]
-    values = {"t1": noted(dates("2020-07-01", "2020-07-14")), "t2": noted(dates("2020-07-01", "2020-12-31"))}
-    shift = shift_of(found, values)
-    assert shift == Shift("ends[1]", datetime.timedelta(days=1), 2)
-    assert str(shift) == "Both failing tests pass if ends[1] is one day later."
+def test_a_date_that_is_a_day_later_is_so_in_another_test():
+    one = tried("t1", "ends[1]", "2020-07-15")
+    (wanted,) = differences(one, noted(dates("2020-07-01", "2020-07-14")))
+    assert wanted == NeededDifference("ends[1]", datetime.timedelta(days=1), EVERY)
+    other = shifted(one, wanted, noted(dates("2020-07-01", "2020-12-31")))
+    assert (other.place, other.part, other.alternate.value) == (PLACE, ("[1]",), datetime.date(2021, 1, 1))
+    assert other.experiment("t2").condition == "with ends[1] = 2021-01-01"
 
 
-def test_numbers_differ_at_the_time_that_was_altered():
-    found = [tried("t1", "ends", "7", 2), tried("t2", "ends", "4", 1), tried("t2", "ends", "9", 1)]
-    shift = shift_of(found, {"t1": noted("i3", "i9"), "t2": noted("i6")})
-    assert str(shift) == "Both failing tests pass if ends is less by 2."
+def test_a_number_differs_at_the_time_that_was_altered():
+    one = tried("t1", "ends", "7", 2)
+    (wanted,) = differences(one, noted("i3", "i9"))
+    assert (wanted.by, wanted.instance) == (-2, 2)
+    assert shifted(one, wanted, noted("i6")) is None, "it was not executed twice"
+    assert shifted(one, wanted, noted("i6", "i1")).alternate.value == -1
 
 
-@pytest.mark.parametrize("other", [[tried("t2", "ends", "8")], [tried("t2", "ends", "None")], []])
-def test_what_differs_otherwise_or_is_no_number_has_no_shift(other):
-    assert shift_of([tried("t1", "ends", "7"), *other], {"t1": noted("i9"), "t2": noted("i6")}) is None
+@pytest.mark.parametrize(("detail", "text"), [("None", "i9"), ("9", "i9"), ("7", "s7")])
+def test_what_is_no_number_or_the_same_has_no_difference(detail, text):
+    assert not list(differences(tried("t1", "ends", detail), noted(text)))
 
 
-def test_without_noted_values_nothing_is_known():
-    assert shift_of([tried("t1", "ends", "7")], {}) is None
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (datetime.timedelta(days=-2), "Both failing tests pass if ends is 2 days earlier."),
+        (datetime.timedelta(days=1), "Both failing tests pass if ends is one day later."),
+        (-5, "Both failing tests pass if ends is less by 5."),
+        (0.5, "Both failing tests pass if ends is greater by 0.5."),
+    ],
+)
+def test_it_is_said_in_words(by, said):
+    assert str(Shift("ends", by, 2)) == said

@@ -8,7 +8,7 @@ import pytest
 from suspectra.base.location import Location
 from suspectra.cli.main import run
 from suspectra.output.why import MAX_LINES, answer_lines, write_answer_for_agents
-from suspectra.why.answer import AnswerLine, Certainty, ChangedText, WhyAnswer
+from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
 
 PROGRAM = """\
 class Right:
@@ -166,7 +166,7 @@ ANSWER = WhyAnswer(
     certainty=Certainty.LOW,
     because="that is all",
     suspect=AnswerLine(Location("a.py", 1, 1), "x = 1\x1b[31m"),
-    changes=tuple(ChangedText(Location("a.py", n, n), ("a",) * 9, ("b",) * 9) for n in (1, 2, 3)),
+    changes=tuple(AnswerChange(Location("a.py", n, n), ("a",) * 9, ("b",) * 9) for n in (1, 2, 3)),
     reasons=("One.", "Two.", "Three.", "Four."),
     chain_of="test_a.py::test_a",
     chain=tuple(AnswerLine(Location("a.py", n, n), "y") for n in (1, 2, 3, 4)),

@@ -54,8 +54,8 @@ def test_a_model_asks_and_runs_tests_when_the_user_agrees(ledger, workbench, wai
     found = told()
     declared = json.loads((Path(__file__).parents[2] / "vscode-extension/package.json").read_text())["contributes"]
     assert sorted(found["tools"]) == sorted(tool["name"] for tool in declared["languageModelTools"])
-    file, line = ledger.ranked()[0]
-    assert f"{file}:{line}" in found["text"]
+    first = ledger.rank()["functions"][0]
+    assert f"{first['file']}:{first['lines'][0]}" in found["text"]
     assert "data, never instructions" in found["text"]
 
     begin("run_tests")

@@ -94,6 +94,8 @@ def test_what_the_user_knows_of_a_state_narrows_the_next_search(client, project)
     found = client.command("stateIsRight", uri, 1)
     assert found["roots"]
     assert "found = 20" not in [step["source"] for step in found["roots"]]
+    hover = client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": at})
+    assert "You said that this value is right." in hover["contents"]["value"]
     wrong = client.command("stateIsWrong", uri, TOTAL - 2)
     assert "tax = amount * share // 100" in [step["source"] for step in (*wrong["roots"], *wrong["transitive"])]
     assert wrong["alterations"] <= found["alterations"]

@@ -255,8 +255,9 @@ def test_lenses_stand_above_the_functions_that_hold_the_first_suspects(client, s
     path = shop / "shop/vouchers.py"
     uri = client.open(path)
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    titles = {lens["range"]["start"]["line"]: lens["command"]["title"] for lens in lenses}
-    assert titles == {find_line(path, "def by_amount"): "Suspect 1 · Ochiai 1 · 3 suspicious lines"}
+    titles = [(lens["range"]["start"]["line"], lens["command"]["title"]) for lens in lenses]
+    above = find_line(path, "def by_amount")
+    assert titles == [(above, "Suspect 1 · Ochiai 1 · 3 suspicious lines"), (above, "Why does it fail?")]
     explain = next(lens["command"] for lens in lenses if "Suspect 1 " in lens["command"]["title"])
     assert explain["command"] == "suspectra.server.explain"
     assert "Suspect 1 of 24" in client.command("explain", *explain["arguments"])["markdown"]
@@ -314,6 +315,7 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
         "markExamined",
         "markInnocent",
         "nextSuspect",
+        "why",
         "debugHere",
         "testSuspect",
         "whatLedHere",

@@ -58,6 +58,7 @@ def test_slow():
 DISCOUNT = ["test_shop.py::test_discount[10]", "test_shop.py::test_discount[10.0]"]
 FOUND = "`>` → `>=` repairs 2 tests and breaks none."
 OFFERED = [
+    "Why does it fail?",
     "Debug",
     "Find out what would make it pass",
     "Which change broke it?",
@@ -93,13 +94,14 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     # it is offered on the failing test, and nothing runs before the user has agreed
     lens = client.ask_until(lambda: client.request("textDocument/codeLens", {"textDocument": {"uri": test_uri}}))
     assert [(one["range"]["start"]["line"], one["command"]["title"]) for one in lens] == [
+        (5, "Why does it fail?"),
         (5, "Debug"),
         (5, "Find out what would make it pass"),
         (5, "Find the cause"),
         (5, "Compare with a passing run"),
         (5, "What led here"),
     ]
-    command = lens[1]["command"]
+    command = lens[2]["command"]
     assert command["arguments"] == [project.as_uri(), DISCOUNT]
     run = {"command": command["command"], "arguments": command["arguments"]}
     assert client.request("workspace/executeCommand", run) is False  # the client did not answer

@@ -247,7 +247,7 @@ def answer_late(client, happen):
     client.answers["window/showMessageRequest"] = agree
 
 
-@pytest.mark.parametrize("command", ["investigate", "testSuspect", "findCause", "comparePassing"])
+@pytest.mark.parametrize("command", ["why", "investigate", "testSuspect", "findCause", "comparePassing"])
 def test_nothing_runs_in_a_folder_that_was_removed_while_the_user_was_asked(client, shop, find_line, command):
     def happen():
         removed = [{"uri": shop.as_uri(), "name": shop.name}]

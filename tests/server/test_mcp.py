@@ -140,7 +140,7 @@ def test_what_is_recorded_is_told_without_a_question(checkout):
     )
     assert questions == []
     assert list(tools) == [
-        "rank", "explain", "failing_tests", "affected_tests", "run_tests", "why", "investigate", "causes",
+        "why", "rank", "explain", "failing_tests", "affected_tests", "run_tests", "investigate", "causes",
         "suggest_fixes", "try_changes",
     ]  # fmt: skip
     assert {name for name, tool in tools.items() if tool.annotations.read_only_hint} == {

@@ -82,6 +82,7 @@ def everything(folder, uri, line):
         "resetGroups": [],
         "whyNot": [uri, line],
         "tellApart": [uri, line],
+        "why": [folder],
         "investigate": [folder],
         "findFix": [folder],
         "findCause": [folder],
@@ -128,7 +129,7 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     client = server(0, SHORT, options={"learnJumps": True, "order": "steps", "inlayHints": True})
     path = shop / "shop/vouchers.py"
     uri, line = client.open(path), find_line(path, FAULT)
-    asking = {f"suspectra.server.{name}" for name in ("investigate", "testSuspect", "findFix", "findCause")}
+    asking = {f"suspectra.server.{name}" for name in ("why", "investigate", "testSuspect", "findFix", "findCause")}
     running = ("whatLedHere", "whatThisInfluenced", "comparePassing", "compareRuns", "compareValues")
     refused_once_edited = asking | {f"suspectra.server.{name}" for name in running}
     wanted = list(everything(shop.as_uri(), uri, line))

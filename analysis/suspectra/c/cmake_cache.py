@@ -38,12 +38,12 @@ def cache_entries(build: Path) -> dict[str, str]:
 def cache_script(entries: Mapping[str, str]) -> str:
     """A script of CMake that sets cache entries."""
     return "".join(
-        f"set({name} {bracketed(value)} CACHE STRING {bracketed('')})\n" for name, value in sorted(entries.items())
+        f"set({name} {quoted(value)} CACHE STRING {quoted('')})\n" for name, value in sorted(entries.items())
     )
 
 
-def bracketed(text: str) -> str:
-    """Write a text as an argument of CMake in brackets, in which nothing is replaced."""
+def quoted(text: str) -> str:
+    """Write a bracket argument of CMake, in which nothing is replaced."""
     equals = "="
     while f"]{equals}]" in text:
         equals += "="

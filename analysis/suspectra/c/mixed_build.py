@@ -21,7 +21,7 @@ from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, run
 from suspectra.processes.scratch import ScratchFolder
 
-_MOST_S = 600.0
+_MAX_STEP_S = 600.0
 """For one build, or all tests."""
 _JOBS = "2"
 _RESULT = re.compile(r"\s*\d+/\d+\s+Test\s+#\d+:\s(?P<name>.+?)\s\.+\s*(?P<how>.*?)\s+[\d.]+ sec\s*$")
@@ -88,7 +88,7 @@ class MixedBuild:
         token = current_token()
         token.check()
         cure = f"install it: apt-get install cmake, which brings {command[0]}"
-        limit = seconds_until(self._end, _MOST_S)
+        limit = seconds_until(self._end, _MAX_STEP_S)
         where = str(folder or self._folder)
         ended = run(CommandToRun(tuple(command), where, os.environ, timeout=limit, guarded=True, cure=cure), token)
         token.check()

@@ -27,13 +27,19 @@ class ChangeOrder:
     needed_by: Sequence[frozenset[int]]
 
     @classmethod
-    def of_changes(cls, differences: Iterable[FileDifference], units: Sequence[ChangeUnit]) -> ChangeOrder:
+    def from_differences(cls, differences: Iterable[FileDifference], units: Sequence[ChangeUnit]) -> ChangeOrder:
         """Find out from the names that both texts define and mention."""
+        differences = tuple(differences)
         names = _defined(differences)
+        whole = {one.path for one in differences if one.before is None or one.after is None}
         defines, uses, deletes, used, mentions = (defaultdict[tuple[str, str], set[int]](set) for _ in range(5))
         for number, unit in enumerate(units):
             before, after = names_in(unit.before), names_in(unit.after)
             own_old, own_new = ({name for name, _ in _definitions(text)} for text in _parsable(unit))
+            if unit.file in whole:  # a module that is new or gone is a name, too
+                module = {_module(unit.file)}
+                before, after = before | module, after | module
+                own_old, own_new = own_old | module, own_new | module
             for scope in (unit.file, _ANYWHERE):
                 old, new = names[scope]
                 for name in after & (new.keys() - old.keys()):
@@ -96,7 +102,15 @@ def _defined(differences: Iterable[FileDifference]) -> dict[str, tuple[_Names, _
                 for name, detail in _definitions(text):
                     for scope in (difference.path, _ANYWHERE):
                         found[scope][side].setdefault(name, set()).add(detail)
+                if text is not None:
+                    found[_ANYWHERE][side].setdefault(_module(difference.path), set()).add("module")
     return found
+
+
+def _module(path: str) -> str:
+    """The name by which a module is imported, without that of its package."""
+    folder, _, name = path.removesuffix(".py").removesuffix("/__init__").rpartition("/")
+    return name or folder
 
 
 def _parsable(unit: ChangeUnit) -> Iterator[bytes]:

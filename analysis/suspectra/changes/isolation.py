@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from suspectra.base.cancellation import check
@@ -35,6 +36,7 @@ from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, i
 from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
+_MAX_TESTS = 20
 _MANY = 12  # changes of which those are looked for that a failing run can notice
 _FEW = 4  # changes that need each other, and are one cause
 
@@ -127,6 +129,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         Raises EvidenceError when the tests do not fail in a copy of the workspace, or there is no baseline.
         """
         end = self.begin()
+        self.tests = self._chosen()
         safety = Safety(self.setup.safety.excluded, copy=True)
         with safety.folder(self.setup.workspace) as folder:
             if self.start is None:
@@ -155,6 +158,18 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             "complete": self.complete,
             "seconds": round(self.elapsed, 3),
         }
+
+    def _chosen(self) -> Sequence[FailingTest]:
+        """As many tests as are run again, of each file in turn."""
+        if len(self.tests) <= _MAX_TESTS:
+            return self.tests
+        by_file: dict[str, list[FailingTest]] = {}
+        for test in self.tests:
+            by_file.setdefault(test.file, []).append(test)
+        turns = (test for turn in zip_longest(*by_file.values()) for test in turn if test is not None)
+        cause = f"of {len(self.tests)} failing tests {_MAX_TESTS} were run again, of each file some"
+        self.note([Problem("", "", cause, "name others to find out about them")])
+        return list(islice(turns, _MAX_TESTS))
 
     def _keep(self) -> None:
         """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
@@ -201,7 +216,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             yield IsolationStep(program.runs, len(high), len(units))
             low, cause, minimal = search.isolate(left[0], high)
             without = search.run(high - cause, left)
-            if left[0] not in without.passed and not search.is_certain(left[0], low, cause):
+            decided = search.decided(left, low, cause) if left[0] not in without.passed else set()
+            if left[0] not in without.passed and left[0] not in decided and not search.is_fresh:
                 search.load_anew()
                 low, cause, minimal = search.isolate(left[0], high)
                 without = search.run(high - cause, left)
@@ -215,7 +231,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             if self.setup.values_shown:
                 others = high - cause if left[0] in mended else low
                 self.causes[-1] = replace(found, difference=search.first_difference(left[0], others, cause))
-            left = [name for name in left[not mended :] if name not in mended]
+            left = [name for name in left[not mended :] if name not in mended and name not in decided]
             if any(without.failed.get(name) == failing[name] for name in left):
                 high -= cause
                 left = [name for name in left if without.failed.get(name) == failing[name]]
@@ -246,10 +262,10 @@ class _Search:
     def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
         self._baseline, self._program, self._failing = baseline, program, failing
         self._units = baseline.units
-        self._order = ChangeOrder.of_changes(baseline.differences, self._units)
+        self._order = ChangeOrder.from_differences(baseline.differences, self._units)
         self._functions = in_functions(baseline.differences)
         self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
-        self._fresh = False
+        self.is_fresh = False  # whether the program is loaded for each run
 
     def units(self, numbers: Iterable[int]) -> tuple[ChangeUnit, ...]:
         """The changes with some numbers, in order."""
@@ -259,15 +275,15 @@ class _Search:
         """Run tests with some of the changes."""
         return self._program.run(self._baseline, frozenset(self.units(made)), tests, fresh=fresh)
 
-    def is_certain(self, test: str, low: Differences, cause: Differences) -> bool:
-        """Whether changes decide if a test passes, also if the program is loaded with them."""
-        if self._fresh or test not in self.run(low, [test]).passed:
-            return self._fresh
-        return self.run(low | cause, [test]).failed.get(test) == self._failing[test]
+    def decided(self, tests: Sequence[str], low: Differences, cause: Differences) -> set[str]:
+        """Those of some tests that changes decide about, if the program is loaded with them."""
+        passed = self.run(low, tests).passed
+        failed = self.run(low | cause, tests).failed
+        return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
 
     def load_anew(self) -> None:
         """Load the program for each run from now on."""
-        self._fresh = True
+        self.is_fresh = True
         self._known.clear()
 
     def first_difference(self, test: str, low: Differences, cause: Differences) -> ValueDifference | None:
@@ -352,7 +368,7 @@ class _Search:
         key = made, test
         if key not in self._known:
             check()
-            run = self.run(made, [test], fresh=self._fresh)
+            run = self.run(made, [test], fresh=self.is_fresh)
             if test in run.passed:
                 self._known[key] = ConfigurationVerdict.PASSES
             elif run.failed.get(test) == self._failing[test]:

@@ -22,6 +22,7 @@ _MANY_LINES = 5_000  # of more, lines that occur often are not looked at
 _MAX_PAIRS = 900  # lines that differ, of both texts: of more, nobody asks which became which
 _ALIKE = 0.5  # the least share that two lines have in common if one became the other
 _CONTINUED = ("else", "elif", "except", "finally")  # what begins a part of the statement before it
+_LEAVING = ("return", "raise", "break", "continue")  # what begins a statement behind which nothing is executed
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -172,11 +173,31 @@ def _aligned(
             continue
         i = j = 0
         for old, new in [*_pairs(olds, news), (len(olds), len(news))]:
-            yield from ((part, ()) for part in _statements(olds[i:old]))
-            yield from (((), part) for part in _statements(news[j:new]))
+            yield from _replaced(list(_statements(olds[i:old])), list(_statements(news[j:new])))
             if old < len(olds):
                 yield olds[old : old + 1], news[new : new + 1]
             i, j = old + 1, new + 1
+
+
+def _replaced(
+    olds: list[Sequence[_Line]], news: list[Sequence[_Line]]
+) -> Iterator[tuple[Sequence[_Line], Sequence[_Line]]]:
+    """Statements at one place that are not alike: what was deleted, what was inserted, and the last as one change.
+
+    The old one would still run before the new one, which may never be reached then.
+    """
+    together = olds and news and olds[-1][0].indent == news[-1][0].indent
+    if together and (len(olds) == len(news) == 1 or all(_leaves(part[-1][0]) for part in (olds, news))):
+        last = [(olds.pop(), news.pop())]
+    else:
+        last = []
+    yield from ((part, ()) for part in olds)
+    yield from (((), part) for part in news)
+    yield from last
+
+
+def _leaves(line: _Line) -> bool:
+    return line.key[1].startswith(_LEAVING)
 
 
 def _pairs(olds: Sequence[_Line], news: Sequence[_Line]) -> list[tuple[int, int]]:

@@ -75,7 +75,7 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.output.agents.bounded import NOTICE
     from suspectra.output.changes import write_changes, write_changes_json
 
-    isolation = _of_python(command, chosen) if chosen["ctest"] is None else _of_c(command, chosen, chosen["ctest"])
+    isolation = _for_python(command, chosen) if chosen["ctest"] is None else _for_c(command, chosen, chosen["ctest"])
     interrupted = _search(isolation)
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":
@@ -88,7 +88,7 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if isolation.causes else NOTHING_TO_RANK
 
 
-def _of_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
+def _for_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
     from suspectra.changes.baselines import older_texts
     from suspectra.changes.isolation import ChangeIsolation
     from suspectra.evidence.discovery import find_source
@@ -108,7 +108,7 @@ def _of_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
     )
 
 
-def _of_c(command: Sequence[str], chosen: _Options, build: Path) -> ChangeIsolation:
+def _for_c(command: Sequence[str], chosen: _Options, build: Path) -> ChangeIsolation:
     from suspectra.base.errors import Problem, UsageError
     from suspectra.c.mixed_build import MixedBuild, tests_to_run
     from suspectra.changes.baselines import from_revision, revisions

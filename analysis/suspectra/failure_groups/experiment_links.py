@@ -30,7 +30,7 @@ class AlteredRuns:
     first: Experiment  # one of the experiments
     passing: tuple[int, ...]  # the failing tests that pass with it, by index
     failing: tuple[int, ...]  # those that still fail
-    # whether it is a change of the program that leaves out no check, and tests that passed were run with it, and pass
+    # whether it is a change of the program that leaves out no check, and with which tests that passed still pass
     confirmed: bool
 
     def place(self) -> str:

@@ -17,6 +17,9 @@ from suspectra.runs.measured_file import MeasuredFile
 from suspectra.selection.revision import Revision, project_files, start_of_branch
 from suspectra.spectrum import ChangedRows
 
+_OF_BUILDS = ("CMakeCache.txt", "build.ninja", "meson-private", "config.status")
+"""Names in a build folder, where untracked sources are generated, whatever git says of them."""
+
 
 def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evidence:
     """Add what changed since a git revision, for failing tests of which no earlier pass is known.
@@ -111,11 +114,18 @@ def _without_pass(evidence: Evidence) -> list[str]:
 def _changed(files: Sequence[MeasuredFile], folder: str, revision: Revision, listed: set[str]) -> Row:
     """The columns of statements that differ from the revision."""
     paths = [file.path for file in files]
-    differing = [path for path in paths if (path in revision.files or path in listed) and revision.differs(path)]
+    new = {path for path in paths if path in listed and not _is_generated(folder, path)}
+    differing = [path for path in paths if (path in revision.files or path in new) and revision.differs(path)]
     read = SourceReader(Path(folder))
     then = dict.fromkeys(differing) | revision.contents(differing)
     now = {path: text for path in differing if (text := read(path)) is not None}
     return changed_columns(files, then, now)
+
+
+def _is_generated(workspace: str, path: str) -> bool:
+    """Whether a file lies in a folder in which programs are built, inside of the workspace."""
+    folders = Path(path).parents[:-1]  # the workspace itself may be such a folder
+    return any(os.path.lexists(os.path.join(workspace, folder, name)) for folder in folders for name in _OF_BUILDS)
 
 
 def _with_row(evidence: Evidence, tests: list[str], row: Row, others: tuple[Replaced, ...] = ()) -> Evidence:

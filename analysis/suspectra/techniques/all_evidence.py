@@ -318,7 +318,7 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     differs = int(np.argmax(own != following))
     if differs == _BEST and _by_change(report, element, _first_of(report, level + 1)):
         if _is_first(report, element):
-            return "You changed this and little else, so it comes first."
+            return "Little else changed, so it comes first."
         return "Without the change it would not rank before the next statements."
     if differs == _BEST and _by_branch(report, element):
         return _for_branch(report, element)

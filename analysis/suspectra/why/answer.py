@@ -32,7 +32,7 @@ class AnswerLine:
 
 
 @dataclass(frozen=True)
-class ChangedText:
+class AnswerChange:
     """A change in an answer."""
 
     location: Location  # in the present text
@@ -56,7 +56,7 @@ class WhyAnswer:
     because: str  # what the certainty rests on: the end of a sentence
     surer: str = ""  # what would raise it, as one sentence; empty where nothing would
     suspect: AnswerLine | None = None  # the line that the conclusion is about
-    changes: tuple[ChangedText, ...] = ()  # the change that the conclusion is about
+    changes: tuple[AnswerChange, ...] = ()  # the change that the conclusion is about
     reasons: tuple[str, ...] = ()  # what speaks for it, in sentences, the strongest first
     chain_of: str = ""  # the test whose run the chain is of
     chain: tuple[AnswerLine, ...] = ()  # lines of this run, in their order

@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
+from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import every, many
 from suspectra.base.errors import EvidenceError
 from suspectra.base.location import Location
@@ -38,8 +39,9 @@ from suspectra.experiments.alterations.mutants import MAX_PASSING
 from suspectra.experiments.alterations.replacing import NotedValues
 from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
+from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S
-from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
@@ -50,8 +52,8 @@ from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
-from suspectra.why.answer import AnswerLine, Certainty, ChangedText, WhyAnswer
-from suspectra.why.shifts import Shift, shift_of
+from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
+from suspectra.why.shifts import Shift, differences, shifted
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _MAX_TESTS = 20  # with which changes are tried
@@ -60,6 +62,7 @@ _AGAIN_S = 1.0
 """Between two looks at what experiments have found: to rank takes time, too."""
 _SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
 _ALIKE = 0.5  # the least similarity of a passing test that is worth a look
+_MAX_PLACES, _MAX_DIFFERENCES = 12, 3  # at which, and of which, a difference is tried with the other tests
 _MAX_SHIFTED = 6  # failing tests whose values are compared
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
@@ -87,27 +90,35 @@ class WhyInquiry(Inquiry[str]):
         Raises EvidenceError when a log can't be written.
         """
         self._end = self.begin()
-        if self._group.group.since is not Since.BEFORE:
+        if self._group.since is not Since.BEFORE:
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
-            suspicion = Suspicion(with_failing(self.evidence, self._group.group.tests))
+            suspicion = Suspicion(with_failing(self.evidence, self._group.tests))
             yield from self._experiment(suspicion)
             yield from self._follow(suspicion)
         self.complete = True
 
-    @property
-    def _left(self) -> float:
-        return max(self._end - time.monotonic(), 0.0)
-
     def _rank(self) -> None:
-        """Answer by all that is known without another run."""
+        """Choose a failure group, and answer by all that is known without another run."""
         self.evidence = with_experiments(self.evidence, self.setup.workspace)
         localizer = Localizer(default_technique(self.evidence.experiments))
         localizer.update(self.evidence)
-        groups = localizer.groups().groups
-        self._group = groups[0]
-        self._tests = [test for test in self.failing if test.name in self._group.group.tests]
-        self.answer = self._ranked(self._group.report, [name for one in groups[1:] for name in one.group.tests])
+        first, *others = localizer.groups().groups
+        self._group, self._report = first.group, first.report
+        self._others = [name for one in others for name in one.group.tests]
+        self._tests = [test for test in self.failing if test.name in first.group.tests]
+        self.answer = self._ranked(self._report)
+
+    def _rank_again(self) -> None:
+        """Answer by what experiments have found meanwhile, about the same tests."""
+        evidence = with_failing(with_experiments(self.evidence, self.setup.workspace), self._group.tests)
+        self._report = Localizer(default_technique(evidence.experiments)).update(evidence)
+        if not self.answer.changes:
+            self.answer = self._ranked(self._report)
+
+    @property
+    def _left(self) -> float:
+        return max(self._end - time.monotonic(), 0.0)
 
     # what changed
 
@@ -185,12 +196,6 @@ class WhyInquiry(Inquiry[str]):
             self._tried.append(many(made, "altered run"))
             self._rank_again()
 
-    def _rank_again(self) -> None:
-        known = self.answer
-        self._rank()
-        if known.certainty is Certainty.HIGH and known.changes:
-            self.answer = known
-
     def _is_sure(self) -> bool:
         return self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
 
@@ -201,13 +206,13 @@ class WhyInquiry(Inquiry[str]):
         tried: dict[object, set[str]] = defaultdict(set)
         for one in self._finding.made:
             tried[one.key[1:]].add(one.test)
-        spectrum, place = self._group.report.spectrum, self._finding.found[0]
+        spectrum, place = self._report.spectrum, self._finding.found[0]
         element = spectrum.elements.at(place.file, place.line)
         passing = int(spectrum.counts.ep[element]) if element is not None else 0
         fixing = {one.key[1:] for one in self._finding.found}
-        return max(len(tried[key] - set(self._group.group.tests)) for key in fixing) >= min(passing, MAX_PASSING)
+        return max(len(tried[key] - set(self._group.tests)) for key in fixing) >= min(passing, MAX_PASSING)
 
-    def _ranked(self, report: RankedReport, others: Sequence[str]) -> WhyAnswer:
+    def _ranked(self, report: RankedReport) -> WhyAnswer:
         """The answer by a ranking."""
         first = report.suspect(0)
         repairs = report.repairs.get(first.element, ()) if isinstance(report, InvestigationReport) else ()
@@ -217,7 +222,7 @@ class WhyInquiry(Inquiry[str]):
         reasons = [*([first.badge.capitalize() + "."] if first.badge else []), counts]
         best = max(repairs, key=lambda repair: repair.factor, default=None)
         self._finding = best
-        certainty, because, surer = _weighed(best, len(self._group.group.tests))
+        certainty, because, surer = _weighed(best, len(self._group.tests))
         if best is not None and isinstance(report, InvestigationReport):
             reasons = [*_findings(report, first.element, best), *reasons]
             conclusion = _conclusion(best, certainty, place)
@@ -227,7 +232,7 @@ class WhyInquiry(Inquiry[str]):
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
         return WhyAnswer(
-            tests=self._group.group.tests,
+            tests=self._group.tests,
             failure=self._failure(),
             conclusion=conclusion,
             certainty=certainty,
@@ -235,14 +240,14 @@ class WhyInquiry(Inquiry[str]):
             surer=surer,
             suspect=self._line(first.location),
             reasons=tuple(reasons),
-            others=len(others),
-            another=others[0] if others else "",
+            others=len(self._others),
+            another=self._others[0] if self._others else "",
             tried=tuple(self._tried),
         )
 
     def _raised_at(self, suspect: Suspect, report: RankedReport) -> bool:
         """Whether all tests end in a statement that no passing test executes, by something else than an assertion."""
-        spectrum, names = report.spectrum, self._group.group.tests
+        spectrum, names = report.spectrum, self._group.tests
         if spectrum.raised is None or suspect.ep:
             return False
         there = all(spectrum.raised[spectrum.failing_index[name]] == suspect.element for name in names)
@@ -251,7 +256,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _failure(self) -> str:
         """How the first test fails."""
-        first = self._group.group.tests[0]
+        first = self._group.tests[0]
         failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
         return first.rpartition("::")[2] + failed.removeprefix(first)
 
@@ -297,10 +302,10 @@ class WhyInquiry(Inquiry[str]):
 
     def _parting(self) -> str:
         """What the passing test does otherwise that is most like a failing one."""
-        advice = advise(self._group.report, self.evidence.program)
+        advice = advise(self._report, self.evidence.program)
         alike = [step for step in advice.steps if isinstance(step, SameCoverage | NearestTest)]
         best = next((step for step in alike if step.pair.similarity >= _ALIKE), None)
-        return best.sentence(self._group.report.spectrum) if best is not None else ""
+        return best.sentence(self._report.spectrum) if best is not None else ""
 
     def _test_of_finding(self) -> FailingTest:
         """A test that passes by the finding, else the first one."""
@@ -312,7 +317,7 @@ class WhyInquiry(Inquiry[str]):
         traces = TraceInquiry(self.setup, [test], suspicion)
         with closing(traces.steps()) as made:
             for trace in made:
-                if self._finding is not None and self._finding.kind == "value" and not self._shift():
+                if self._finding is not None and self._finding.kind == "value" and not self._shift(trace):
                     self._from_inputs(trace)
                 if len(self.answer.chain) <= 1:
                     self._to_failure(trace)
@@ -331,7 +336,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _from_inputs(self, trace: DependenceTrace) -> None:
         """Go to the first statement at which the value can be replaced, and to what its function makes it of."""
-        report = self._group.report
+        report = self._report
         assert isinstance(report, InvestigationReport)
         first: tuple[int, int] | None = None
         for element, repairs in report.repairs.items():
@@ -375,34 +380,65 @@ class WhyInquiry(Inquiry[str]):
                 reasons=(str(shift), counts),
             )
 
-    def _shift(self) -> bool:
-        """Look for a statement whose value has to differ by the same in all failing tests."""
-        report, tests = self._group.report, [test.name for test in self._tests]
+    def _shift(self, trace: DependenceTrace) -> bool:
+        """Look for a statement whose value has to differ by the same in all failing tests, and try it with each."""
+        report, tests = self._report, [test.name for test in self._tests]
         if not isinstance(report, InvestigationReport) or not 1 < len(tests) <= _MAX_SHIFTED:
             return False
         found = {
-            element: [one for repair in repairs if repair.kind == "value" for one in repair.found]
+            element: values
             for element, repairs in report.repairs.items()
+            if (values := [one for repair in repairs if repair.kind == "value" for one in repair.found])
         }
-        whole = [element for element, several in found.items() if {one.test for one in several} == set(tests)]
-        if not whole:
-            return False
-        noted = self._noted_values()
         where, passing = report.spectrum.elements.location, report.spectrum.counts.ep
-        # what few passing tests execute is more suspicious; of several the first, on which the others depend
-        for element in sorted(whole, key=lambda element: (int(passing[element]), where(element))):
-            if shift := shift_of(found[element], noted):
-                self._about(element, report, shift)
-                return True
+
+        def turn(element: int) -> tuple[int, int]:
+            """What few passing tests execute comes first; of several what runs first, as the others depend on it."""
+            nodes = nodes_at(trace, where(element).file, where(element).line)
+            return int(passing[element]), int(nodes.max(initial=-1))
+
+        order = sorted(found, key=turn)[:_MAX_PLACES]
+        with (
+            self.setup.folder() as folder,
+            ExperimentLog(self.setup.workspace) as log,
+            closing(self.setup.repeated(folder, self._tests, ("values", "value"))) as repeated,
+        ):
+            try:
+                noted = {name: noted_values(repeated[name], name, TRACE_S) for name in tests}
+                for element in order:
+                    if shift := self._common(found[element], noted, repeated, log):
+                        self._about(element, report, shift)
+                        return True
+            except (EvidenceError, TimeIsUp):
+                pass  # one of the tests can't be run again, or not in time
         return False
 
-    def _noted_values(self) -> dict[str, NotedValues]:
-        """The values of the failing tests, as far as they are known; empty where one can't be run."""
-        with self.setup.folder() as folder, closing(self.setup.repeated(folder, self._tests, ("values",))) as tests:
-            try:
-                return {test.name: noted_values(tests[test.name], test.name, TRACE_S) for test in self._tests}
-            except EvidenceError:
-                return {}
+    def _common(
+        self,
+        found: Sequence[Experiment],
+        noted: Mapping[str, NotedValues],
+        repeated: RepeatedTests,
+        log: ExperimentLog,
+    ) -> Shift | None:
+        """The difference at a statement with which all tests pass; those that are not known to are run with it."""
+        known = {(one.test, wanted): one for one in found for wanted in differences(one, noted[one.test])}
+        each = list(dict.fromkeys(wanted for _, wanted in known))
+        for wanted in sorted(each, key=lambda one: len(str(one.by)))[:_MAX_DIFFERENCES]:
+            first = next(one for (_, other), one in known.items() if other == wanted)
+            for name in noted:
+                if (name, wanted) in known:
+                    continue
+                replacement = shifted(first, wanted, noted[name])
+                if replacement is None:
+                    break
+                made = list(repeated[name].experiments([replacement], self._end, ()))
+                for experiment in made:
+                    log.add(experiment, repeated[name].trace.sources)
+                if not any(experiment.outcome.repairs for experiment in made):
+                    break
+            else:
+                return Shift(wanted.name, wanted.by, len(noted))
+        return None
 
     def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
         lines = []
@@ -473,9 +509,9 @@ def _tests_do(count: int, of: int, verb: str) -> str:
     return f"{whose} {verb}" if count != 1 else f"{whose} {verb}{'es' if verb == 'pass' else 's'}"
 
 
-def _changed(unit: ChangeUnit) -> ChangedText:
+def _changed(unit: ChangeUnit) -> AnswerChange:
     location = Location(unit.file, unit.line, max(unit.line, unit.end_line))
-    return ChangedText(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
+    return AnswerChange(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
 
 
 def _shortened(lines: Sequence[AnswerLine]) -> tuple[AnswerLine, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal, DecimalException
 from typing import NamedTuple
 
 from suspectra.base.english import every, many
 from suspectra.experiments.alterations.alternates import Alternate
-from suspectra.experiments.alterations.replacing import NotedValues, Replacement, parts_of
+from suspectra.experiments.alterations.replacing import NotedValues, Part, Replacement, ValuePlace, parts_of
 from suspectra.runs.experiment import EVERY, Experiment
 
 
@@ -29,29 +29,43 @@ class Shift(NamedTuple):
         return f"{whose} if {self.name} is {'less' if less else 'greater'} by {size}."
 
 
-def shift_of(found: Iterable[Experiment], noted: Mapping[str, NotedValues]) -> Shift | None:
-    """The difference that all tests with noted values have in common, at one statement; the smallest of several."""
-    shifts: dict[str, set[tuple[str, object]]] = {test: set() for test in noted}
-    for one in found:
-        if one.test in shifts:
-            shifts[one.test].update(_differences(one, noted[one.test]))
-    common = set.intersection(*shifts.values()) if shifts else set()
-    name, by = min(common, key=lambda shift: (len(str(shift[1])), str(shift)), default=("", None))
-    return Shift(name, by, len(shifts)) if name else None
+class NeededDifference(NamedTuple):
+    """By how much a value that made one test pass differs from what it was."""
+
+    name: str  # what has the value
+    by: object  # a number, or a time
+    instance: int  # the time at which it was replaced
 
 
-def _differences(one: Experiment, noted: NotedValues) -> Iterator[tuple[str, object]]:
-    """By how much a replacement differs from what was assigned then."""
+def differences(one: Experiment, noted: NotedValues) -> Iterator[NeededDifference]:
+    """By how much the value of an experiment differs from what was assigned then."""
+    for place, part, old in _values(one.file, one.line, one.column, one.instance, noted):
+        if Replacement(place, one.instance, part, Alternate("", None)).name == one.place:
+            new = _parsed(one.detail, old)
+            if new is not None and (by := _minus(new, old)):
+                yield NeededDifference(one.place, by, one.instance)
+
+
+def shifted(one: Experiment, wanted: NeededDifference, noted: NotedValues) -> Replacement | None:
+    """The same difference in another test, at the place of an experiment; None where it has no such value."""
+    for place, part, old in _values(one.file, one.line, one.column, wanted.instance, noted):
+        if Replacement(place, wanted.instance, part, Alternate("", None)).name == wanted.name:
+            try:
+                new = old + wanted.by  # type: ignore[operator]
+            except (TypeError, ArithmeticError):
+                return None
+            return Replacement(place, wanted.instance, part, Alternate("shifted", new))
+    return None
+
+
+def _values(
+    file: str, line: int, column: int, instance: int, noted: NotedValues
+) -> Iterator[tuple[ValuePlace, Part, object]]:
+    """What was assigned at a place at a time, the first time for each time, and the numbers in it."""
     for place, texts in noted.values.items():
-        if (place.file, place.line, place.column) != (one.file, one.line, one.column):
-            continue
-        times = range(len(texts)) if one.instance == EVERY else (one.instance - 1,)
-        for number in times:
-            for part, old in parts_of(texts[number]).items() if number < len(texts) else ():
-                if Replacement(place, one.instance, part, Alternate("", None)).name == one.place:
-                    new = _parsed(one.detail, old)
-                    if new is not None and (by := _minus(new, old)):
-                        yield one.place, by
+        number = 0 if instance == EVERY else instance - 1
+        if (place.file, place.line, place.column) == (file, line, column) and number < len(texts):
+            yield from ((place, part, old) for part, old in parts_of(texts[number]).items())
 
 
 def _parsed(text: str, like: object) -> object:

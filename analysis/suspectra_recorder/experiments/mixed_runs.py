@@ -42,7 +42,8 @@ KIND = "mixed"
 _CHUNK = 1 << 16
 _NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itself loads as each run needs it
 _MAX_COLLECTED = 3  # forks that have loaded the program and wait
-_GRACE_S = 1.0  # how much longer a fork may take to answer than its run
+_FORK_GRACE_S = 1.0
+"""How much longer a fork may take to answer than its run."""
 
 
 class MixedOutcome(TypedDict):
@@ -303,7 +304,7 @@ class _Collected:
 
     def answer(self, seconds: float) -> bytes:
         """Wait for its answer."""
-        answer = _all(self.asked.fileno(), time.monotonic() + seconds + _GRACE_S)
+        answer = _all(self.asked.fileno(), time.monotonic() + seconds + _FORK_GRACE_S)
         self.alive = answer.endswith(b"\n")
         return answer if self.alive else b""
 

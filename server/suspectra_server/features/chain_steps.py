@@ -17,6 +17,7 @@ from suspectra_server.session.session import Session
 
 if TYPE_CHECKING:
     from suspectra.causes.report import CauseState
+    from suspectra_server.session.folder import Folder
 
 
 def register(session: Session) -> None:
@@ -68,6 +69,15 @@ def state_at(session: Session, uri: str, line: int) -> CauseState | None:
             if step["uri"] == uri and step["range"].start.line <= line <= step["range"].end.line:
                 return state
     return None
+
+
+def judgement_at(session: Session, folder: Folder, path: str, line: int) -> str:
+    """What the user has said of the state on a line, from 0; empty if nothing, or if sources changed since."""
+    search = session.cause_search
+    if search is None or search.folder is not folder or not search.is_current:
+        return ""
+    said = [one.right for one in search.judgements if (one.file, one.line) == (path, line + 1)]
+    return f"You said that this value is {'right' if said[-1] else 'wrong'}." if said else ""
 
 
 def chain_now(session: Session) -> list[Step]:

@@ -79,7 +79,6 @@ def register(session: Session) -> None:
         tied = folder.current().ranking.shares_score(mark.suspect)
         about: list[object] = [folder.uri, list(mark.suspect.failing_tests)]
         wanted = [
-            *([(WHY, "why", about)] if can_run else []),
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
             ("Why not this line?", "whyNot", [uri, mark.first]),
             *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),
@@ -87,7 +86,7 @@ def register(session: Session) -> None:
             ("Mark suspect as examined", "markExamined", [uri, mark.first]),
             ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
             ("Go to the next suspect", "nextSuspect", [cursor]),
-            *(_runs(uri, mark.first) if can_run else []),
+            *([(WHY, "why", about), *_runs(uri, mark.first)] if can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         offered += _actions(session, params, wanted)

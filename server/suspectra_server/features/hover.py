@@ -9,6 +9,7 @@ from urllib.parse import quote
 from lsprotocol import types as lsp
 
 from suspectra.report import Suspect
+from suspectra_server.features.chain_steps import judgement_at, state_at
 from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated
 from suspectra_server.features.failures import first_failing, short_name, summary
 from suspectra_server.features.suspect_texts import with_code
@@ -36,7 +37,8 @@ def register(session: Session) -> None:
         lines = snapshot.placements[path].now
         where = range_of(mark, lines, session.units) if mark and mark.suspect == suspect else whole_line(line)
         formats = session.can("text_document.hover.content_format")
-        text = summary(snapshot, suspect)
+        said = judgement_at(session, folder, path, line)
+        text = [*summary(snapshot, suspect), *([said] if said else [])]
         if isinstance(formats, Sequence) and lsp.MarkupKind.Markdown in formats:
             links = " · ".join(_links(session, folder, suspect, params))
             shown = [*map(with_code, text), *([links] if links else [])]
@@ -51,6 +53,10 @@ def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.Hover
     snapshot = folder.snapshot
     if session.follows_commands:
         yield _command("Explain", "explain", params.text_document.uri, params.position.line)
+        if session.trust.granted and state_at(session, params.text_document.uri, params.position.line) is not None:
+            at = params.text_document.uri, params.position.line
+            yield _command("This Value Is Right", "stateIsRight", *at)
+            yield _command("This Value Is Wrong", "stateIsWrong", *at)
         if session.trust.granted and can_be_investigated(folder):
             yield _command(WOULD_PASS, "investigate", folder.uri, list(suspect.failing_tests))
     test = first_failing(snapshot.ranking, suspect)

@@ -11,7 +11,7 @@ from suspectra_server.state.documents import Lines, Placement
 
 
 @dataclass(frozen=True)
-class ChangedText:
+class TextBefore:
     """A part of a file that the user changed."""
 
     file: str  # relative to the workspace
@@ -24,7 +24,7 @@ class ChangedText:
 class Undo:
     """Changes that are taken back together."""
 
-    parts: tuple[ChangedText, ...]
+    parts: tuple[TextBefore, ...]
     tests: tuple[str, ...]  # the failing tests that pass then
 
     def edits(self, placements: Mapping[str, Placement]) -> dict[str, list[tuple[int, int, str]]] | None:
@@ -44,7 +44,7 @@ class Undo:
 
 def undos_at(experiments: Iterable[Experiment], found: Iterable[Experiment]) -> tuple[Undo, ...]:
     """What can be undone so that tests pass, of the experiments at a statement; each once."""
-    tests: dict[tuple[ChangedText, ...], list[str]] = {}
+    tests: dict[tuple[TextBefore, ...], list[str]] = {}
     for one in found:
         if one.kind == UNDO:
             together = [one] if one.action == "1" else [other for other in experiments if _belongs(other, one)]
@@ -57,11 +57,11 @@ def _belongs(one: Experiment, other: Experiment) -> bool:
     return (one.kind, one.test, one.action, one.detail) == (other.kind, other.test, other.action, other.detail)
 
 
-def _part(one: Experiment) -> ChangedText:
-    return ChangedText(one.file, one.line, one.end_line, one.replacement)
+def _part(one: Experiment) -> TextBefore:
+    return TextBefore(one.file, one.line, one.end_line, one.replacement)
 
 
-def _lines_now(part: ChangedText, placement: Placement) -> tuple[int, int] | None:
+def _lines_now(part: TextBefore, placement: Placement) -> tuple[int, int] | None:
     """The first line of a change now, and the one behind it."""
     if part.end_line >= part.line:
         lines = placement.current_lines(Location(part.file, part.line, part.end_line))

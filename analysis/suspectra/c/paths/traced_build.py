@@ -11,7 +11,7 @@ from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.c.cmake_cache import bracketed, cache_entries, cache_script
+from suspectra.c.cmake_cache import cache_entries, cache_script, quoted
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, run
 
@@ -117,7 +117,7 @@ class TracedBuild:
         # many projects set the flags of the linker anew, and so would lose what is added to them
         script = self._own / "recorder.cmake"
         theirs = entries.get("CMAKE_PROJECT_INCLUDE", "")
-        script.write_text(_LINKED.format(recorder=recorder, theirs=bracketed(theirs)), encoding="utf-8")
+        script.write_text(_LINKED.format(recorder=recorder, theirs=quoted(theirs)), encoding="utf-8")
         settings = {name: value for name, value in entries.items() if name not in _OWN}
         settings |= {"CMAKE_PROJECT_INCLUDE": str(script)}
         settings |= {f"CMAKE_{language}_COMPILER_LAUNCHER": str(launcher) for language in ("C", "CXX")}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from suspectra.why.answer import WhyAnswer
 
 
-class Known(NamedTuple):
+class WhyNews(NamedTuple):
     """What is known after a step."""
 
     sentence: str  # what is being done
@@ -66,15 +66,15 @@ class WhySearch:
             with closing(inquiry.steps()) as sentences:
                 for sentence in sentences:
                     steps += 1
-                    job.publish(Known(sentence, inquiry.share, inquiry.answer))
-            job.publish(Known("", 1.0, inquiry.answer))
+                    job.publish(WhyNews(sentence, inquiry.share, inquiry.answer))
+            job.publish(WhyNews("", 1.0, inquiry.answer))
         except SuspectraError as error:
             return WorkOutcome(steps, problems=tuple(dict.fromkeys([error.problem, *problems])))
         return WorkOutcome(steps, inquiry.complete, tuple(problems))
 
     def take(self, news: object) -> Shown | None:
         """Take what a step has found."""
-        if not isinstance(news, Known):
+        if not isinstance(news, WhyNews):
             return None
         self.answer = news.answer
         self._steps += 1

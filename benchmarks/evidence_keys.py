@@ -1,0 +1,144 @@
+"""What each key of `evidence` does, and what the weights of its measure do, on corpora of versions with known faults.
+
+For each family of subjects: mean EXAM, and how many faulty statements are among the first 1, 5 and 10, ties averaged.
+The weight is that of the share of the failing tests that execute a statement, beside that of the tests that execute it
+and fail. Then each program is left out once, and the weight taken that is best on the others: by the mean reciprocal
+rank, families counting the same.
+
+    python benchmarks/evidence_keys.py CORPUS...
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+
+from suspectra.base.arrays import Bools, Floats, Ints
+from suspectra.evaluation.corpus import SubjectFile, read_index, read_subject
+from suspectra.techniques import make_technique
+from suspectra.techniques.all_evidence import EvidenceReport
+
+WEIGHTS = (0.5, 0.55, 0.6, 0.65, 0.7)
+PRESENT = 0.55
+_DIGITS = 9  # to which scores are compared
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the keys of a subject's suspects are made of."""
+
+    family: str
+    program: str
+    total: int  # how many statements there are
+    suspects: Ints  # those that failing tests execute
+    faulty: Ints  # the faulty ones among these, as indices into them
+    share: Floats  # the weighted share of the failing tests
+    precision: Floats  # the share of the tests that fail
+    branches: tuple[Ints, Floats, Floats]  # suspect, share and precision of each branch that leaves one
+    signature: Bools
+    raised: Ints
+    kind: Ints
+    size: Ints
+
+    def rank(self, weight: float, branches: float = 1.0, kinds: bool = True, size: bool = True) -> float:
+        """The rank of the fault, on average over the orders of a tie."""
+        own = weight * self.share + (1 - weight) * self.precision
+        best = own.copy()
+        element, share, precision = self.branches
+        np.maximum.at(best, element, weight * share + (1 - weight) * precision)
+        best = np.where(self.signature, 0, own + branches * (best - own))
+        if not len(self.faulty):
+            return (len(self.suspects) + self.total + 1) / 2
+        further = [key for key, used in ((self.kind, kinds), (self.size, size)) if used]
+        keys = np.array([best.round(_DIGITS), own.round(_DIGITS), self.raised, *further])
+        _, level = np.unique(-keys, axis=1, return_inverse=True)
+        level = level.reshape(-1)
+        first = level[self.faulty].min()
+        return float(np.count_nonzero(level < first) + (np.count_nonzero(level == first) + 1) / 2)
+
+
+def known_of(file: SubjectFile) -> Known:
+    subject = read_subject(file)
+    report = make_technique("evidence").localize(subject.spectrum, subject.program)
+    assert isinstance(report, EvidenceReport)
+    spectrum, weights, known = report.spectrum, report.weights, report.statements
+    counts = spectrum.counts
+    suspects = np.flatnonzero((report.level >= 0) & (report.level < len(report.keys)))
+    keys = report.keys[report.level[suspects]]
+    branches = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+    if spectrum.edges is not None:
+        hits = spectrum.edge_hit_counts
+        taken = np.isin(known.branches.element, suspects) & (hits.ef[known.branches.edge] > 0)
+        element, edge = known.branches.element[taken], known.branches.edge[taken]
+        share = weights.of_edges[edge] / max(weights.total, 1)
+        branches = np.searchsorted(suspects, element), share, hits.ef[edge] / (hits.ef[edge] + hits.ep[edge])
+    ef, ep = counts.ef[suspects], counts.ep[suspects]
+    return Known(
+        file.family,
+        re.sub(r"[_-]?[vmn]?\d[\d_]*$", "", file.name),
+        len(spectrum.elements),
+        suspects,
+        np.flatnonzero(np.isin(suspects, subject.faulty)),
+        weights.of_elements[suspects] / max(weights.total, 1),
+        ef / (ef + ep),
+        branches,
+        known.is_signature[suspects],
+        *keys[:, 2:].T,
+    )
+
+
+def figures(ranks: Sequence[tuple[float, int]]) -> str:
+    top = "/".join(str(sum(rank <= n for rank, _ in ranks)) for n in (1, 5, 10))
+    return f"{mean(rank / total for rank, total in ranks):.4f} {top}"
+
+
+def left_out(subjects: Sequence[Known]) -> Counter[float]:
+    """Which weight the other programs choose for each program."""
+    chosen = Counter[float]()
+    rates = {weight: [1 / one.rank(weight) for one in subjects] for weight in WEIGHTS}
+    for program in sorted({one.program for one in subjects}):
+
+        def rate(weight: float, without: str = program) -> float:
+            by_family: dict[str, list[float]] = defaultdict(list)
+            for one, reciprocal in zip(subjects, rates[weight], strict=True):
+                if one.program != without:
+                    by_family[one.family].append(reciprocal)
+            return mean(map(mean, by_family.values()))
+
+        chosen[max(WEIGHTS, key=rate)] += 1
+    return chosen
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpora", nargs="+", type=Path)
+    files = [file for corpus in parser.parse_args().corpora for file in read_index(corpus)[0]]
+    with ProcessPoolExecutor() as pool:
+        subjects = list(pool.map(known_of, files))
+    variants = {
+        **{f"weight {weight}": (weight, 1.0, True, True) for weight in WEIGHTS},
+        "without branches": (PRESENT, 0.0, True, True),
+        "branches at half": (PRESENT, 0.5, True, True),
+        "without kinds": (PRESENT, 1.0, False, True),
+        "without size": (PRESENT, 1.0, True, False),
+    }
+    families = sorted({one.family for one in subjects})
+    print(f"| mean EXAM, Top-1/5/10 | {' | '.join(families)} |\n|---|{'---:|' * len(families)}")
+    for name, rule in variants.items():
+        ranks = [(one.family, (one.rank(*rule), one.total)) for one in subjects]
+        cells = [figures([rank for own, rank in ranks if own == family]) for family in families]
+        print(f"| {name} | {' | '.join(cells)} |")
+    for weight, count in sorted(left_out(subjects).items()):
+        print(f"weight {weight} is best on the others for {count} programs")
+
+
+if __name__ == "__main__":
+    main()
