@@ -46,6 +46,9 @@ _CHUNK = 128
 _COMPARED = 12
 """Failing tests of which the quickest is the first judge."""
 
+_MAX_HANGING = 2
+"""Tests that hang, after which no other one is looked for: each takes seconds to be known as such."""
+
 _MAX_PAIRED = 40
 _PAIRS_FROM = 0.75
 """The share of the time after which pairs are tried, where no single edit does."""
@@ -231,7 +234,8 @@ class _GroupSearch:
         for name in self._names:
             # those of other modules need a process of their own
             enough = len(known) >= _COMPARED or (known and not self._tests.runs(name))
-            if enough and not all(judge.hangs for judge in known):
+            hanging = sum(judge.hangs for judge in known)
+            if (enough and hanging < len(known)) or hanging == len(known) == _MAX_HANGING:
                 break
             if (judge := self._judge(name, fails=True)) is not None:
                 known.append(judge)
