@@ -427,7 +427,7 @@ def test_a_table_says_what_was_tried(mid, capsys):
     ("name", "cause"),
     [
         ("test_mid.py::test_mid[case1-3]", "this test passed when it was recorded"),
-        ("test_x", "no recorded test has this name"),
+        ("test_x", "no failing test has this in its name"),
     ],
 )
 def test_a_test_that_does_not_fail_is_refused(mid, capsys, name, cause):

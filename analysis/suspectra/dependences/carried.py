@@ -64,7 +64,7 @@ class _Objects:
         """Whether the value of a node may contain something."""
         text = self._value[node]
         return bool(text) and (
-            text[0] in _CONTAINERS or (text.isidentifier() and text not in ("None", "True", "False"))
+            text[0] in _CONTAINERS or (text.partition("(")[0].isidentifier() and text not in ("None", "True", "False"))
         )
 
     def shared(self, writer: int, carrier: int) -> bool:

@@ -25,7 +25,9 @@ from suspectra_recorder.instrumentation.source import parse
 SourceOf = Callable[[str], bytes | None]
 """Given a path, the source as it was run, or None."""
 
-_PLAIN = frozenset({"None", "True", "False", "str", "int", "bytes", "tuple", "frozenset", "function", "type"})
+_PLAIN = frozenset(
+    {"None", "True", "False", "str", "int", "bytes", "tuple", "frozenset", "function", "type", "Decimal"}
+)
 _DECISIONS = ("decision", "end")  # the kinds of sites that are where a decision is made
 
 
@@ -85,7 +87,8 @@ def _can_change(trace: DependenceTrace) -> Bools:
     known: dict[str, bool] = {}
     for text in trace.value:
         if text not in known:
-            known[text] = text.isidentifier() and text not in _PLAIN
+            head = text.partition("(")[0]  # of an object with numbers in it
+            known[text] = text[:1] in ("[", "{") or (head.isidentifier() and head not in _PLAIN)
     return np.fromiter((known[text] for text in trace.value), bool, len(trace.graph))
 
 

@@ -122,11 +122,11 @@ class SourcePaths:
     def _above(self, path: str, folder: str) -> str | None:
         """A file that compilers were told to name by a shorter path (`-ffile-prefix-map`), seen from a folder above.
 
-        None if there is none in the workspace.
+        None if there is none in the workspace, or the folder of the compiler is outside of it.
         """
-        at = posixpath.normpath(self.locate(posixpath.join(self.workspace, folder)))
-        inner = at if self._boundary.names(at) else self.workspace
-        folders = [inner]
+        folders = [posixpath.normpath(self.locate(posixpath.join(self.workspace, folder)))]
+        if not self._boundary.names(folders[0]):
+            return None
         while self._boundary.names(posixpath.dirname(folders[-1])):
             folders.append(posixpath.dirname(folders[-1]))
         candidates = [posixpath.normpath(posixpath.join(one, path)) for one in folders]

@@ -32,7 +32,7 @@ EVIDENCE = TechniqueInfo(
     "evidence",
     "Suspectra, after Kulczyński 1927",
     "D + S + w C; D = 1 if few changed and it did; S = highest K of it and its branches;"
-    " K = 0.55 * r + 0.45 * ef / (ef + ep); r = share of failing tests, each weighing 1 / its lines;"
+    " K = .55 r + .45 ef / (ef + ep); r = share of failing tests, each weighing 1 / its lines;"
     " C = r of its change; w = max(0.3 / changes, 0.1)."
     " If equal: K; failures there; return, decision, other; least executed function",
     LINES,
