@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 
 import pytest
 
@@ -148,6 +149,25 @@ def test_the_change_that_broke_a_test_is_the_answer(tmp_path, answered):
         {"file": "program.py", "line": 14, "before": ["    if count >= 10:"], "after": ["    if count > 10:"]}
     ]
     assert found["because"] == "without it the test passes, and with it alone the test fails"
+
+
+@pytest.mark.slow
+def test_a_change_is_the_answer_where_nothing_can_be_suspected(tmp_path, answered):
+    """The failing test executes no code but its own."""
+    test = "import json\n\n\ndef test_rate():\n    assert json.load(open('rates.json'))['food'] == 7\n"
+    (tmp_path / "test_rates.py").write_text(test)
+    (tmp_path / "rates.json").write_text('{\n  "food": 7,\n  "books": 7\n}\n')
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
+        subprocess.run([*git, *words], check=True)
+    (tmp_path / "rates.json").write_text('{\n  "food": 19,\n  "books": 7\n}\n')
+    subprocess.run([sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q"], cwd=tmp_path, check=False)
+    found = answered(tmp_path)
+    assert found["text"][0] == "Your only change since the last commit (HEAD) broke it:"
+    assert found["changes"][0]["after"] == ['  "food": 19,']
+    (tmp_path / "rates.json").write_text('{\n  "food": 7,\n  "books": 7\n}\n')
+    assert "no statement of the workspace was measured" in answered(tmp_path), "nothing changed"
 
 
 def test_a_name_that_fits_several_tests_or_none_is_refused_with_a_cure(project, answered):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import every, many
-from suspectra.base.errors import EvidenceError
+from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
 from suspectra.causes.inquiry import CauseInquiry, noted_values
 from suspectra.causes.report import CauseState
@@ -82,14 +82,27 @@ class WhyInquiry(Inquiry[str]):
 
     def __post_init__(self) -> None:
         self._sources = Sources(self.setup.workspace, self.evidence.files)
-        self._rank()
+        self._unranked: NothingToRank | None = None
+        try:
+            self._rank()
+        except NothingToRank as error:  # the failing tests execute nothing that may be suspected
+            self._unranked = error
+            self._tests, self._others = list(self.failing), list[str]()
+            self.answer = self._nothing_ranked(error)
 
     def steps(self) -> Generator[str]:
         """Take one step after the other, and say what is done.
 
-        Raises EvidenceError when a log can't be written.
+        Raises EvidenceError when a log can't be written. Raises NothingToRank when nothing can be ranked, and no change
+        broke the tests.
         """
         self._end = self.begin()
+        if self._unranked is not None:
+            yield from self._isolate()
+            if not self.answer.changes:
+                raise self._unranked
+            self.complete = True
+            return
         if self._group.since is not Since.BEFORE:
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
@@ -254,9 +267,19 @@ class WhyInquiry(Inquiry[str]):
         stacks = [self.evidence.stacks.get(name) for name in names]
         return there and not any(stack is None or stack.assertion for stack in stacks)
 
+    def _nothing_ranked(self, error: NothingToRank) -> WhyAnswer:
+        """What is known where nothing is suspicious."""
+        return WhyAnswer(
+            tests=tuple(test.name for test in self._tests),
+            failure=self._failure(),
+            conclusion="Nothing that the failing tests execute is suspicious.",
+            certainty=Certainty.LOW,
+            because=error.problem.cause,
+        )
+
     def _failure(self) -> str:
         """How the first test fails."""
-        first = self._group.tests[0]
+        first = self._tests[0].name
         failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
         return first.rpartition("::")[2] + failed.removeprefix(first)
 
