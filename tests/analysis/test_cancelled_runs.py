@@ -54,13 +54,13 @@ def observations(folder, tests, suspicion):
 @pytest.mark.slow
 def test_a_trace_is_not_read_to_its_end_when_that_is_cancelled(folder, monkeypatch):
     """Millions of nodes take seconds."""
-    token, read = Token(), dependences._read_columns
+    token, read = Token(), dependences.read_columns
 
     def read_and_cancel(path):
         token.cancelled = True
         return read(path)
 
-    monkeypatch.setattr(dependences, "_read_columns", read_and_cancel)
+    monkeypatch.setattr(dependences, "read_columns", read_and_cancel)
     with (
         Machine(PYTEST, folder, "test_long.py", [FIRST], (dependences.KIND,)) as machine,
         cancellable(token),
