@@ -61,6 +61,7 @@ OFFERED = [
     "Why does it fail?",
     "Debug",
     "Find out what would make it pass",
+    "Find a fix",
     "Which change broke it?",
     "Compare values with passing tests",
     "Find the cause",
