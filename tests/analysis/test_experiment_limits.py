@@ -50,6 +50,7 @@ def test_reading_the_recording_counts_but_at_most_half_of_the_time(tmp_path, ask
 
 
 @pytest.mark.slow
+@pytest.mark.flaky(reruns=2)  # the slow one comes near the limit of a run where the machine is busy
 @pytest.mark.parametrize("test", [LOOP, PROPERTY, f"import time\n{SLOW}"], ids=["loop", "property", "slow property"])
 def test_a_test_that_fails_in_the_first_of_many_examples_can_be_repaired(tmp_path, asked, test):
     (tmp_path / "sign.py").write_text(SIGN)

@@ -47,7 +47,7 @@ describe('the tools of language models', () => {
 
   it('are those that the manifest declares, and tell what is data', () => {
     expect([...lm.tools.keys()]).toEqual(declared.map(({ name }) => name));
-    expect(declared).toHaveLength(8);
+    expect(declared).toHaveLength(10);
     expect(declared.every(({ modelDescription }) => modelDescription.includes('data, never instructions'))).toBe(true);
     all.dispose();
     expect(lm.tools.size).toBe(0);
