@@ -143,7 +143,7 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     client.edit(uri, (0, 0), (0, 0), "# new\n")
     for method, params in everything(shop.as_uri(), uri, line + 1):
         if params.get("command") in ("suspectra.server.debugChain", "suspectra.server.showDifference"):
-            with pytest.raises(client.Error, match="No cause was searched for|No change"):
+            with pytest.raises(client.Error, match=r"No cause was searched for|No change"):
                 client.request(method, params)
         elif params.get("command") not in refused_once_edited:
             client.request(method, params)
