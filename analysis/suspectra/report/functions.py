@@ -61,13 +61,38 @@ class SuspectFunction:
 
 @dataclass(frozen=True, eq=False)
 class FunctionLevels:
-    """The functions that some statements are in, and the order of these functions."""
+    """The functions that some statements are in, and the order of these functions.
 
-    number: Ints  # index of each function, -1 - the index of the file for what is outside of functions; shape (k,)
-    level: Ints  # 0 for the functions that rank highest, 1 for the next…; shape (k,)
-    raised: Ints  # how many failing tests failed in one of its statements, the most of any; shape (k,)
-    tied: Ints  # how many of its statements are in its best tie; shape (k,)
-    of: Ints  # the function of each statement, as an index into the others; shape (n,)
+    Parameters
+    ----------
+    number : numpy.ndarray of int, shape (k,)
+        The index of each function; -1 - the index of the file for what is outside of functions.
+    level : numpy.ndarray of int, shape (k,)
+        0 for the functions that rank highest, 1 for the next ones.
+    raised : numpy.ndarray of int, shape (k,)
+        How many failing tests failed in one of its statements, the most of any.
+    tied : numpy.ndarray of int, shape (k,)
+        How many of its statements are in its best tie.
+    of : numpy.ndarray of int, shape (n,)
+        The function of each statement, as an index into the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from suspectra import Spectrum
+    >>> from suspectra.report import FunctionLevels
+    >>> elements = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]).elements
+    >>> level = np.array([1, 0])
+    >>> found = FunctionLevels.from_statements(elements, np.array([0, 1]), level, level, np.array([0, 0]))
+    >>> found.level.tolist(), found.tied.tolist(), found.of.tolist()
+    ([0], [1], [0, 0])
+    """
+
+    number: Ints
+    level: Ints
+    raised: Ints
+    tied: Ints
+    of: Ints
 
     def __len__(self) -> int:
         return len(self.number)
@@ -76,7 +101,26 @@ class FunctionLevels:
     def from_statements(
         cls, elements: Elements, statements: Ints, level: Ints, tie: Ints, raised: Ints
     ) -> FunctionLevels:
-        """Rank the functions of some statements by the levels and ties of these, and by the tests that failed there."""
+        """Rank the functions of some statements by the levels and ties of these, and by the tests that failed there.
+
+        Parameters
+        ----------
+        elements : Elements
+            What has the functions.
+        statements : numpy.ndarray of int, shape (n,)
+            The statements, as indices of elements.
+        level : numpy.ndarray of int, shape (n,)
+            The level of each in the ranking, 0 for the highest.
+        tie : numpy.ndarray of int, shape (n,)
+            The tie of each, as the tests leave it.
+        raised : numpy.ndarray of int, shape (n,)
+            How many failing tests failed in each.
+
+        Returns
+        -------
+        FunctionLevels
+            The functions, in the order of their numbers.
+        """
         inside = elements.function[statements]
         number, of = np.unique(
             np.where(inside >= 0, inside, -1 - elements.file[statements].astype(np.int64)), return_inverse=True

@@ -447,7 +447,15 @@ class RankedReport:
 
     @cached_property
     def function_levels(self) -> FunctionLevels:
-        """The functions that failing tests execute, and their order."""
+        """The functions that failing tests execute, and their order.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).function_levels.level.tolist()
+        [0]
+        """
         executed = self._executed_by_failing
         raised = self.spectrum.raised if self.spectrum.raised is not None else np.zeros(0, np.int32)
         failed = np.bincount(raised[raised >= 0], minlength=len(self.level))[executed]
@@ -461,7 +469,15 @@ class RankedReport:
 
     @property
     def first_of_functions(self) -> int:
-        """The first element of the first function; the first element where failing tests execute none."""
+        """The first element of the first function; the first element where failing tests execute none.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).first_of_functions
+        1
+        """
         first = self.functions(1)
         return first[0].elements[0] if first else int(self.top(1)[0])
 
