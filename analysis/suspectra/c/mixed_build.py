@@ -12,6 +12,7 @@ from suspectra.base.cancellation import current_token
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.cmake_cache import cache_entries, cache_script
+from suspectra.c.recording.case import COMPLAINT
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_files import MixedFiles
 from suspectra.changes.mixed_tests import MixedFailure, MixedRun
@@ -25,7 +26,6 @@ _MAX_STEP_S = 600.0
 """For one build, or all tests."""
 _JOBS = "2"
 _RESULT = re.compile(r"\s*\d+/\d+\s+Test\s+#\d+:\s(?P<name>.+?)\s\.+\s*(?P<how>.*?)\s+[\d.]+ sec\s*$")
-_COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
@@ -109,7 +109,7 @@ def _ended(printed: str) -> MixedRun:
                 failed[last] = MixedFailure(found["how"].strip("*: "), "")
             else:
                 passed.add(found["name"])
-        elif last and last not in messages and _COMPLAINT.search(line):
+        elif last and last not in messages and COMPLAINT.search(line):
             messages[last] = line.strip()
             failed[last] = failed[last]._replace(place=_NUMBER.sub("#", line.strip()))
     return MixedRun(frozenset(passed), failed, messages)

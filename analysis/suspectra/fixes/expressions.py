@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from suspectra.fixes.fix_site import FixSite
+from suspectra.mutation.arithmetic import SYMBOLS
+from suspectra.mutation.comparisons import SIGNS
 from suspectra.mutation.precedence import demanded, precedence_of_expression
 
 Made = tuple[str, str, float]
@@ -21,36 +23,10 @@ _QUOTES = frozenset("'\"\n")
 NEAR = 8
 """Names that are tried where several could stand: those that were used last."""
 
-_COMPARED = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-}
 _ORDERS = ("<", "<=", ">", ">=", "==", "!=")
 _CLOSE = frozenset(
     {("<", "<="), (">", ">="), ("==", "!="), ("in", "not in"), ("is", "is not"), ("<", ">"), ("<=", ">=")}
 )
-_ARITHMETIC = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.Pow: "**",
-}
 _NUMERIC, _BITS = ("+", "-", "*", "//", "/", "%"), ("&", "|", "^")
 _OPPOSITES = {
     "min": "max",
@@ -196,13 +172,13 @@ def _comparison(place: FixSite) -> Iterator[Made]:
         return
     parts = [node.left, *node.comparators]
     for number, operator in enumerate(node.ops):
-        now = _COMPARED[type(operator)]
+        now = SIGNS[type(operator)]
         others = (
             _ORDERS if now in _ORDERS else ("in", "not in") if "in" in now.split() else ("is", "is not", "==", "!=")
         )
         for other in (*others, *(("is",) if now == "==" else ())):
             if other != now:
-                signs = [_COMPARED[type(one)] for one in node.ops]
+                signs = [SIGNS[type(one)] for one in node.ops]
                 signs[number] = other
                 text = _operand(place, parts[0]) + "".join(
                     f" {sign} {_operand(place, part)}" for sign, part in zip(signs, parts[1:], strict=True)
@@ -210,7 +186,7 @@ def _comparison(place: FixSite) -> Iterator[Made]:
                 yield text, "comparison", 1.0 if (now, other) in _CLOSE or (other, now) in _CLOSE else 1.5
     if len(parts) == 2:
         left, right = (_operand(place, part) for part in parts)
-        sign = _COMPARED[type(node.ops[0])]
+        sign = SIGNS[type(node.ops[0])]
         if sign in _ORDERS:
             for other in _ORDERS:
                 for more in ("+ 1", "- 1"):
@@ -227,7 +203,7 @@ def _calculation(place: FixSite) -> Iterator[Made]:
     node = place.node
     if not isinstance(node, ast.BinOp):
         return
-    left, right, now = _operand(place, node.left), _operand(place, node.right), _ARITHMETIC.get(type(node.op), "@")
+    left, right, now = _operand(place, node.left), _operand(place, node.right), SYMBOLS[type(node.op)]
     family = _BITS if now in _BITS else _NUMERIC
     for other in (*family, *(one for one in (*_NUMERIC, *_BITS) if one not in family)):
         if other != now:
@@ -239,7 +215,7 @@ def _calculation(place: FixSite) -> Iterator[Made]:
     if isinstance(node.left, ast.BinOp):  # another grouping
         inner = node.left
         first, second = _operand(place, inner.left), _operand(place, inner.right)
-        sign = _ARITHMETIC.get(type(inner.op), "@")
+        sign = SYMBOLS[type(inner.op)]
         yield f"{first} {sign} ({second} {now} {right})", "order", 1.8
 
 

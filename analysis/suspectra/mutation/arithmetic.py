@@ -10,7 +10,7 @@ from suspectra.mutation.precedence import Precedence, precedence_of_expression, 
 from suspectra.mutation.site import Change, MutationSite, Operator
 from suspectra.mutation.value_types import is_numeric, never_number
 
-_SYMBOLS: dict[type[ast.operator], str] = {
+SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -51,11 +51,11 @@ def _arithmetic(site: MutationSite) -> Iterator[Change]:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Invert)):
         yield site.put(node, site.operand(node.operand, Precedence.UNARY), precedence_of_expression(node.operand))
     elif isinstance(node, ast.AugAssign):
-        symbol = _SYMBOLS[type(node.op)]
+        symbol = SYMBOLS[type(node.op)]
         place = site.between(node.target, node.value, f"{symbol}=")
         if place is not None:
             if not never_number(node.value):
-                yield from ((place, f"{_SYMBOLS[other]}=") for other in _alternatives(node.op, node.value))
+                yield from ((place, f"{SYMBOLS[other]}=") for other in _alternatives(node.op, node.value))
             yield place, "="
     elif isinstance(node, ast.BinOp):
         if not never_number(node.left) and not never_number(node.right):
@@ -71,12 +71,12 @@ def _other_operators(site: MutationSite, node: ast.BinOp) -> Iterator[Change]:
             continue  # the same as the other operand alone
         level = precedence_of_operator(other())
         if level == precedence_of_operator(node.op):
-            place = site.between(node.left, node.right, _SYMBOLS[type(node.op)])
+            place = site.between(node.left, node.right, SYMBOLS[type(node.op)])
             if place is not None:
-                yield place, _SYMBOLS[other]
+                yield place, SYMBOLS[other]
         else:
             left, right = site.operand(node.left, level), site.operand(node.right, Precedence(level + 1))
-            yield site.put(node, f"{left} {_SYMBOLS[other]} {right}", level)
+            yield site.put(node, f"{left} {SYMBOLS[other]} {right}", level)
 
 
 def _alternatives(operator: ast.operator, right: ast.expr) -> list[type[ast.operator]]:
@@ -120,7 +120,7 @@ def _swapped_operands(site: MutationSite) -> Iterator[Change]:
         after = Precedence.UNARY if level is Precedence.POWER else Precedence(level + 1)
         left, right = site.operand(node.right, least), site.operand(node.left, after)
         if left != right:
-            yield site.put(node, f"{left} {_SYMBOLS[type(node.op)]} {right}", level)
+            yield site.put(node, f"{left} {SYMBOLS[type(node.op)]} {right}", level)
 
 
 def _may_be_swapped(node: ast.BinOp) -> bool:

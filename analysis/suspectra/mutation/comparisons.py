@@ -10,7 +10,7 @@ from suspectra.mutation.precedence import Precedence
 from suspectra.mutation.site import Change, MutationSite, Operator
 from suspectra.mutation.value_types import called_name, is_number, is_read, never_number
 
-_COMPARISONS: dict[type[ast.cmpop], str] = {
+SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
     ast.LtE: "<=",
     ast.Gt: ">",
@@ -100,7 +100,7 @@ def _comparisons(site: MutationSite) -> Iterator[tuple[type[ast.cmpop], TextSpan
         return
     operands = [node.left, *node.comparators]
     for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
-        place = site.between(left, right, _COMPARISONS[type(operator)])
+        place = site.between(left, right, SIGNS[type(operator)])
         if place is not None:
             ordered = not any(isinstance(one, ast.Constant) and not is_number(one.value) for one in (left, right))
             yield type(operator), place, ordered

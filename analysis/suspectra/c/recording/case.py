@@ -18,7 +18,8 @@ MAX_SHOWN = 120
 SHOWN_BEFORE = 40
 """How much of that is in front of the first difference, in a long line."""
 
-_COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
+COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
+"""What a line of output has that says why a test fails."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def _first_complaint(output: str) -> str:
 def _complaint(output: str) -> str:
     """The first line of the output that says what is wrong, if any does."""
     lines = (line.strip() for line in output.splitlines())
-    return next((line for line in lines if _COMPLAINT.search(line)), "")[:300]
+    return next((line for line in lines if COMPLAINT.search(line)), "")[:300]
 
 
 def signal_name(number: int) -> str:
