@@ -191,11 +191,16 @@ static void leaving(void) {
 #endif
 }
 
-static void leave(int status) {
-    if (found && !begun && getpid() == own_process) {
+static void keep_profile(void) {
+    if (!begun) {
         leaving();
         write_profile();
     }
+}
+
+static void leave(int status) {
+    if (found && getpid() == own_process)
+        keep_profile();
 #ifdef SYS_exit_group
     syscall(SYS_exit_group, status);
 #endif
@@ -215,13 +220,6 @@ __attribute__((noreturn)) void exit(int status) {
     __builtin_unreachable();
 }
 #endif
-
-static void leave_quickly(void) {
-    if (!begun) {
-        leaving();
-        write_profile();
-    }
-}
 
 /* Sanitizers end a program without calling what it registered for its end. */
 static void die_by_sanitizer(void) {
@@ -336,7 +334,7 @@ __attribute__((constructor)) static void install(void) {
     prepare_calls();
 #endif
     pthread_atfork(NULL, NULL, forked);
-    at_quick_exit(leave_quickly);
+    at_quick_exit(keep_profile);
     ask_sanitizers();
     stack_t stack;
     memset(&stack, 0, sizeof stack);

@@ -68,16 +68,13 @@ class ProfileReader:
             described = list(self._described.values())
         return {one.folder for one in described if one.folder} | {os.path.dirname(one.notes) for one in described}
 
-    def describe(self, prefix: str) -> None:
-        """Learn where the objects of the profiles in a folder were compiled."""
-        self._measured(prefix, [])
-
-    def read(self, prefix: str, ends: Sequence[CallEnd], problems: list[Problem]) -> TestData:
-        """Read the profiles in a folder; `ends` are of calls that had not returned at a crash.
+    def read(
+        self, measured: Sequence[tuple[GcovrObject, str]], ends: Sequence[CallEnd], problems: list[Problem]
+    ) -> TestData:
+        """Read the profiles of objects; `ends` are of calls that had not returned at a crash.
 
         Counters by object, or gcovr's report if gcovr read the profiles.
         """
-        measured = self._measured(prefix, problems)
         others = [one for one, _ in measured if one.compiler.is_clang or not one.compiler.known]
         if others:
             try:
@@ -86,8 +83,8 @@ class ProfileReader:
                 problems.append(error.problem)
         return TestData(self._counters(measured, problems))
 
-    def _measured(self, prefix: str, problems: list[Problem]) -> list[tuple[GcovrObject, str]]:
-        """The objects of the profiles in a folder, each with the path of its profile where it was built."""
+    def measured(self, prefix: str, problems: list[Problem]) -> list[tuple[GcovrObject, str]]:
+        """Find the objects of the profiles in a folder, each with the path of its profile where it was built."""
         found: list[tuple[GcovrObject, str]] = []
         for path in profile_files(prefix):
             there = os.sep + os.path.relpath(path, prefix)

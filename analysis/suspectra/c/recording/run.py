@@ -211,7 +211,7 @@ class _Session:
         if ended.stopped is Stopped.CANCELLED:
             return None, []
         problems: list[Problem] = _complaints(case, ended)
-        self.reader.describe(prefix)
+        measured = self.reader.measured(prefix, problems)
         result = self._result(case, ended, scratch)
         unknown: list[Problem] = []
         crashes = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
@@ -223,7 +223,7 @@ class _Session:
         if not crashes and not ends and stack is not None and ended.signal:
             # a sanitizer's own, without the linker's names
             ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
-        data = self.reader.read(prefix, ends, problems)
+        data = self.reader.read(measured, ends, problems)
         problems += _about_the_end(
             case, ended, result, bool(data), None if ends else unknown, handled=self.preload is not None
         )

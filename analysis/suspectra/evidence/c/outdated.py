@@ -53,14 +53,15 @@ def _changed_file(
     affected: dict[tuple[str, str], Bools],
 ) -> str:
     """The first file of which a test executes what was changed since it ran; empty if there is none."""
+    changed = {path for path, digest in then.items() if now.get(path, digest) != digest}
     start = 0
-    for file in files:
-        old, new = then.get(file.path), now.get(file.path)
+    for file in files if changed else ():
         first, last = np.searchsorted(row, [start, start + len(file.line)])
-        if old and new and old != new and first < last:
-            key = (file.path, old)
+        if file.path in changed and first < last:
+            key = (file.path, then[file.path])
             if key not in affected:
-                affected[key] = _affected(file, recording.lines(old), recording.lines(new))
+                old, new = recording.lines(then[file.path]), recording.lines(now[file.path])
+                affected[key] = _affected(file, old, new)
             if affected[key][row[first:last] - start].any():
                 return file.path
         start += len(file.line)

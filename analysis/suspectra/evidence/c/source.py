@@ -237,6 +237,7 @@ class CRecordingSource:
     ) -> TestProfile:
         counters: dict[str, Ints] = {}
         ends: dict[str, list[BlockEnd]] = {}
+        calls, (assembler, _) = self._calls(test), self._assembled_with()
         recorded_objects: list[tuple[StoredObject, CObject]] = []
         for number in test.objects:
             stored = self._recording.objects.get(number)
@@ -255,7 +256,7 @@ class CRecordingSource:
             present = objects.get(stored.path)
             if present is None:
                 continue
-            stopped = self._ends(test, recorded, values)
+            stopped = ends_of_calls(recorded, values, calls, assembler.paths)
             if stored.digest != newest[stored.path]:
                 stopped = ends_fitted(stopped, recorded, present)
                 values, changed = fitted(values, recorded, present)
@@ -266,15 +267,13 @@ class CRecordingSource:
                 ends[stored.path] = stopped
         return TestProfile(_result(test), test.key, counters, ends)
 
-    def _ends(self, test: StoredTest, compiled: CObject, counters: Ints) -> list[BlockEnd]:
-        """Where functions of an object ended that had not returned when a test, or a process of it, crashed."""
-        assembler, _ = self._assembled_with()
+    def _calls(self, test: StoredTest) -> list[CallEnd]:
+        """The calls that had not returned when a test, or a process of it, crashed."""
         try:
-            calls = [CallEnd(str(f), int(n), str(name), bool(c)) for f, n, name, c in test.fields.get("ends", ())]
+            return [CallEnd(str(f), int(n), str(name), bool(c)) for f, n, name, c in test.fields.get("ends", ())]
         except (TypeError, ValueError):
             self._damaged.append(f"{test.name}: where it ended can't be understood")
             return []
-        return ends_of_calls(compiled, counters, calls, assembler.paths)
 
     def _counters(self, test: StoredTest, count: int, whole: bool) -> Ints | None:
         """The counters of a test; None, and a problem, if they do not fit its objects.
