@@ -99,6 +99,13 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
     """Make the server."""
     server = MCPServer("suspectra", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
+    async def altered(
+        command: str, permission: ElicitationResult[Permission], tests: Sequence[str], seconds: float
+    ) -> Mapping[str, object]:
+        """What a command answers that runs tests with something altered, if the user permits that."""
+        permissions.settle(Act.ALTERED, permission)
+        return await commands.asked([command, "--format", "json", "--seconds", str(seconds), *map(_named, tests)])
+
     @server.tool(description=TOOL["why"].text, annotations=_RUNS, structured_output=True)
     async def why(
         permission: Annotated[ElicitationResult[Permission], Resolve(permissions.altered)],
@@ -106,9 +113,7 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
         seconds: Seconds = WHY_S,
         budget: Budget = BUDGET,
     ) -> Annotated[CallToolResult, WhyTestsFailAnswer]:
-        permissions.settle(Act.ALTERED, permission)
-        found = await commands.asked(["why", "--format", "json", "--seconds", str(seconds), *map(_named, tests)])
-        return _result(why_answer(found, budget))
+        return _result(why_answer(await altered("why", permission, tests, seconds), budget))
 
     @server.tool(description=TOOL["rank"].text, annotations=_READS, structured_output=True)
     async def rank(top: Top = TOP, budget: Budget = BUDGET) -> Annotated[CallToolResult, RankingAnswer]:
@@ -159,10 +164,7 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
         seconds: Seconds = INVESTIGATION_S,
         budget: Budget = BUDGET,
     ) -> Annotated[CallToolResult, InvestigationAnswer]:
-        permissions.settle(Act.ALTERED, permission)
-        arguments = ["investigate", "--format", "json", "--seconds", str(seconds)]
-        found = await commands.asked([*arguments, *map(_named, tests)])
-        return _result(_investigation(found, budget))
+        return _result(_investigation(await altered("investigate", permission, tests, seconds), budget))
 
     @server.tool(description=TOOL["causes"].text, annotations=_RUNS, structured_output=True)
     async def causes(
@@ -171,9 +173,7 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
         seconds: Seconds = CAUSES_S,
         budget: Budget = BUDGET,
     ) -> Annotated[CallToolResult, CausesAnswer]:
-        permissions.settle(Act.ALTERED, permission)
-        found = await commands.asked(["causes", "--format", "json", "--seconds", str(seconds), _named(test)])
-        return _result(_causes(found, budget))
+        return _result(_causes(await altered("causes", permission, [test], seconds), budget))
 
     @server.tool(description=TOOL["suggest_fixes"].text, annotations=_RUNS, structured_output=True)
     async def suggest_fixes(
@@ -182,10 +182,7 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
         seconds: Seconds = FIX_S,
         budget: Budget = BUDGET,
     ) -> Annotated[CallToolResult, FixesAnswer]:
-        permissions.settle(Act.ALTERED, permission)
-        arguments = ["fix", "--format", "json", "--seconds", str(seconds)]
-        found = await commands.asked([*arguments, *map(_named, tests)])
-        return _result(_fixes(found, budget))
+        return _result(_fixes(await altered("fix", permission, tests, seconds), budget))
 
     @server.tool(description=TOOL["try_changes"].text, annotations=_RUNS, structured_output=True)
     async def try_changes(

@@ -157,12 +157,7 @@ class AgentTools:
         """Say why tests fail."""
         from suspectra.output.why import answer_object
 
-        await folder.rankings.settled()
-        names = tests or list(folder.snapshot.ranking.failing)
-        chosen = self._find.failing(folder.uri, names, None, "nothing to explain").tests
-        failing = await self._runs.may_alter(folder, chosen)
-        if failing is None:
-            raise RequestFailed(_REFUSED)
+        failing = await self._may_alter(folder, tests, "nothing to explain")
         search = WhySearch(self._session, *failing, seconds)
         await self._runs.until_ended(search)
         if search.answer is None:
@@ -174,12 +169,7 @@ class AgentTools:
         self, folder: Folder, tests: list[str], seconds: float, budget: int
     ) -> InvestigationAnswer:
         """Find out what would make tests pass."""
-        await folder.rankings.settled()
-        names = tests or list(folder.snapshot.ranking.failing)
-        chosen = self._find.failing(folder.uri, names, None, "nothing to find out").tests
-        failing = await self._runs.may_alter(folder, chosen)
-        if failing is None:
-            raise RequestFailed(_REFUSED)
+        failing = await self._may_alter(folder, tests, "nothing to find out")
         run = self._session.experiment_run
         work = Investigating(self._session, run, *failing, seconds=seconds)
         taken = await self._timed(work)
@@ -268,11 +258,11 @@ class AgentTools:
         ]
         return changes_answer(judged, Spent(trials.outcome is not None and trials.outcome.complete, taken), budget)
 
-    async def _may_alter(self, folder: Folder, tests: list[str]) -> Failing:
-        """The failing tests, once the user agrees to alter them."""
+    async def _may_alter(self, folder: Folder, tests: list[str], nothing: str = "nothing to do") -> Failing:
+        """The failing tests, once the user agrees to alter them; `nothing` is what there is where none fails."""
         await folder.rankings.settled()
         names = tests or list(folder.snapshot.ranking.failing)
-        chosen = self._find.failing(folder.uri, names, None, "nothing to do").tests
+        chosen = self._find.failing(folder.uri, names, None, nothing).tests
         failing = await self._runs.may_alter(folder, chosen)
         if failing is None:
             raise RequestFailed(_REFUSED)

@@ -63,6 +63,14 @@ local function command(name, arguments, done)
   ask('workspace/executeCommand', { command = 'suspectra.server.' .. name, arguments = arguments }, done or function() end)
 end
 
+--- Show two texts beside each other, as a diff in a new tab, if there are any.
+local function show_beside(found)
+  if found then
+    require('suspectra.runs').show(found)
+    notify(found.heading)
+  end
+end
+
 local function cursor()
   local server = client()
   local params = vim.lsp.util.make_position_params(0, server and server.offset_encoding or 'utf-16')
@@ -278,12 +286,7 @@ end
 --- Show the file with the change on this line that broke tests and without it, as a diff in a new tab.
 function M.difference()
   local current = cursor()
-  command('showDifference', { current.uri, current.position.line }, function(found)
-    if found then
-      require('suspectra.runs').show(found)
-      notify(found.heading)
-    end
-  end)
+  command('showDifference', { current.uri, current.position.line }, show_beside)
 end
 
 --- Compare the values of failing tests with those of passing ones: the test under the cursor, or those of the group.
@@ -360,12 +363,7 @@ end
 
 --- Show what the failing and the passing test execute beside each other, as a diff in a new tab.
 function M.runs()
-  command('compareRuns', { vim.NIL, vim.NIL, cursor() }, function(found)
-    if found then
-      require('suspectra.runs').show(found)
-      notify(found.heading)
-    end
-  end)
+  command('compareRuns', { vim.NIL, vim.NIL, cursor() }, show_beside)
 end
 
 --- Forget what was compared.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
@@ -46,7 +45,7 @@ class ChangeSearch:
 
     def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Search, and publish each step; in the thread of experiments."""
-        from suspectra.changes.baselines import last_passes, revisions
+        from suspectra.changes.baselines import older_texts
         from suspectra.changes.isolation import ChangeIsolation
         from suspectra.evidence.discovery import find_source
 
@@ -54,7 +53,7 @@ class ChangeSearch:
         runs = 0
         try:
             setup = rerun_setup(trust, root, self.folder.pytest_command(), settings)
-            baselines = chain(last_passes(root, find_source(root)), revisions(root))
+            baselines = older_texts(root, find_source(root))
             search = ChangeIsolation(
                 setup=setup, tests=self.tests, baselines=baselines, seconds=settings.changes_seconds
             )
