@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 import time
 
 import pytest
@@ -78,6 +80,12 @@ def start(client, project, run="onSave", **options):
     client.open(project / "doubling.py")
     client.progress.clear()
     return ran(project)
+
+
+def end(client):
+    client.request("shutdown")
+    client.notify("exit")
+    client.thread.join(30)
 
 
 def verdicts(client):
@@ -331,7 +339,7 @@ def test_nothing_runs_unless_asked_for(client, project, run):
 
 @pytest.mark.slow
 def test_nothing_runs_in_a_workspace_that_is_not_trusted(connect, project):
-    start(connect(), project)
+    start(connect(), project, run="manual")  # so that no process waits there, which would import conftest.py again
     client = connect()
     client.start(project, options={"run": "onSave", "trusted": False})
     client.open(project / "doubling.py")
@@ -422,7 +430,9 @@ def test_tests_run_in_a_process_that_has_collected_them_before(client, project):
 
 @pytest.mark.slow
 def test_a_process_waits_for_the_first_save_after_the_start(connect, project):
-    start_with_a_waiting_process(connect(), project)
+    before = connect()
+    start_with_a_waiting_process(before, project)
+    end(before)
     with (project / "tests" / "conftest.py").open("a") as out:
         out.write("\n\n(pathlib.Path(__file__).parents[1] / 'collected').write_text(PROCESS)\n")
     client = connect()
@@ -432,6 +442,22 @@ def test_a_process_waits_for_the_first_save_after_the_start(connect, project):
     waiting = (project / "collected").read_text()
     client.open(project / "doubling.py")
     assert save_and_wait(client, project, DOUBLING.replace("n * 2", "2 * n")) == {waiting}
+
+
+@pytest.mark.slow
+def test_a_process_that_is_starting_ends_with_the_server(connect, project):
+    client = connect()
+    start(client, project)  # after which a process starts to wait
+    end(client)
+    time.sleep(1)  # in which a thread that nobody waits for could start it
+    until(lambda: str(project) not in map(working_folder, pathlib.Path("/proc").glob("[0-9]*")))
+
+
+def working_folder(process):
+    try:
+        return os.readlink(process / "cwd")
+    except OSError:  # it has ended, or it is another user's
+        return None
 
 
 @pytest.mark.slow

@@ -26,6 +26,18 @@ class _Start:
     """The start of a process, which may be discarded before there is one."""
 
     warm: WarmTests | None = None
+    discarded: bool = False
+
+    def started(self, warm: WarmTests) -> None:
+        """There is a process now. It comes from a thread, which nobody may be waiting for any more."""
+        self.warm = warm
+        if self.discarded:
+            warm.close()
+
+    def discard(self) -> None:
+        """End it, now or as soon as there is one."""
+        self.discarded = True
+        _close(self.warm)
 
 
 class WarmProcesses:
@@ -53,20 +65,19 @@ class WarmProcesses:
     async def _start(self, folder: Folder, begun: _Start) -> None:
         root, settings = folder.root, folder.settings
 
-        def start() -> WarmTests:
-            return warm_tests_of(self._trust, root, folder.pytest_command(), settings)
+        def start() -> None:
+            begun.started(warm_tests_of(self._trust, root, folder.pytest_command(), settings))
 
         unusable: set[Folder] | None = None
         try:
-            begun.warm = await asyncio.to_thread(start)
-            if self._starting.get(folder) is begun:
+            await asyncio.to_thread(start)
+            if begun.warm is not None and self._starting.get(folder) is begun:
                 await asyncio.to_thread(begun.warm.wait)
         except NotCollected as error:
             unusable, why = self._broken, f"the next save starts a new process for its tests: {error}"
         except (EvidenceError, UsageError, NotTrusted, OSError) as error:
             unusable, why = self._off, f"each save starts a new process for its tests: {error}"
-        if self._starting.get(folder) is not begun:
-            _close(begun.warm)
+        if begun.discarded:
             return
         del self._starting[folder]
         if unusable is not None:
@@ -118,7 +129,7 @@ class WarmProcesses:
         """End the process of a folder."""
         _close(self._waiting.pop(folder, None))
         if begun := self._starting.pop(folder, None):
-            _close(begun.warm)
+            begun.discard()
 
     def leave_out(self, folder: Folder) -> None:
         """Forget everything about a folder."""
