@@ -127,7 +127,7 @@ def _free_folder(root: Path) -> str:
 
 def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     include = folder / _MARK
-    configure = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
+    configure: tuple[str, ...] = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
     configure += (f"-DCMAKE_PROJECT_INCLUDE={include}", *options)
     steps = BuildStep(configure, root), BuildStep(("cmake", "--build", str(folder), _JOBS), root)
     content = _INCLUDED.format(flags=";".join(FLAGS))
