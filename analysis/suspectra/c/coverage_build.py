@@ -143,7 +143,8 @@ def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
 
 
 def _autotools(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
-    first = () if (root / "configure").is_file() else (BuildStep(("autoreconf", "-fi"), root),)
+    complete = (root / "configure").is_file() and (root / "Makefile.in").exists() >= (root / "Makefile.am").exists()
+    first = () if complete else (BuildStep(("autoreconf", "-fi"), root),)
     flags = " ".join(FLAGS)
     set_flags = (f"CFLAGS={flags}", f"CXXFLAGS={flags}", "LDFLAGS=--coverage")
     configure = (str(root / "configure"), *set_flags, *options)
