@@ -53,7 +53,16 @@ class TestData:
 class ProfileReader:
     """Reads the profiles of tests, and chooses the reader."""
 
-    def __init__(self, recorder: CRecorder, paths: SourcePaths, notes: NotesFolder, gcovr: Gcovr):
+    def __init__(
+        self,
+        recorder: CRecorder,
+        paths: SourcePaths,
+        notes: NotesFolder,
+        gcovr: Gcovr,
+        *,
+        flow_graphs: bool = False,  # whether profiles of clang are read as counters, too
+    ):
+        self._flow_graphs = flow_graphs
         self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
         self.objects: dict[str, int] = {}
         self.readers: set[str] = set()
@@ -77,7 +86,9 @@ class ProfileReader:
 
         Counters by object, or gcovr's report if gcovr read the profiles.
         """
-        others = [one for one, _ in measured if one.compiler.is_clang or not one.compiler.known]
+        others = [
+            one for one, _ in measured if not one.compiler.known or (one.compiler.is_clang and not self._flow_graphs)
+        ]
         if others:
             try:
                 return self._by_gcovr(measured, others, ends, problems)
@@ -135,7 +146,9 @@ class ProfileReader:
         self.readers.add(reader)
         built_by = f"{' and '.join(compilers)}, {why}, built the program"
         cause = f"{reader} read the profiles, since {built_by}: there are no flow graphs"
-        cure = "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15"
+        cure = (
+            "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15, or use --flow-graphs"
+        )
         problems.append(Problem("", "", cause, cure))
         return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
 

@@ -83,6 +83,7 @@ def record_c(
     mapping: Iterable[tuple[str, str]] = (),
     test_patterns: Sequence[str] = TEST_PATTERNS,
     crash_handler: bool = True,
+    flow_graphs: bool = False,  # whether profiles of clang are read as counters, too
     progress: Progress | None = None,
     cancel: Token | None = None,
     command: Sequence[str] = (),
@@ -112,7 +113,7 @@ def record_c(
     with CRecorder(workspace, fields) as recorder, ScratchFolder() as scratch:
         preload, unbuilt = _crash_handler(workspace, str(scratch)) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
-        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
+        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop), flow_graphs=flow_graphs)
         files = _WorkspaceFiles(
             SourcePaths(workspace, pairs, test_patterns),
             [*suite.build, *(os.fspath(folder) for folder in build)],
