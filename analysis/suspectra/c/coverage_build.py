@@ -20,7 +20,9 @@ from suspectra.processes.runner import CommandToRun, Streams, run
 FLAGS = ("-O0", "-g", "--coverage")
 """How everything is compiled."""
 
-_MARK = "suspectra-coverage.cmake"  # is in each folder that was built here
+MARK = "suspectra-coverage.cmake"
+"""A file in each folder that was built here."""
+
 _FOLDERS = ("build", "build-coverage")
 _JOBS = f"-j{os.cpu_count() or 1}"
 
@@ -121,12 +123,12 @@ SYSTEMS = {
 
 def _free_folder(root: Path) -> str:
     """The first usual name that no other build, and no folder of sources, has."""
-    free = (name for name in _FOLDERS if not (root / name).exists() or (root / name / _MARK).is_file())
+    free = (name for name in _FOLDERS if not (root / name).exists() or (root / name / MARK).is_file())
     return next(free, _FOLDERS[-1])
 
 
 def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
-    include = folder / _MARK
+    include = folder / MARK
     configure: tuple[str, ...] = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
     configure += (f"-DCMAKE_PROJECT_INCLUDE={include}", *options)
     steps = BuildStep(configure, root), BuildStep(("cmake", "--build", str(folder), _JOBS), root)
@@ -139,7 +141,7 @@ def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     settings = ("-Db_coverage=true", "-Doptimization=0", "-Ddebug=true", "-Db_lto=false", "-Dwerror=false")
     configure = ("meson", "setup", *again, str(folder), str(root), *settings, *options)
     steps = BuildStep(configure, root), BuildStep(("meson", "compile", "-C", str(folder)), root)
-    return CoverageBuild("Meson", folder, steps, ("--meson", _named(folder, root)), ((folder / _MARK, ""),))
+    return CoverageBuild("Meson", folder, steps, ("--meson", _named(folder, root)), ((folder / MARK, ""),))
 
 
 def _autotools(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
@@ -150,9 +152,9 @@ def _autotools(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBu
     configure = (str(root / "configure"), *set_flags, *options)
     steps = (*first, BuildStep(configure, folder), BuildStep(("make", _JOBS), folder))
     if not _has_automake_tests(root):
-        return CoverageBuild("autoconf", folder, steps, (), ((folder / _MARK, ""),))
+        return CoverageBuild("autoconf", folder, steps, (), ((folder / MARK, ""),))
     steps += (BuildStep(("make", _JOBS, "check", "TESTS="), folder),)  # builds the tests, and runs none
-    return CoverageBuild("automake", folder, steps, ("--automake", _named(folder, root)), ((folder / _MARK, ""),))
+    return CoverageBuild("automake", folder, steps, ("--automake", _named(folder, root)), ((folder / MARK, ""),))
 
 
 def _has_automake_tests(root: Path) -> bool:

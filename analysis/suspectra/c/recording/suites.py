@@ -19,9 +19,8 @@ from suspectra.c.recording.suite import CSuite, located
 
 _CTEST_LIST = "CTestTestfile.cmake"
 _CONFIGURE = (
-    "configure and build the project, as in "
-    "`cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=--coverage -DCMAKE_CXX_FLAGS=--coverage` and "
-    "`cmake --build build`, or name another build folder (in editors in the setting suspectra.cTests)"
+    "configure and build the project, as `suspectra build-c` does, or name another build folder (in editors in the "
+    "setting suspectra.cTests)"
 )
 
 
