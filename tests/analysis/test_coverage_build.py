@@ -35,7 +35,7 @@ def commands(build):
 def test_each_build_system_is_known_by_a_file(tmp_path, file, system, tests):
     (tmp_path / file).touch()
     build = coverage_build(tmp_path)
-    assert (build.system, build.tests) == (system, tests)
+    assert (build.build_system, build.tests) == (system, tests)
     assert not (tmp_path / "build").exists()  # nothing is done yet
 
 

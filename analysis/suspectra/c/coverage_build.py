@@ -51,7 +51,7 @@ class BuildStep:
 class CoverageBuild:
     """How a project is built with coverage."""
 
-    system: str  # the name of the build system
+    build_system: str  # the name of the build system
     folder: Path  # with the objects
     steps: tuple[BuildStep, ...]
     tests: tuple[str, ...]  # options of `record-c` for its tests; empty if only the user knows them

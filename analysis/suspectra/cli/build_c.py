@@ -38,7 +38,7 @@ def register(cli: click.Group) -> None:
         with Watchdog(os.environ):
             objects = build.make()
         click.echo(
-            f"suspectra: {build.system} built {many(objects, 'object')} with coverage in {build.folder}", err=True
+            f"suspectra: {build.build_system} built {many(objects, 'object')} with coverage in {build.folder}", err=True
         )
         if build.tests:
             click.echo(shlex.join(["suspectra", "record-c", *build.tests]))

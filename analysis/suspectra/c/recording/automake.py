@@ -13,7 +13,7 @@ from suspectra.c.recording.suite import CSuite
 from suspectra.processes.scratch import ScratchFolder
 
 _CURE = "configure and build it, as `suspectra build-c` does"
-_OF_ANY_KIND = ["LOG_COMPILER", "AM_LOG_FLAGS", "LOG_FLAGS", "LOG_DRIVER"]
+_ANY_KIND = ["LOG_COMPILER", "AM_LOG_FLAGS", "LOG_FLAGS", "LOG_DRIVER"]
 _VARIABLES = (
     "TESTS",
     "XFAIL_TESTS",
@@ -21,7 +21,7 @@ _VARIABLES = (
     "srcdir",
     "AM_TESTS_ENVIRONMENT",
     "TESTS_ENVIRONMENT",
-    *_OF_ANY_KIND,
+    *_ANY_KIND,
 )
 _HAS_TESTS = re.compile(r"^TESTS\s*\+?=\s*\S", re.MULTILINE)
 _SKIPPED = 77
@@ -52,7 +52,7 @@ def _has_tests(folder: str) -> bool:
 def _cases(folder: str, below: str) -> list[CCase]:
     variables = _asked(folder, _VARIABLES)
     extensions = variables["TEST_EXTENSIONS"].split()
-    kinds = [name for extension in extensions for name in _of_kind(extension.lstrip(".").upper())]
+    kinds = [name for extension in extensions for name in _kind_variables(extension.lstrip(".").upper())]
     variables |= _asked(folder, kinds) if kinds else {}
     fail = {_bare(name) for name in variables["XFAIL_TESTS"].split()}
     cases = []
@@ -62,7 +62,7 @@ def _cases(folder: str, below: str) -> list[CCase]:
     return cases
 
 
-def _of_kind(kind: str) -> list[str]:
+def _kind_variables(kind: str) -> list[str]:
     return [f"{kind}_LOG_COMPILER", f"AM_{kind}_LOG_FLAGS", f"{kind}_LOG_FLAGS", f"{kind}_LOG_DRIVER"]
 
 
@@ -75,7 +75,9 @@ def _case(
 ) -> CCase:
     ending = next((one for one in extensions if test.endswith(one)), "")
     names = (
-        _of_kind(ending.lstrip(".").upper()) if ending else ["LOG_COMPILER", "AM_LOG_FLAGS", "LOG_FLAGS", "LOG_DRIVER"]
+        _kind_variables(ending.lstrip(".").upper())
+        if ending
+        else ["LOG_COMPILER", "AM_LOG_FLAGS", "LOG_FLAGS", "LOG_DRIVER"]
     )
     compiler, *flags, driver = (variables.get(one, "") for one in names)
     source = variables["srcdir"]

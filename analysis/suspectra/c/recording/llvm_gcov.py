@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
@@ -25,7 +24,7 @@ _FUNCTION = re.compile(r"^function (\S+) called \d+ returned ")
 _BRANCH = re.compile(r"^branch +\d+ (?:taken (\d+)|never executed)")
 
 
-def counted_files(command: str, objects: Sequence[GcovrObject], cancel: Token) -> list[dict[str, Any]]:
+def counted_files(command: str, objects: Sequence[GcovrObject], cancel: Token) -> list[dict[str, object]]:
     """The sources of some objects with the counts of one test, in the form of gcovr's report.
 
     Raises EvidenceError when `llvm-cov` fails.
@@ -73,7 +72,7 @@ class _CountedFile:
         branches += [0] * (ordinal + 1 - len(branches))
         branches[ordinal] += times
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         return {
             "file": self._path,
             "functions": [{"name": name, "lineno": number} for name, number in self._functions.items()],

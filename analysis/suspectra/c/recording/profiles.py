@@ -125,7 +125,7 @@ class ProfileReader:
         commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
         if len(commands) == 1 and all(one.compiler.is_clang for one in measured) and self._all_lines_count(measured):
             reader = commands[0]
-            files = counted_files(reader, measured, self.gcovr.cancel)
+            files: list[dict[str, Any]] = [{**one} for one in counted_files(reader, measured, self.gcovr.cancel)]
         else:
             reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
             files = self.gcovr.read(measured)
