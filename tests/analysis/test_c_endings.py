@@ -161,6 +161,7 @@ def notes_of(lines):
         "gcc",
         "gcc -fsanitize=address,undefined -fno-sanitize-recover=all",
         "clang-14",
+        "clang-14 --flow-graphs",
         "clang-14 -fsanitize=address",
         "clang-14 -fsanitize=undefined -fno-sanitize-recover=all",
     ],
@@ -169,15 +170,17 @@ def recorded(request, tool, tmp_path_factory):
     workspace = tmp_path_factory.mktemp("endings")
     (workspace / "program.c").write_text(PROGRAM)
     compiler, *flags = request.param.split()
+    flow_graphs = "--flow-graphs" in flags
+    flags = [flag for flag in flags if flag != "--flow-graphs"]
     command = [tool(compiler, compiler), "-O0", "-g", "-w", "--coverage", *flags, "program.c", "-o", "program"]
     subprocess.run(command, cwd=workspace, check=True)
-    # gcovr reads each profile of clang, which takes a while; what sanitizers do differs in few ways
+    # what sanitizers do differs in few ways
     few = OF_CLANG[: 5 if flags else None] if compiler != "gcc" else ENDINGS
     for name in few:
         (workspace / f"{name}.ran").write_bytes(bytes(4096))
     tests = ["{0}\t./program {0}.ran {1} {2} {3}\n".format(name, *ENDINGS[name]) for name in few]
     (workspace / "tests.tsv").write_text("".join(tests))
-    run = record_c(workspace, shell_suite(workspace, "tests.tsv"), timeout=4)
+    run = record_c(workspace, shell_suite(workspace, "tests.tsv"), timeout=4, flow_graphs=flow_graphs)
     return workspace, run, CRecordingSource(workspace).read()
 
 

@@ -16,6 +16,7 @@ from suspectra.c.paths.traced_build import TracedBuild
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_tests import TracedTests
 from suspectra.c.recording.suites import ctest_suite
+from suspectra.c.recording.test_programs import divided
 from suspectra.evidence.logs.path_reports import executed_sources
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.paths.report import PathReport
@@ -55,7 +56,7 @@ class CPathInquiry(SearchInquiry):
         with ScratchFolder() as scratch:
             build = TracedBuild(first, Path(cache_folder(str(workspace)) or scratch) / TracedBuild.name(first))
             build.make(token)
-            cases = ctest_suite(workspace, build.folder).cases
+            cases = divided(ctest_suite(workspace, build.folder), workspace).cases
             program = TracedProgram(workspace, SourcePaths(workspace), token)
             passing = nearest_tests(self.spectrum, self.test.name)
             tests = TracedTests(cases, program, token)

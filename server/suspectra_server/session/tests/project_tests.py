@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from suspectra.base.errors import Problem, UsageError
+from suspectra.c.coverage_build import MARK
 from suspectra.evidence.sources import Sources, SourceUnreadable
 from suspectra.recording.pytest_command import pytest_as_in
 from suspectra_recorder.unittest.commands import runs_unittest
@@ -79,14 +80,15 @@ def runs_programs(settings: Settings, recorder: str) -> bool:
 def ctest_build(root: Path) -> str | None:
     """The build folder of a CMake project that has tests, relative to its root.
 
-    The first of several. If there is none yet, but CMakeLists.txt has tests, the usual name of one.
+    Of several the one that `suspectra build-c` has built, else the first. If there is none yet, but CMakeLists.txt has
+    tests, the usual name of one.
     """
     outer = [Path(name) for name in _entries(root)[0]]
     inner = [folder / name for folder in outer for name in _entries(root / folder)[0]]
     presets = [_PRESETS / name for name in _entries(root / _PRESETS)[0]] if _PRESETS in inner else []
-    for folder in (*outer, *inner, *presets):
-        if os.path.lexists(root / folder / _CTEST):
-            return folder.as_posix()
+    found = [folder for folder in (*outer, *inner, *presets) if os.path.lexists(root / folder / _CTEST)]
+    if found:
+        return min(found, key=lambda folder: not os.path.lexists(root / folder / MARK)).as_posix()
     return _BUILD if _HAS_TESTS.search(_text(root, root / "CMakeLists.txt")) else None
 
 
