@@ -112,26 +112,19 @@ _WRAPPED = (
     ("{} or ''", 3.0),
     ("{} or 0", 3.0),
 )
+_UNFITTED = (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+"""What stands only in certain places, so that no other expression can."""
+
 _COPIES = frozenset({"list({})", "{}.copy()", "dict({})", "set({})", "tuple({})"})
 
 
-def expression_edits(place: FixSite) -> Iterator[Made]:
-    """All that may stand in the place of an expression, as it would have to be written there."""
-    node = place.node
-    assert isinstance(node, ast.expr)
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        yield from _targets(place)
-        return
-    if isinstance(node, (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)):
-        yield from _yields(place)
-        return
-    seen = {place.text}
-    for template in _TEMPLATES:
-        for text, kind, cost in template(place):
-            fitted = fitting(place, text)
-            if fitted is not None and fitted not in seen:
-                seen.add(fitted)
-                yield fitted, kind, cost
+def expression_stages(place: FixSite) -> list[tuple[float, Callable[[FixSite], Iterator[Made]]]]:
+    """The templates for the place of an expression, each with what its edits cost at least."""
+    if not isinstance(getattr(place.node, "ctx", ast.Load()), ast.Load):
+        return [(1.7, _targets)]
+    if isinstance(place.node, _UNFITTED):
+        return [(1.7, _yields)]
+    return [*_TEMPLATES]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -147,6 +140,8 @@ def fitting(place: FixSite, text: str) -> str | None:
     """A text as it can stand in a place, in parentheses where it needs them; None if it is no expression."""
     made = parsed(text)
     node = place.node
+    if isinstance(node, _UNFITTED) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return text
     if made is None or not isinstance(node, ast.expr):
         return None
     if text.startswith("(") and not _QUOTES.intersection(text):
@@ -587,17 +582,17 @@ def _yields(place: FixSite) -> Iterator[Made]:
         yield f"yield {place.source.segment(node.value)}", "generator", 1.7
 
 
-_TEMPLATES: tuple[Callable[[FixSite], Iterator[Made]], ...] = (
-    _comparison,
-    _calculation,
-    _logic,
-    _constants,
-    _names,
-    _calls,
-    _displays,
-    _wrapped,
-    _conditions,
-    _ingredients,
-    _names_instead,
-    _synthesis,
+_TEMPLATES: tuple[tuple[float, Callable[[FixSite], Iterator[Made]]], ...] = (
+    (1.0, _comparison),
+    (1.2, _calculation),
+    (1.2, _logic),
+    (1.2, _constants),
+    (1.2, _names),
+    (1.3, _calls),
+    (1.5, _displays),
+    (1.2, _wrapped),
+    (1.4, _conditions),
+    (2.1, _ingredients),
+    (2.1, _names_instead),
+    (2.0, _synthesis),
 )

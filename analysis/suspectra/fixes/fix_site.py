@@ -174,7 +174,7 @@ class FixSite:
         """The file."""
         return self.scope.source
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text of the node."""
         return self.source.segment(self.node)
@@ -199,7 +199,19 @@ class FixSite:
         read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
         return read - _bound_in(node) <= self.readable
 
+    @cached_property
+    def is_first_on_its_line(self) -> bool:
+        """Whether nothing but spaces is before the statement."""
+        line = self.source.lines[self.statement.lineno - 1].encode()
+        return not line[: self.statement.col_offset].strip()
+
     @property
+    def is_comparable(self) -> bool:
+        """Whether the value can be computed when a run comes to the statement."""
+        is_read = isinstance(getattr(self.node, "ctx", ast.Load()), ast.Load)
+        return is_read and self.is_first_on_its_line and not self.bound and not self.scope.is_definition
+
+    @cached_property
     def head(self) -> tuple[int, int]:
         """The lines of the statement, of a compound one those before its block."""
         inner = next(bodies(self.statement), None)

@@ -151,6 +151,7 @@ class JudgingTest:
                 steps=self.steps,
                 seconds=self.limit_s + 2 * seconds,
                 end=time.monotonic() + 4 * seconds + 2,
+                keep=self._together,
             )
         except (TimeIsUp, EvidenceError):
             return None

@@ -7,10 +7,11 @@ import heapq
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import partial
+from itertools import combinations, count
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,14 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.fixes.candidate import Candidate, together
-from suspectra.fixes.candidates import PARTS, candidates
+from suspectra.fixes.candidates import PARTS, Stage, stages
 from suspectra.fixes.fix import Fix
 from suspectra.fixes.fix_site import FunctionScope, definitions, scopes
 from suspectra.fixes.judge import JudgingTest
-from suspectra.fixes.results import EqualResults
+from suspectra.fixes.results import Alike, EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.mutation.scopes import Function
 from suspectra.spectrum import Spectrum
 
 ALL_PARTS = (*PARTS, "pruning", "pairs", "order")
@@ -42,7 +44,7 @@ _RESULTS_S = 0.5
 _BEHIND = 1.5
 """Candidates that cost so much more than a fix would rank far behind it, and are not run."""
 
-_CHUNK = 128
+_FIRST_CHUNK, _CHUNK = 64, 256
 _COMPARED = 12
 """Failing tests of which the quickest is the first judge."""
 
@@ -108,6 +110,8 @@ class _GroupSearch:
         self._first: JudgingTest
         self._executing: dict[tuple[str, int], list[str]] = {}
         self._rank_of: dict[tuple[str, int], int] = {}
+        self._waiting = _Waiting()
+        self._equal: dict[tuple[str, Function], EqualResults] = {}
         self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
         self._found = 0
         self._best = math.inf  # what the first fix cost
@@ -125,39 +129,70 @@ class _GroupSearch:
             return
         self._first = first
         first.hurry()
-        waiting = _Chunks(self._candidates())
+        waiting = self._waiting
+        self._put_functions()
+        size = _FIRST_CHUNK
         while time.monotonic() < self._end:
             check()
             if self._found >= self._inquiry.most:
                 return
             late = self._inquiry.share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
-            chunk = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(_CHUNK)
-            if not chunk:
+            taken = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(size, self._end)
+            size = _CHUNK
+            if not taken:
                 yield from self._pairs()
                 self.exhausted = time.monotonic() < self._end and not late
                 return
-            for fix in self._judged([(one,) for one in chunk]):
+            new, passing = self._sorted(taken)
+            for fix in self._judged([(one,) for one in new], passing):
                 self._best = min(self._best, waiting.cost)
                 yield fix
 
     # which candidates, in which order
 
-    def _candidates(self) -> Iterator[tuple[float, list[Candidate]]]:
-        """The candidates in order, with what they cost; those that give the same in the failing test together."""
-        heap: list[tuple[float, int, list[Candidate]]] = []
-        made = 0
-        functions = list(self._functions())
-        for rank, (file, scope, lines) in enumerate(functions):
-            waits = _FUNCTION_WEIGHT * math.log2(1 + rank)
-            while heap and heap[0][0] < waits + 1.0:  # no candidate of this function comes before
-                cost, _, several = heapq.heappop(heap)
-                yield cost, several
-            for cost, several in self._inside(file, scope, lines):
-                made += 1
-                heapq.heappush(heap, (waits + cost, made, several))
-        while heap:
-            cost, _, several = heapq.heappop(heap)
-            yield cost, several
+    def _put_functions(self) -> None:
+        ordered = "order" in self._inquiry.parts
+        for rank, (file, scope, lines) in enumerate(self._functions()):
+            waits = _FUNCTION_WEIGHT * math.log2(1 + rank) if ordered else float(rank)
+            self._waiting.put(waits + (1.0 if ordered else 0.0), partial(self._stages, waits, file, scope, lines))
+
+    def _stages(self, waits: float, file: str, scope: FunctionScope, lines: dict[int, float]) -> None:
+        """Let the templates of a function wait for their turns."""
+        by_suspicion = sorted(lines, key=lambda line: -lines[line])
+        more = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in enumerate(by_suspicion)}
+        for stage in stages(file, scope, lines.__contains__, self._inquiry.parts):
+            if "order" in self._inquiry.parts:
+                own = waits + more[stage.line]
+                self._waiting.put(own + stage.least, partial(self._waiting.put_drafts, own, stage))
+            else:
+                self._waiting.put(waits, partial(self._waiting.put_drafts, waits, stage, costs=False))
+
+    def _sorted(self, taken: Sequence[tuple[Candidate, bool]]) -> tuple[list[Alike], list[Candidate]]:
+        """Those of which one has to be run, and those that the failing test is known to pass with.
+
+        The likeliest first.
+        """
+        known = [one for one, is_known in taken if is_known]
+        new, passing = [Alike([one]) for one in known], []
+        by_function: dict[tuple[str, Function], list[Candidate]] = defaultdict(list)
+        for one, is_known in taken:
+            if not is_known:
+                by_function[one.file, one.functions[-1]].append(one)
+        for (file, function), several in by_function.items():
+            if "pruning" not in self._inquiry.parts:
+                new += [Alike([one]) for one in several]
+                continue
+            if (file, function) not in self._equal:
+                self._equal[file, function] = EqualResults(self._first, file, _names(several[0].functions))
+            found = self._equal[file, function].sort(several, _RESULTS_S)
+            self._inquiry.pruned += found.pruned
+            new += found.new
+            passing += found.passing
+            for more, one in found.later:
+                self._waiting.put_again(more, one)
+        place = {id(one): number for number, (one, _) in enumerate(taken)}
+        new.sort(key=lambda alike: place[id(alike.members[0])])
+        return new, passing
 
     def _functions(self) -> Iterator[tuple[str, FunctionScope, dict[int, float]]]:
         """The functions that all failing tests execute, the most suspicious first, with the lines of statements."""
@@ -206,26 +241,6 @@ class _GroupSearch:
             self._inquiry.note([Problem(file, "", f"it can't be changed: {error}", "check its encoding")])
             return None
 
-    def _inside(
-        self, file: str, scope: FunctionScope, lines: dict[int, float]
-    ) -> Iterator[tuple[float, list[Candidate]]]:
-        parts = self._inquiry.parts
-        ordered = sorted(lines, key=lambda line: -lines[line])
-        waits = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in enumerate(ordered)}
-        made = list(candidates(file, scope, lines.__contains__, parts))
-        if "order" not in parts:
-            yield from ((0.0, [one]) for one in made)
-            return
-        classes = [[one] for one in made]
-        more: Mapping[Candidate, float] = {}
-        if "pruning" in parts and time.monotonic() < self._end:
-            equal = EqualResults(self._first, file, _names(scope), made, _RESULTS_S)
-            classes, more = equal.classes, equal.waits
-            self._inquiry.pruned += equal.pruned
-        for several in classes:
-            several.sort(key=lambda one: one.cost)
-            yield several[0].cost + waits[several[0].line] + more.get(several[0], 0.0), several
-
     # who judges
 
     def _quickest(self) -> JudgingTest | None:
@@ -261,21 +276,27 @@ class _GroupSearch:
                     self._inquiry.note([error.problem])
         return self._judges[name]
 
-    def _judged(self, chunk: Sequence[tuple[list[Candidate], ...]]) -> Iterator[Fix]:
-        """Run representatives with the failing tests, then all that are like them with the others."""
+    def _judged(self, chunk: Sequence[tuple[Alike, ...]], accepted: Sequence[Candidate] = ()) -> Iterator[Fix]:
+        """Run one of each with the failing tests, then all that are like those that pass with the others.
+
+        With those in `accepted` the first failing test is known to pass.
+        """
         first = self._first
-        chosen = [tuple(several[0] for several in one) for one in chunk]
+        chosen = [tuple(alike.members[0] for alike in one) for one in chunk]
         answers = first.accepts([together(one) for one in chosen], self._end)
         self._inquiry.tried += sum(answer is not None for answer in answers)
         self._report(first.name)
-        left: list[tuple[Candidate, ...]] = []
+        left: list[tuple[Candidate, ...]] = [(one,) for one in accepted]
         for several, answer in zip(chunk, answers, strict=True):
             if answer is None:
                 continue
+            if len(several) == 1:
+                several[0].passes = answer["outcome"] == "passed"
             if answer["outcome"] == "passed":
-                left += [(one,) for one in several[0]] if len(several) == 1 else [tuple(one[0] for one in several)]
+                alone = [(one,) for one in several[0].members]
+                left += alone if len(several) == 1 else [tuple(one.members[0] for one in several)]
             elif len(several) == 1 and first.changed(answer):
-                self._almost.append((several[0][0].cost + 1.0, several[0][0]))
+                self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
         for judge in self._others(left):
             left = self._accepted(left, judge, repairs=True)
         for judge in self._passing(left):
@@ -359,26 +380,48 @@ class _GroupSearch:
         for first in range(0, len(pairs), _CHUNK):
             if time.monotonic() >= self._end or self._found:
                 return
-            yield from self._judged([([one], [two]) for one, two in pairs[first : first + _CHUNK]])
+            yield from self._judged([(Alike([one]), Alike([two])) for one, two in pairs[first : first + _CHUNK]])
 
 
-def _names(scope: FunctionScope) -> list[CodeName]:
-    return [CodeName(getattr(one, "name", "<lambda>"), first_line(one)) for one in scope.functions]
+def _names(functions: Sequence[Function]) -> list[CodeName]:
+    return [CodeName(getattr(one, "name", "<lambda>"), first_line(one)) for one in functions]
 
 
-class _Chunks:
-    """Takes some at a time."""
+class _Waiting:
+    """What waits for its turn: drafts of candidates, and what makes more of them when that may be the next."""
 
-    def __init__(self, items: Iterable[tuple[float, list[Candidate]]]):
-        self._items = iter(items)
-        self.cost = 0.0  # of the last one that was taken
+    def __init__(self) -> None:
+        self.cost = 0.0  # of what was taken last
+        self._heap: list[tuple[float, int, Callable[[], Candidate | None]]] = []
+        self._numbers = count()
+        self._seen: set[object] = set()
+        self._again: set[Candidate] = set()
 
-    def take(self, most: int) -> list[list[Candidate]]:
-        """The next ones."""
-        taken = []
-        for cost, one in self._items:
-            self.cost = cost
-            taken.append(one)
-            if len(taken) == most:
-                break
+    def put(self, cost: float, make: Callable[[], Candidate | None]) -> None:
+        """Add something that costs as much as this, or that makes what does."""
+        heapq.heappush(self._heap, (cost, next(self._numbers), make))
+
+    def put_drafts(self, more: float, stage: Stage, *, costs: bool = True) -> None:
+        """Add what a template makes, which costs so much more here."""
+        for draft in stage.drafts():
+            self.put(more + draft.cost if costs else more, draft.write)
+
+    def put_again(self, more: float, candidate: Candidate) -> None:
+        """Let a candidate wait longer; its results are known then."""
+        self._again.add(candidate)
+        self.put(self.cost + more, lambda: candidate)
+
+    def take(self, most: int, end: float) -> list[tuple[Candidate, bool]]:
+        """The next ones, each with whether its results are known, as far as there is time."""
+        taken: list[tuple[Candidate, bool]] = []
+        while self._heap and len(taken) < most and time.monotonic() < end:
+            cost, _, make = heapq.heappop(self._heap)
+            one = make()
+            if one is None:
+                continue
+            again = one in self._again
+            if again or one.key not in self._seen:
+                self._seen.add(one.key)
+                self.cost = cost
+                taken.append((one, again))
         return taken

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from suspectra.fixes.expressions import NEAR, atoms
@@ -34,16 +35,14 @@ class StatementEdit(NamedTuple):
     hides: bool = False  # whether it may only keep a failure from being noticed
 
 
-def statement_edits(place: FixSite) -> Iterator[StatementEdit]:
-    """All that may be done with a statement."""
+def statement_stages(place: FixSite) -> list[tuple[float, Callable[[FixSite], Iterator[StatementEdit]]]]:
+    """The templates for a statement, each with what its edits cost at least."""
     if _is_elif(place) or not isinstance(place.node, ast.stmt):
-        return
-    yield from _changed(place)
+        return []
     if (indent := _indent(place)) is None:
-        return
-    yield from _inserted(place, indent)
-    yield from _guarded(place, indent)
-    yield from _moved(place, indent)
+        return [(1.4, _changed)]
+    more = ((2.0, _inserted), (2.2, _moved), (2.8, _guarded))
+    return [(1.4, _changed), *((least, partial(template, indent=indent)) for least, template in more)]
 
 
 def _is_elif(place: FixSite) -> bool:
