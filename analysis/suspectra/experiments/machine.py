@@ -111,10 +111,15 @@ class Machine(Runs):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         what = request(test, jobs, steps=steps, seconds=seconds, end=end)
-        return self._ask({**what, "keep": True} if keep else what, len(jobs))
+        if keep:
+            what["keep"] = True
+        if directly:
+            what["directly"] = True
+        return self._ask(what, len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
@@ -195,6 +200,7 @@ class FreshRuns(Runs):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, each in a process of its own."""
         return [self._answer(request(test, [job], steps=steps, seconds=seconds, end=end)) for job in jobs]

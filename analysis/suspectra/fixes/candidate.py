@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from suspectra.mutation.edit import Edit
-from suspectra.mutation.excerpt import excerpt_of
+from suspectra.mutation.excerpt import edited_excerpt, excerpt_of
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
 from suspectra_recorder.experiments.messages import RunRequest
@@ -57,9 +57,13 @@ class Candidate:
             last = self.end_line - self.run_edit.lines_removed
             text = "\n".join(self.run_edit.apply(self.source.text).split("\n")[self.line - 1 : last])
             return {"kind": "mutant", "file": self.file, "source": "", "functions": [], "definitions": [text]}
-        made = excerpt_of(self.source, [self.run_edit], self.functions, self.owners)
-        text, functions = made if made is not None else ("", ())
-        return {"kind": "mutant", "file": self.file, "source": text, "functions": list(functions)}
+        made = edited_excerpt(self.source, self.run_edit, self.functions, self.owners)
+        if made is None:
+            return {"kind": "mutant", "file": self.file, "source": "", "functions": []}
+        (text, functions), edit = made
+        return {
+            "kind": "mutant", "file": self.file, "source": text, "functions": list(functions), "edit": edit
+        }  # fmt: skip
 
     def overlaps(self, other: Candidate) -> bool:
         """Whether both edit the same place."""

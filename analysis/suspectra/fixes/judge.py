@@ -29,7 +29,7 @@ _HANGING_S = 2.0
 """The same for a test that hangs without: nobody knows how long it takes where it does not."""
 
 _CUT_OFF = ("steps", "timeout")
-_BATCH, _BATCH_S = 64, 0.4
+_LEAST_BATCH, _BATCH, _BATCH_S = 16, 64, 0.4
 _PLAIN: RunRequest = {"kind": "plain"}
 
 
@@ -51,16 +51,22 @@ class JudgingTest:
             known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
             ended = ExperimentOutcome(known.get(outcome, outcome))
             raise unusable(name, ended, seconds=_HANG_S, decisions=_HANG_STEPS, fails=fails)
-        self.seconds = answer["seconds"]
+        self.seconds = whole_s = answer["seconds"]
         decisions = len(answer.get("decisions", ()))
         self._check = answer.get("check") if fails else None
         self._unaltered = outcome, answer["exception"]
-        self._message = answer.get("message", "")
+        self._message = self._message_of_pytest = answer.get("message", "")
+        self._directly = True  # whether runs may leave out what pytest does around them
         if fails and not self.hangs:
-            (again,) = runs.ask(name, [_PLAIN], steps=_HANG_STEPS, seconds=_HANG_S, end=end)
-            self._same_message = again.get("message", "") == self._message
+            again, third = runs.ask(
+                name, [_PLAIN] * 2, steps=_HANG_STEPS, seconds=_HANG_S, end=end, keep=True, directly=True
+            )
+            # without pytest's explanation the message may be another one
+            self._message = again.get("message", "")
+            self._same_message = third.get("message", "") == self._message
+            self.seconds = min(self.seconds, third["seconds"])
         self.steps = _HANG_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
-        self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * self.seconds)
+        self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
 
@@ -72,7 +78,8 @@ class JudgingTest:
     @property
     def batch(self) -> int:
         """How many candidates it runs at a time."""
-        return max(1, min(_BATCH, int(_BATCH_S / max(self._each, 1e-3))))
+        least = _LEAST_BATCH if self._together and self._each < _BATCH_S else 1
+        return max(least, min(_BATCH, int(_BATCH_S / max(self._each, 1e-3))))
 
     def accepts(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
         """How the test ends with each candidate; None for those that were not run in time."""
@@ -99,7 +106,13 @@ class JudgingTest:
                 ]
             # the unaltered test at the end says whether a candidate has left something behind
             answers = self._runs.ask(
-                self.name, [*jobs, _PLAIN], steps=self.steps, seconds=self.limit_s, end=end, keep=True
+                self.name,
+                [*jobs, _PLAIN],
+                steps=self.steps,
+                seconds=self.limit_s,
+                end=end,
+                keep=True,
+                directly=self._directly,
             )
         except TimeIsUp as cut:
             return [*cut.answers[: len(jobs)]]
@@ -107,7 +120,11 @@ class JudgingTest:
             return []
         *found, control = answers
         if not self.hangs and self._is_other(control):
-            self._together = False
+            if self._directly:
+                self._directly = False
+                self._message = self._message_of_pytest
+            else:
+                self._together = False
             return self._run(jobs, end)
         return list(found)
 
@@ -152,6 +169,7 @@ class JudgingTest:
                 seconds=self.limit_s + 2 * seconds,
                 end=time.monotonic() + 4 * seconds + 2,
                 keep=self._together,
+                directly=self._directly,
             )
         except (TimeIsUp, EvidenceError):
             return None

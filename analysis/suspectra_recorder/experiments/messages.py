@@ -95,7 +95,10 @@ class RunRequest(_Kind, total=False):
     compare: bool
     """Whether the comparisons that follow are noted."""
     source: str
-    """The text of a mutated function."""
+    """The text of a function."""
+    edit: tuple[int, int, int, int, str, bool]
+    """An edit of that text: where it begins and ends, lines from 1 and columns in bytes from 0, what is there then, and
+    whether these are whole statements. Without one the text is mutated already."""
     functions: list[tuple[str, int]]
     """The names of the functions that contain a mutation, and the first lines of their code, from the outermost on."""
     jobs: Sequence[RunRequest]
@@ -364,6 +367,8 @@ class _OptionalOfRequest(TypedDict, total=False):
     """How long all runs may take together; those that have not ended by then are answered as ``unmade``."""
     keep: bool
     """Whether the process that does them goes on with the next request that says so, if that is for the same test."""
+    directly: bool
+    """Whether the hooks of pytest may be left out where they do nothing that matters."""
 
 
 class Request(_OptionalOfRequest):
