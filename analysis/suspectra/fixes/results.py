@@ -13,6 +13,9 @@ from suspectra.mutation.excerpt import CodeName
 _EQUAL_SO_FAR, _LIKE_ANOTHER = 0.8, 0.5
 """What it costs to have given the same as the program, or as another candidate, as far as that is known."""
 
+_OTHER_TYPE = 0.7
+"""What it costs to give a value of another type than the program does, or none: that is nearly always wrong."""
+
 _ALWAYS_FALSE = "False"
 
 
@@ -30,7 +33,7 @@ class Sorted:
 
     new: list[Alike] = field(default_factory=list)  # one of each has to be run
     passing: list[Candidate] = field(default_factory=list)  # the test passes with those: it did with one like them
-    later: list[tuple[float, Candidate]] = field(default_factory=list)  # what may be equal, and how much it waits
+    later: list[tuple[float, Alike]] = field(default_factory=list)  # what is less likely, and how much it waits
     pruned: int = 0  # need no run
 
 
@@ -52,12 +55,13 @@ class EqualResults:
                 own.setdefault(text, len(own))
         known = self._results([(line, list(own)) for line, own in texts.items()], most_seconds)
         for one in made:
-            visits, whole, values, truths = known.get(one.line, (0, False, [], []))
+            visits, whole, values, truths, types = known.get(one.line, (0, False, [], [], []))
             if not one.new or not visits:
                 found.new.append(Alike([one]))
                 continue
             results = truths if one.is_condition else values
-            old, new = (results[texts[one.line][text]] for text in (one.old, one.new))
+            numbers = [texts[one.line][text] for text in (one.old, one.new)]
+            old, new = (results[number] for number in numbers)
             if not new:
                 found.new.append(Alike([one]))
             elif old == new:
@@ -65,21 +69,25 @@ class EqualResults:
                     found.pruned += 1
                 else:
                     # of a run that comes to a place very often only the beginning is known
-                    found.later.append((_EQUAL_SO_FAR, one))
+                    found.later.append((_EQUAL_SO_FAR, Alike([one])))
             else:
-                self._take(found, one, new, whole=whole)
+                same_type = one.is_condition or len({types[number] or "?" for number in numbers}) == 1
+                self._take(found, one, new, whole=whole, waits=0.0 if same_type else _OTHER_TYPE)
         return found
 
-    def _take(self, found: Sorted, one: Candidate, result: str, *, whole: bool) -> None:
+    def _take(self, found: Sorted, one: Candidate, result: str, *, whole: bool, waits: float) -> None:
         edit = one.edit
         action = one.kind if one.old == _ALWAYS_FALSE else ""
         key = edit.line, edit.column, edit.end_line, edit.end_column, action, one.is_condition, result
         known = self._classes.get(key)
         if known is None:
             known = self._classes[key] = Alike([one])
-            found.new.append(known)
+            if waits:
+                found.later.append((waits, known))
+            else:
+                found.new.append(known)
         elif not whole:
-            found.later.append((_LIKE_ANOTHER, one))
+            found.later.append((_LIKE_ANOTHER, Alike([one])))
         else:
             found.pruned += 1
             if known.passes:
@@ -89,11 +97,11 @@ class EqualResults:
 
     def _results(
         self, expressions: Sequence[tuple[int, list[str]]], most_seconds: float
-    ) -> dict[int, tuple[int, bool, list[str], list[str]]]:
+    ) -> dict[int, tuple[int, bool, list[str], list[str], list[str]]]:
         if not expressions:
             return {}
         answer = self._judge.results(self._file, self._functions, expressions, most_seconds)
         return {
-            line: (visits, whole, values, truths)
-            for line, visits, whole, values, truths in (answer.get("results", ()) if answer is not None else ())
+            line: (visits, whole, values, truths, types)
+            for line, visits, whole, values, truths, types in (answer.get("results", ()) if answer is not None else ())
         }

@@ -35,7 +35,7 @@ from suspectra.spectrum import Spectrum
 ALL_PARTS = (*PARTS, "pruning", "pairs", "order")
 """The parts of the search that can be left out, to see what each is worth."""
 
-_FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.9, 0.3
+_FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.5, 0.3
 """How much a candidate waits for more suspicious functions, and for more suspicious statements of its function."""
 
 _RESULTS_S = 0.5
@@ -167,16 +167,16 @@ class _GroupSearch:
             else:
                 self._waiting.put(waits, partial(self._waiting.put_drafts, waits, stage, costs=False))
 
-    def _sorted(self, taken: Sequence[tuple[Candidate, bool]]) -> tuple[list[Alike], list[Candidate]]:
+    def _sorted(self, taken: Sequence[Candidate | Alike]) -> tuple[list[Alike], list[Candidate]]:
         """Those of which one has to be run, and those that the failing test is known to pass with.
 
         The likeliest first.
         """
-        known = [one for one, is_known in taken if is_known]
-        new, passing = [Alike([one]) for one in known], []
+        new, passing = [one for one in taken if isinstance(one, Alike)], []
+        place = {id(one.members[0] if isinstance(one, Alike) else one): number for number, one in enumerate(taken)}
         by_function: dict[tuple[str, Function], list[Candidate]] = defaultdict(list)
-        for one, is_known in taken:
-            if not is_known:
+        for one in taken:
+            if isinstance(one, Candidate):
                 by_function[one.file, one.functions[-1]].append(one)
         for (file, function), several in by_function.items():
             if "pruning" not in self._inquiry.parts:
@@ -188,9 +188,8 @@ class _GroupSearch:
             self._inquiry.pruned += found.pruned
             new += found.new
             passing += found.passing
-            for more, one in found.later:
-                self._waiting.put_again(more, one)
-        place = {id(one): number for number, (one, _) in enumerate(taken)}
+            for more, alike in found.later:
+                self._waiting.put_again(more, alike)
         new.sort(key=lambda alike: place[id(alike.members[0])])
         return new, passing
 
@@ -392,12 +391,11 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.cost = 0.0  # of what was taken last
-        self._heap: list[tuple[float, int, Callable[[], Candidate | None]]] = []
+        self._heap: list[tuple[float, int, Callable[[], Candidate | Alike | None]]] = []
         self._numbers = count()
         self._seen: set[object] = set()
-        self._again: set[Candidate] = set()
 
-    def put(self, cost: float, make: Callable[[], Candidate | None]) -> None:
+    def put(self, cost: float, make: Callable[[], Candidate | Alike | None]) -> None:
         """Add something that costs as much as this, or that makes what does."""
         heapq.heappush(self._heap, (cost, next(self._numbers), make))
 
@@ -406,22 +404,22 @@ class _Waiting:
         for draft in stage.drafts():
             self.put(more + draft.cost if costs else more, draft.write)
 
-    def put_again(self, more: float, candidate: Candidate) -> None:
-        """Let a candidate wait longer; its results are known then."""
-        self._again.add(candidate)
-        self.put(self.cost + more, lambda: candidate)
+    def put_again(self, more: float, alike: Alike) -> None:
+        """Let candidates whose results are known wait longer."""
+        self.put(self.cost + more, lambda: alike)
 
-    def take(self, most: int, end: float) -> list[tuple[Candidate, bool]]:
-        """The next ones, each with whether its results are known, as far as there is time."""
-        taken: list[tuple[Candidate, bool]] = []
+    def take(self, most: int, end: float) -> list[Candidate | Alike]:
+        """The next ones, as far as there is time."""
+        taken: list[Candidate | Alike] = []
         while self._heap and len(taken) < most and time.monotonic() < end:
             cost, _, make = heapq.heappop(self._heap)
             one = make()
             if one is None:
                 continue
-            again = one in self._again
-            if again or one.key not in self._seen:
+            if isinstance(one, Candidate):
+                if one.key in self._seen:
+                    continue
                 self._seen.add(one.key)
-                self.cost = cost
-                taken.append((one, again))
+            self.cost = cost
+            taken.append(one)
         return taken

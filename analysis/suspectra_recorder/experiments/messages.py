@@ -325,9 +325,10 @@ class Findings(TypedDict, total=False):
     """For each line that was executed the number of its file, its own, and how many calls enclose it; in base 64."""
     input: TriedInput
     """What the run was given, and what came of it."""
-    results: Sequence[tuple[int, int, bool, list[str], list[str]]]
+    results: Sequence[tuple[int, int, bool, list[str], list[str], list[str]]]
     """For each line how often the run came to it, whether expressions were evaluated each time, and for each of them
-    digests: of its results, and of their truths. Equal ones are equal in all runs; empty for unknown ones."""
+    a digest of its results, one of their truths, and the type of the first. Equal digests are equal in all runs; empty
+    for what is not known."""
     observed: list[ObservedSites]
     """What predicates hold for the values of each place that was reached."""
 

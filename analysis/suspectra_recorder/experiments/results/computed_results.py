@@ -33,6 +33,10 @@ _MAX_VISITS = 40
 """How often expressions of a place are evaluated: often enough that what is equal by then is equal."""
 
 
+RAISES = "raises"
+"""Stands for the type of an expression that raises an exception."""
+
+
 class _StatementResults:
     """The expressions of a statement, and what they have given by now."""
 
@@ -44,6 +48,7 @@ class _StatementResults:
         # by expression the results in order; None once one is not known
         self.values: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
         self.truths: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
+        self.types = [""] * len(self.nodes)  # of the first value of each; empty where none is known
 
     def visit(self, evaluator: Evaluator) -> None:
         """Evaluate all expressions."""
@@ -57,10 +62,12 @@ class _StatementResults:
             except UnknownResult:
                 self.values[number] = self.truths[number] = None
             except RaisedInstead as raised:
+                self.types[number] = self.types[number] or RAISES
                 for results in (values, truths):
                     if results is not None:
                         results.append(("raises", str(raised)))
             else:
+                self.types[number] = self.types[number] or type(value).__name__
                 if values is not None:
                     self.values[number] = _with(values, lambda: key_of(value, node, evaluator.identity))  # noqa: B023  # called at once
                 if truths is not None:
@@ -100,12 +107,12 @@ class ComputingResults(RunKind):
         sys.settrace(self._call)
 
     def take_back(self) -> Findings:
-        """For each place how often it was come to, and for each of its expressions a digest of its results."""
+        """For each place how often it was come to, and for each expression digests of its results and its type."""
         sys.settrace(self._before)
         results, salt = [], time.monotonic_ns()
         for line, place in self._places.items():
             digests = _digests(place.values, salt), _digests(place.truths, salt)
-            results.append((line, place.visits, place.whole, *digests))
+            results.append((line, place.visits, place.whole, *digests, place.types))
         self._places = {}
         return {"results": results}
 
