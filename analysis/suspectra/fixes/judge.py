@@ -17,7 +17,7 @@ from suspectra.experiments.repeated_test import (
 )
 from suspectra.experiments.unusable_tests import unusable
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, ToldApart
 
 _HANG_STEPS, _HANG_S = 1_000_000, 8.0
 """How long the unaltered test may run: one that hangs is judged, too."""
@@ -145,6 +145,14 @@ class JudgingTest:
             return False
         self.runs += 1
         return answer["outcome"] == "passed"
+
+    def tells_apart(self, alterations: Sequence[RunRequest], seconds: float) -> ToldApart | None:
+        """An input near those of the test for which two alterations give different results."""
+        job: RunRequest = {"kind": "apart", "others": list(alterations), "most_seconds": seconds / 2}
+        (answer,) = self._runs.ask(
+            self.name, [job], steps=self.steps, seconds=self.limit_s + 2 * seconds, end=time.monotonic() + 3 * seconds
+        )
+        return answer.get("apart")
 
     def results(
         self,

@@ -21,9 +21,10 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
 from suspectra.fixes.candidates import PARTS, Stage, stages
-from suspectra.fixes.fix import Fix
+from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import FunctionScope, definitions, scopes
 from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.results import Alike, EqualResults
@@ -51,6 +52,9 @@ _COMPARED = 12
 _MAX_HANGING = 2
 """Tests that hang, after which no other one is looked for: each takes seconds to be known as such."""
 
+_APART_S, _APART_SHARE, _TOLD_APART, _APART_JUDGES = 1.5, 0.1, 3, 2
+"""For telling the likeliest fixes apart: seconds, or this share of all; how many fixes, and by how many tests."""
+
 _MAX_PAIRED = 40
 _PAIRS_FROM = 0.75
 """The share of the time after which pairs are tried, where no single edit does."""
@@ -69,6 +73,8 @@ class FixInquiry(Inquiry[Fix]):
     parts: Collection[str] = ALL_PARTS
     most: float = math.inf  # so many fixes of a group are enough
     tried: int = field(default=0, init=False)  # candidates that were run
+    # what tells the likeliest fixes of a group apart from the first one, or that from the second
+    apart: dict[Fix, Apart] = field(default_factory=dict, init=False)
     pruned: int = field(default=0, init=False)  # and those that would give the same as the program, or as another one
 
     def steps(self) -> Generator[Fix]:
@@ -124,6 +130,26 @@ class _GroupSearch:
 
     def fixes(self) -> Iterator[Fix]:
         """Run candidates until the time is up."""
+        whole, reserve_s = self._end, min(_APART_S, _APART_SHARE * (self._end - time.monotonic()))
+        self._end -= reserve_s
+        found = []
+        for fix in self._search():
+            found.append(fix)
+            yield fix
+        self._end = whole
+        if len(found) > 1:
+            self._tell_apart(in_order(found)[:_TOLD_APART], reserve_s)
+
+    def _tell_apart(self, fixes: Sequence[Fix], seconds: float) -> None:
+        first, *others = fixes
+        judges = [self._first, *(one for one in self._judges.values() if one is not None and one is not self._first)]
+        for other in others:
+            told = apart(first, other, judges[:_APART_JUDGES], seconds / len(others))
+            if told is not None:
+                self._inquiry.apart.setdefault(first, told)
+                self._inquiry.apart[other] = told.of_other()
+
+    def _search(self) -> Iterator[Fix]:
         first = self._quickest()
         if first is None:
             return

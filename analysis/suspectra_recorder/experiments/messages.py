@@ -256,6 +256,21 @@ class TriedInput(TypedDict):
     """The names of the parameters of a parametrized test."""
 
 
+class ToldApart(TypedDict):
+    """An input for which two alterations give different results."""
+
+    function: str
+    """What is called, with the class around it."""
+    module: str
+    """Where it is defined."""
+    arguments: dict[str, str]
+    """By name, as Python writes them."""
+    gives: list[str]
+    """What each alteration gives, or ``raises`` with the name of an exception."""
+    can_be_written: bool
+    """Whether a test can write all of them down as they are."""
+
+
 class Findings(TypedDict, total=False):
     """What a kind of run adds to an answer."""
 
@@ -323,6 +338,8 @@ class Findings(TypedDict, total=False):
     """The files whose lines were noted."""
     lines: str
     """For each line that was executed the number of its file, its own, and how many calls enclose it; in base 64."""
+    apart: ToldApart
+    """What tells the two alterations of the job apart."""
     input: TriedInput
     """What the run was given, and what came of it."""
     results: Sequence[tuple[int, int, bool, list[str], list[str], list[str]]]

@@ -91,6 +91,10 @@ class Mutating(RunKind):
         code = getattr(getattr(cache, "__wrapped__", None), "__code__", None)
         return code is not None and self._name_of(code.co_filename) is not None
 
+    def live(self, file: str, name: str, line: int) -> Sequence[FunctionType]:
+        """The functions of this process that have a name, and whose code begins on a line of a file."""
+        return self._live.get((file, name, line), ())
+
     def foresee(self, jobs: Sequence[RunRequest]) -> None:
         """Know which edits may be compiled together."""
         self._next = jobs
