@@ -15,7 +15,7 @@ from suspectra.fixes.candidate import Candidate
 from suspectra.fixes.days import shifted
 from suspectra.fixes.expressions import Made, expression_stages, fitting, is_asked
 from suspectra.fixes.fix_site import FixSite, FunctionScope, fix_sites
-from suspectra.fixes.statements import StatementEdit, statement_stages
+from suspectra.fixes.statements import StatementEdit, head_edits, statement_stages
 from suspectra.mutation.edit import Edit
 
 PARTS = ("templates", "ingredients", "synthesis", "guards", "insertion")
@@ -71,6 +71,9 @@ def stages(
         if not wanted(line):
             continue
         if isinstance(place.node, ast.stmt):
+            if scope.is_definition:
+                yield Stage(1.8, line, partial(_of_statement, file, place, head_edits, parts))
+                continue
             for least, statements in statement_stages(place):
                 yield Stage(least, line, partial(_of_statement, file, place, statements, parts))
             continue
@@ -99,6 +102,7 @@ def _statement(file: str, place: FixSite, made: StatementEdit) -> Candidate:
     return Candidate(
         file, place.source, made.edit, made.kind, made.cost, line, end_line, scope.functions, scope.owners,
         old="False" if condition else "", new=condition, is_condition=bool(condition), hides=made.hides,
+        is_definition=scope.is_definition,
     )  # fmt: skip
 
 

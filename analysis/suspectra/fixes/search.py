@@ -254,9 +254,10 @@ class _GroupSearch:
         sources = {file: scope.source for _, file, scope, _ in found}
         for _, file, scope, _ in found:
             read[file] |= {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
+            read[file] |= {node.attr for node in ast.walk(scope.function) if isinstance(node, ast.Attribute)}
         for file, names in read.items():
-            for scope in definitions(sources[file], names):
-                yield file, scope, {scope.owners[0].lineno: 0.0}
+            for scope in definitions(sources[file], names, at[file]):
+                yield file, scope, {scope.owners[-1].lineno: 0.0}
 
     def _source(self, file: str) -> ParsedSource | None:
         source = self._inquiry.suspects.read(file)

@@ -139,6 +139,8 @@ class RunRequest(_Kind, total=False):
     """Mutants of other functions in the same run."""
     definitions: list[str]
     """Statements that define names of the module of a mutant, which have these values during the run."""
+    members: list[tuple[str, str]]
+    """Classes of the module of a mutant, each with a statement that defines something of it during the run."""
     expressions: Sequence[tuple[int, list[str]]]
     """The first lines of statements, each with expressions that are evaluated where a run comes to it."""
     most_seconds: float

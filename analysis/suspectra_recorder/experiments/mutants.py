@@ -60,6 +60,8 @@ class Mutating(RunKind):
         self._live: dict[tuple[str, str, int], list[FunctionType]] = {}
         self._replaced: list[tuple[FunctionType, CodeType]] = []
         self._defined: list[tuple[dict[str, Any], str, Any]] = []  # namespaces, names and what these were before
+        # classes and functions, names of their attributes, and what these were before
+        self._members: list[tuple[Any, str, Any]] = []
         self._caches: list[_Cache] = []
         self.instrument = self._later = _LoadedLater()
         self._next: Sequence[RunRequest] = ()
@@ -107,6 +109,8 @@ class Mutating(RunKind):
         for one in jobs:
             if one.get("definitions"):
                 self._define(one["file"], one["definitions"])
+            for owner, text in one.get("members", ()):
+                self._define_member(one["file"], owner, text)
         for one in jobs:
             if one["functions"]:
                 self._replace(one)
@@ -127,6 +131,38 @@ class Mutating(RunKind):
                     if other is space or (name in before and other.get(name, _UNDEFINED) is before[name]):
                         self._defined.append((other, name, before.get(name, _UNDEFINED)))
                         other[name] = value
+
+    def _define_member(self, file: str, owner: str, text: str) -> None:
+        """Define something of a class."""
+        for module in list(sys.modules.values()):
+            if self._file_of(module) != file:
+                continue
+            space: Any = vars(module)
+            found: Any = module
+            for name in owner.split("."):
+                found = getattr(found, name, None)
+            if not isinstance(found, type):
+                continue
+            own = {**vars(found)}
+            before = dict(own)
+            exec(compile(text, space["__file__"], "exec", dont_inherit=True), space, own)
+            for name, value in own.items():
+                if before.get(name, _UNDEFINED) is not value:
+                    self._members.append((found, name, before.get(name, _UNDEFINED)))
+                    setattr(found, name, value)
+                    self._set_field(found, name, value)
+
+    def _set_field(self, owner: type, name: str, value: object) -> None:
+        """Let a dataclass have another default value."""
+        made: Any = vars(owner).get("__init__")
+        if name not in getattr(owner, "__dataclass_fields__", {}) or type(made) is not FunctionType:
+            return
+        defaults = made.__defaults__ or ()
+        names = made.__code__.co_varnames[: made.__code__.co_argcount][-len(defaults) :] if defaults else ()
+        if name in names:
+            self._members.append((made, "__defaults__", defaults))
+            at = names.index(name)
+            made.__defaults__ = (*defaults[:at], value, *defaults[at + 1 :])
 
     def _file_of(self, module: object) -> str | None:
         path = getattr(module, "__dict__", {}).get("__file__")
@@ -247,13 +283,19 @@ class Mutating(RunKind):
                     self._replaced.append((function, loaded[function.__code__]))
         for function, code in reversed(self._replaced):
             function.__code__ = code
-        defined = len(self._defined)
+        defined = len(self._defined) + len(self._members)
         for space, name, value in reversed(self._defined):
             if value is _UNDEFINED:
                 space.pop(name, None)
             else:
                 space[name] = value
         self._defined.clear()
+        for owner, name, value in reversed(self._members):
+            if value is _UNDEFINED:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+        self._members.clear()
         for kept in self._caches:
             kept.cache_clear()
         replaced, self._replaced = len(self._replaced), []

@@ -205,6 +205,8 @@ def _near(value: Any) -> Iterator[Any]:
     elif isinstance(value, (list, tuple)):
         kind = type(value) if type(value) in (list, tuple) else list
         yield from (kind(value[:-1]), kind(value[1:]), kind(), kind(value[::-1]), kind([*value, *value[-1:]]))
+        if value and all(type(item) in (int, float) for item in value):
+            yield kind(-item for item in value)
         for at, item in enumerate(value[:4]):
             for other in itertools.islice(_near(item), 4):
                 yield kind([*value[:at], other, *value[at + 1 :]])

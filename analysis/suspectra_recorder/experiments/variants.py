@@ -61,10 +61,8 @@ class Variants:
         self._index(tree)
 
     def _index(self, tree: ast.Module) -> None:
-        for parent in ast.walk(tree):
+        for parent in _walk(tree):
             for name, value in ast.iter_fields(parent):
-                if isinstance(parent, ast.JoinedStr):
-                    continue
                 for at, child in enumerate(value if isinstance(value, list) else [value]):
                     if isinstance(child, ast.stmt) and isinstance(value, list):
                         span, block = _span(child), _Block(value, at)
@@ -197,6 +195,16 @@ class Variants:
         made = ast.copy_location(ast.If(test, one, other), at)
         setattr(made, CHOOSES, True)
         return made
+
+
+def _walk(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those inside of f-strings, whose places are not always known."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, ast.JoinedStr):
+            yield node
+            waiting += ast.iter_child_nodes(node)
 
 
 def _indentation(text: str) -> int:
