@@ -99,6 +99,8 @@ def _of_statement(
 def _statement(file: str, place: FixSite, made: StatementEdit) -> Candidate:
     scope, (line, end_line) = place.scope, place.head
     condition = made.condition if place.is_first_on_its_line else ""
+    if made.kind in ("exception", "handler"):  # a handler is far from the head of its statement
+        line, end_line = made.edit.line, made.edit.end_line
     return Candidate(
         file, place.source, made.edit, made.kind, made.cost, line, end_line, scope.functions, scope.owners,
         old="False" if condition else "", new=condition, is_condition=bool(condition), hides=made.hides,

@@ -25,7 +25,7 @@ _HANG_STEPS, _HANG_S = 1_000_000, 8.0
 _ENDLESS_S = 0.4
 """What a run may always take: a loop without a decision is stopped by nothing else."""
 
-_HANGING_S = 2.0
+_HANGING_S, _HANGING_STEPS = 4.0, 5_000_000
 """The same for a test that hangs without: nobody knows how long it takes where it does not."""
 
 _CUT_OFF = ("steps", "timeout")
@@ -65,7 +65,7 @@ class JudgingTest:
             self._message = again.get("message", "")
             self._same_message = third.get("message", "") == self._message
             self.seconds = min(self.seconds, third["seconds"])
-        self.steps = _HANG_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
+        self.steps = _HANGING_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
         self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
