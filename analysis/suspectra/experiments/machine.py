@@ -136,6 +136,24 @@ class Machine(Runs):
             None if control is None else Trace.from_answer(control),
         )
 
+    def forked(
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+    ) -> list[MachineRunAnswer | None]:
+        """Run a test unaltered, and fork it where the function that all jobs edit is first executed.
+
+        None for jobs that were not reached, or can't be done like this.
+        """
+        what: Request = {**request(test, jobs, steps=steps, seconds=seconds, end=end), "fork": True, "directly": True}
+        by_job = {answer["job"]: answer for answer in self._ask(what, len(jobs) + 1) if "job" in answer}
+        found = [by_job.get(number) for number in range(len(jobs))]
+        return [None if one is None or one["outcome"] == "not reached" else one for one in found]
+
     def _ask(self, what: Request, answers: int) -> list[MachineRunAnswer]:
         if what["test"] not in self.tests:
             raise EvidenceError(not_collected(self._file, what["test"], self._greeted))

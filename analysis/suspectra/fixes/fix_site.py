@@ -245,7 +245,7 @@ def _blocks(block: list[ast.stmt], scope: FunctionScope, parent: ast.AST, in_loo
         yield FixSite(statement, parent, statement, scope, block=block, in_loop=in_loop)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        loops = in_loop or isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
+        loops = isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
         for name, value in ast.iter_fields(statement):
             if name in _NOT_EVALUATED:
                 continue
@@ -255,7 +255,7 @@ def _blocks(block: list[ast.stmt], scope: FunctionScope, parent: ast.AST, in_loo
                 elif isinstance(child, ast.withitem):
                     yield from _expressions(child.context_expr, child, statement, scope, frozenset(), in_loop)
         for inner in bodies(statement):
-            yield from _blocks(inner, scope, statement, loops)
+            yield from _blocks(inner, scope, statement, in_loop or (loops and inner is getattr(statement, "body", None)))
 
 
 def _expressions(

@@ -19,8 +19,8 @@ from suspectra.experiments.unusable_tests import unusable
 from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, ToldApart
 
-_HANG_STEPS, _HANG_S = 1_000_000, 8.0
-"""How long the unaltered test may run: one that hangs is judged, too."""
+_HANG_STEPS, _HANG_S = 300_000, 8.0
+"""How long the unaltered test may run: one that takes longer hangs, and is judged, too."""
 
 _ENDLESS_S = 0.4
 """What a run may always take: a loop without a decision is stopped by nothing else."""
@@ -30,6 +30,9 @@ _HANGING_S, _HANGING_STEPS = 4.0, 5_000_000
 
 _CUT_OFF = ("steps", "timeout")
 _LEAST_BATCH, _BATCH, _BATCH_S = 16, 64, 0.4
+_FORKS_FROM_S, _WORTH_FORKS = 0.03, 4
+"""From which time on a test is forked where it is altered, and for how many alterations."""
+
 _PLAIN: RunRequest = {"kind": "plain"}
 
 
@@ -45,7 +48,8 @@ class JudgingTest:
         self.runs = 0
         self._same_message = False  # whether it fails with the same message each time
         (answer,) = runs.ask(name, [TRACE], steps=_HANG_STEPS, seconds=min(_HANG_S, TRACE_S), end=end)
-        self.hangs = answer["outcome"] in _CUT_OFF
+        # a test may have a limit of its own
+        self.hangs = answer["outcome"] in _CUT_OFF or "Timeout" in answer["exception"]
         outcome = answer["outcome"]
         if (outcome == "passed") is fails or outcome == "skipped":
             known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
@@ -69,6 +73,8 @@ class JudgingTest:
         self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
+        self._soon: set[tuple[str, str, int]] = set()  # functions before which so little is executed that a fork takes longer
+        self._forks = fails and not self.hangs and outcome != "crashed" and self.seconds >= _FORKS_FROM_S
 
     def hurry(self) -> None:
         """Stop a test that hangs soon: most candidates leave it hanging."""
@@ -83,6 +89,8 @@ class JudgingTest:
 
     def accepts(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
         """How the test ends with each candidate; None for those that were not run in time."""
+        if self._forks and (by_forks := self._accepted_by_forks(jobs, end)) is not None:
+            return by_forks
         found: list[MachineRunAnswer | None] = []
         size = self.batch
         for first in range(0, len(jobs), size):
@@ -97,6 +105,41 @@ class JudgingTest:
         self.rejected += sum(1 for one in found if one is not None and one["outcome"] != "passed")
         self.runs += len(found)
         return [*found, *[None] * (len(jobs) - len(found))]
+
+    def _accepted_by_forks(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None] | None:
+        """The same by forks of one run, each where it is altered first; None where that is not possible, or slower."""
+        if not isinstance(self._runs, Machine):
+            return None
+        of_function: dict[tuple[str, str, int], list[int]] = {}
+        for number, job in enumerate(jobs):
+            if "edit" in job:
+                key = job["file"], *job["functions"][-1]
+                if key not in self._soon:
+                    of_function.setdefault(key, []).append(number)
+        forked: dict[int, MachineRunAnswer] = {}
+        for key, numbers in of_function.items():
+            for first in range(0, len(numbers), _BATCH):
+                part = numbers[first : first + _BATCH]
+                if len(part) < _WORTH_FORKS or time.monotonic() >= end:
+                    continue
+                began = time.monotonic()
+                try:
+                    answers = self._runs.forked(
+                        self.name, [jobs[number] for number in part], steps=self.steps, seconds=self.limit_s, end=end
+                    )
+                except (TimeIsUp, EvidenceError):
+                    continue
+                forked |= {number: one for number, one in zip(part, answers, strict=True) if one is not None}
+                if time.monotonic() - began > len(part) * self._each:
+                    self._soon.add(key)
+                    break
+        self.rejected += sum(1 for one in forked.values() if one["outcome"] != "passed")
+        self.runs += len(forked)
+        self._forks = False
+        left = [number for number in range(len(jobs)) if number not in forked]
+        others = dict(zip(left, self.accepts([jobs[number] for number in left], end), strict=True))
+        self._forks = True
+        return [forked.get(number) or others.get(number) for number in range(len(jobs))]
 
     def _run(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
         try:

@@ -42,7 +42,7 @@ _FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.5, 0.3
 _RESULTS_S = 0.5
 """For computing the results of all expressions of a function, at most."""
 
-_BEHIND = 1.5
+_BEHIND = 1.0
 """Candidates that cost so much more than a fix would rank far behind it, and are not run."""
 
 _FIRST_CHUNK, _CHUNK = 64, 256

@@ -182,7 +182,8 @@ class MachineChildren:
             self._containment.close_files(write, more)
             if request.get("fork"):
                 forks = Forks(write, request["seconds"], self._containment.refuse)
-                job: RunRequest = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
+                kind = "fork mutants" if request["jobs"][0]["kind"] == "mutant" else "fork"
+                job: RunRequest = {"kind": kind, "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
             later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it
             runs = 0

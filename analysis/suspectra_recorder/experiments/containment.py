@@ -126,7 +126,9 @@ class Containment:
 
     def refuse(self) -> None:
         """Refuse from now on, in a run that was unaltered by now."""
-        self._refuses = self._prepared = True
+        self._refuses = True
+        if not self._prepared:
+            self._prepare()
 
     # what Python calls
 

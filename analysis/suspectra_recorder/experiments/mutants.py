@@ -24,7 +24,7 @@ from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
-from suspectra_recorder.experiments.variants import Choice, EditTuple, Variants
+from suspectra_recorder.experiments.variants import Choice, EditTuple, ForkingChoice, Variants
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.library_references import sys
@@ -207,8 +207,22 @@ class Mutating(RunKind):
             function.__code__ = code
         return True
 
+    def fork_at(self, jobs: Sequence[RunRequest], fork: Callable[[int], bool]) -> None:
+        """Let the run fork where the function of these edits is first executed, once for each."""
+        first = jobs[0]
+        functions: list[CodeName] = [(name, line) for name, line in first["functions"]]
+        edits = [_edit_of(one) for one in jobs]
+        made = self._with_variants(first, functions, edits, lambda numbers: ForkingChoice(numbers, fork))
+        for function, code in made.codes if made.numbers else ():
+            self._replaced.append((function, function.__code__))
+            function.__code__ = code
+
     def _with_variants(
-        self, job: RunRequest, functions: Sequence[CodeName], edits: Sequence[EditTuple]
+        self,
+        job: RunRequest,
+        functions: Sequence[CodeName],
+        edits: Sequence[EditTuple],
+        choosing: Callable[[Sequence[int]], Choice] = lambda numbers: Choice(),
     ) -> _LoadedVariants:
         """Compile the function with all edits. None is chosen where that is not possible."""
         made = _LoadedVariants(_function_of(job), frozenset(edits))
@@ -235,6 +249,7 @@ class Mutating(RunKind):
         except (SyntaxError, ValueError, RecursionError):
             return made
         assert code is not None
+        made.choice = choosing([variants.chosen.get(edit, 0) for edit in edits])
         code = with_cells(with_cells(code, name, self._board), choice_name, made.choice)
         for function, several in zip(functions, live, strict=True):
             code = code and _nested(code, function)
@@ -337,6 +352,23 @@ def _edited(job: RunRequest) -> str:
     after = lines[end_line - 1].encode()[end_column:].decode()
     lines[line - 1 : end_line] = [before + text + after]
     return "\n".join(lines)
+
+
+class ForkingMutants(RunKind):
+    """The program as it is, with a fork for each of the ``"jobs"``, which are edits of one function."""
+
+    alters = False
+
+    def __init__(self, mutating: Mutating):
+        self._mutating = mutating
+
+    def apply(self, job: RunRequest) -> None:
+        """Fork where the function is first executed."""
+        self._mutating.fork_at(job["jobs"], job["fork"])
+
+    def take_back(self) -> Findings:
+        """Give functions their own code again."""
+        return self._mutating.take_back()
 
 
 _Codes = Callable[[str, int, tuple[str, ...]], list[CodeType | None]]

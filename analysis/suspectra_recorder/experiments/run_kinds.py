@@ -12,7 +12,7 @@ from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Switchboard
 from suspectra_recorder.experiments.inputs.input_runs import TryingInput
 from suspectra_recorder.experiments.messages import Findings, RunRequest
-from suspectra_recorder.experiments.mutants import Mutating
+from suspectra_recorder.experiments.mutants import ForkingMutants, Mutating
 from suspectra_recorder.experiments.results.computed_results import ComputingResults
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.experiments.telling_apart import TellingApart
@@ -107,6 +107,7 @@ def make_kinds(
     kinds["fork"] = _Forking(board, sources)
     if "mutant" in names:
         kinds["mutant"] = mutating = Mutating(board, name_of)
+        kinds["fork mutants"] = ForkingMutants(mutating)
         kinds["apart"] = TellingApart(board, mutating, name_of)
     if "results" in names:
         kinds["results"] = ComputingResults(name_of)

@@ -34,6 +34,25 @@ class Choice:
         self.number = 0
 
 
+class ForkingChoice(Choice):
+    """Forks the process when it is first asked, once for each variant: what comes before is the same for all."""
+
+    def __init__(self, numbers: Sequence[int], fork: Callable[[int], bool]):
+        self._numbers, self._fork = numbers, fork
+        self._chosen: int | None = None
+
+    @property
+    def number(self) -> int:  # type: ignore[override]  # an attribute in the other, which is quicker
+        """The number of the variant of this process."""
+        if self._chosen is None:
+            self._chosen = 0
+            for job, number in enumerate(self._numbers):
+                if number and self._fork(job):
+                    self._chosen = number
+                    break
+        return self._chosen
+
+
 class _Edited(NamedTuple):
     number: int
     nodes: Any  # an expression, or a list of statements
