@@ -255,7 +255,9 @@ def _blocks(block: list[ast.stmt], scope: FunctionScope, parent: ast.AST, in_loo
                 elif isinstance(child, ast.withitem):
                     yield from _expressions(child.context_expr, child, statement, scope, frozenset(), in_loop)
         for inner in bodies(statement):
-            yield from _blocks(inner, scope, statement, in_loop or (loops and inner is getattr(statement, "body", None)))
+            yield from _blocks(
+                inner, scope, statement, in_loop or (loops and inner is getattr(statement, "body", None))
+            )
 
 
 def _expressions(

@@ -28,6 +28,9 @@ _ENDLESS_S = 0.4
 _HANGING_S, _HANGING_STEPS = 4.0, 5_000_000
 """The same for a test that hangs without: nobody knows how long it takes where it does not."""
 
+_LEAST_REPAIRED, _REPAIRED_S = 20_000, 2.0
+"""How many decisions a failing test may make at least when it is altered, and how much time others may take then."""
+
 _CUT_OFF = ("steps", "timeout")
 _LEAST_BATCH, _BATCH, _BATCH_S = 16, 64, 0.4
 _FORKS_FROM_S, _WORTH_FORKS = 0.03, 4
@@ -69,17 +72,22 @@ class JudgingTest:
             self._message = again.get("message", "")
             self._same_message = third.get("message", "") == self._message
             self.seconds = min(self.seconds, third["seconds"])
-        self.steps = _HANGING_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
+        self.steps = max(LEAST_STEPS, STEPS_FACTOR * decisions)
+        self._hurried_steps = LEAST_STEPS if self.hangs else max(_LEAST_REPAIRED, self.steps)
         self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
+        if fails:  # one that fails early goes on when it is repaired
+            self.steps = _HANGING_STEPS
+            self.limit_s = max(self.limit_s, _REPAIRED_S)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
-        self._soon: set[tuple[str, str, int]] = set()  # functions before which so little is executed that a fork takes longer
+        # functions before which so little is executed that a fork takes longer
+        self._soon: set[tuple[str, str, int]] = set()
         self._forks = fails and not self.hangs and outcome != "crashed" and self.seconds >= _FORKS_FROM_S
 
     def hurry(self) -> None:
-        """Stop a test that hangs soon: most candidates leave it hanging."""
-        if self.hangs:
-            self.steps, self.limit_s = LEAST_STEPS, _ENDLESS_S
+        """Stop runs soon: most candidates leave the test failing, and some let it hang."""
+        self.steps = self._hurried_steps
+        self.limit_s = _ENDLESS_S if self.hangs else max(_ENDLESS_S, self.limit_s - _REPAIRED_S)
 
     @property
     def batch(self) -> int:

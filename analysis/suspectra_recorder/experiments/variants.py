@@ -94,7 +94,7 @@ class Variants:
     def add(self, edits: Sequence[EditTuple]) -> None:
         """Take all edits that can be."""
         # those of one place have numbers in a row
-        for edit in sorted(set(edits)):
+        for edit in sorted(set(edits), key=lambda one: (one[:4], one[5], one[4])):
             taken = self._add_statements(edit) if edit[5] else self._add_expression(edit)
             if taken:
                 self.chosen[edit] = len(self.chosen) + 1
