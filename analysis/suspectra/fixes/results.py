@@ -75,6 +75,14 @@ class EqualResults:
                 self._take(found, one, new, whole=whole, waits=0.0 if same_type else _OTHER_TYPE)
         return found
 
+    def is_other(self, one: Candidate, most_seconds: float) -> bool:
+        """Whether a candidate is known to give something else than the program."""
+        known = self._results([(one.line, [one.old, one.new])], most_seconds).get(one.line)
+        if known is None:
+            return False
+        old, new = known[3] if one.is_condition else known[2]
+        return bool(new) and old != new
+
     def _take(self, found: Sorted, one: Candidate, result: str, *, whole: bool, waits: float) -> None:
         edit = one.edit
         action = one.kind if one.old == _ALWAYS_FALSE else ""

@@ -39,6 +39,7 @@ ALL_PARTS = (*PARTS, "pruning", "pairs", "order")
 _FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.5, 0.3
 """How much a candidate waits for more suspicious functions, and for more suspicious statements of its function."""
 
+_LOOKED_AT = 2
 _RESULTS_S = 0.5
 """For computing the results of all expressions of a function, at most."""
 
@@ -337,7 +338,18 @@ class _GroupSearch:
                 names = {name for other in one for name in self._executing_tests(other)}
                 judges = len(failing) + sum(judge.name in names for judge in passing)
                 rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
-                yield Fix(one, tuple(judge.name for judge in failing), judges, rank)
+                executing = [judge for judge in passing if judge.name in names]
+                changes = self._share_changed(one, executing[:_LOOKED_AT])
+                yield Fix(one, tuple(judge.name for judge in failing), judges, rank, changes)
+
+    def _share_changed(self, one: Sequence[Candidate], passing: Sequence[JudgingTest]) -> float:
+        """In which share of some tests that pass with a change it gives another value than the program."""
+        candidate = one[0]
+        if len(one) > 1 or not candidate.new or time.monotonic() >= self._end:
+            return 0.0
+        different = [EqualResults(judge, candidate.file, _names(candidate.functions)) for judge in passing]
+        found = [one.is_other(candidate, _RESULTS_S) for one in different]
+        return sum(found) / max(len(found), 1)
 
     def _report(self, name: str) -> None:
         inquiry = self._inquiry
