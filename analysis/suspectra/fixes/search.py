@@ -40,6 +40,8 @@ _FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.5, 0.3
 """How much a candidate waits for more suspicious functions, and for more suspicious statements of its function."""
 
 _LOOKED_AT = 2
+"""Passing tests in which it is looked whether a fix changes a value."""
+
 _RESULTS_S = 0.5
 """For computing the results of all expressions of a function, at most."""
 
@@ -347,8 +349,8 @@ class _GroupSearch:
         candidate = one[0]
         if len(one) > 1 or not candidate.new or time.monotonic() >= self._end:
             return 0.0
-        different = [EqualResults(judge, candidate.file, _names(candidate.functions)) for judge in passing]
-        found = [one.is_other(candidate, _RESULTS_S) for one in different]
+        names = _names(candidate.functions)
+        found = [EqualResults(judge, candidate.file, names).is_other(candidate, _RESULTS_S) for judge in passing]
         return sum(found) / max(len(found), 1)
 
     def _report(self, name: str) -> None:
