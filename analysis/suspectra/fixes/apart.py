@@ -22,7 +22,7 @@ class Apart:
     other_gives: str
     module: str = ""  # where the function is defined, if a test can be written; empty otherwise
 
-    def of_other(self) -> Apart:
+    def reversed(self) -> Apart:
         """The same for the other fix."""
         return Apart(self.call, self.other_gives, self.gives, self.module)
 

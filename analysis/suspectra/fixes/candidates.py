@@ -72,15 +72,15 @@ def stages(
             continue
         if isinstance(place.node, ast.stmt):
             if scope.is_definition:
-                yield Stage(1.8, line, partial(_of_statement, file, place, head_edits, parts))
+                yield Stage(1.8, line, partial(_statement_drafts, file, place, head_edits, parts))
                 continue
             for least, statements in statement_stages(place):
-                yield Stage(least, line, partial(_of_statement, file, place, statements, parts))
+                yield Stage(least, line, partial(_statement_drafts, file, place, statements, parts))
             continue
         if day_is_possible(place):
             yield Stage(1.0, line, partial(_other_days, file, place))
         for least, expressions in expression_stages(place):
-            yield Stage(least, line, partial(_of_expression, file, place, expressions, parts))
+            yield Stage(least, line, partial(_expression_drafts, file, place, expressions, parts))
 
 
 def part_of(kind: str) -> str:
@@ -88,7 +88,7 @@ def part_of(kind: str) -> str:
     return _PART_OF.get(kind, "guards" if kind.startswith("guard ") else "templates")
 
 
-def _of_statement(
+def _statement_drafts(
     file: str, place: FixSite, template: Callable[[FixSite], Iterator[StatementEdit]], parts: Collection[str]
 ) -> Iterator[Draft]:
     for made in template(place):
@@ -108,7 +108,7 @@ def _statement(file: str, place: FixSite, made: StatementEdit) -> Candidate:
     )  # fmt: skip
 
 
-def _of_expression(
+def _expression_drafts(
     file: str, place: FixSite, template: Callable[[FixSite], Iterator[Made]], parts: Collection[str]
 ) -> Iterator[Draft]:
     for text, kind, cost in template(place):

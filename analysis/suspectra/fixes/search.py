@@ -150,7 +150,7 @@ class _GroupSearch:
             told = apart(first, other, judges[:_APART_JUDGES], seconds / len(others))
             if told is not None:
                 self._inquiry.apart.setdefault(first, told)
-                self._inquiry.apart[other] = told.of_other()
+                self._inquiry.apart[other] = told.reversed()
 
     def _search(self) -> Iterator[Fix]:
         first = self._quickest()

@@ -65,7 +65,7 @@ class DirectRuns:
             self._possible[item] = _needs_no_hooks(item)
         return self._possible[item]
 
-    def run(self, item: Any) -> Ended:
+    def run(self, item: pytest.Item) -> Ended:
         """Run a test: its fixtures and its function."""
         if self._nowhere is None:
             self._nowhere = open(os.devnull, "w")  # noqa: SIM115  # closed with the process

@@ -92,7 +92,7 @@ class TellingApart(RunKind):
         found: list[tuple[bool, int, ToldApart]] = []
         for number, (one, other) in enumerate(zip(first, second, strict=False)):
             if one is not None and other is not None and one.known != other.known:
-                found.append((one.raised or other.raised, number, _told(inputs[number], one, other)))
+                found.append((one.raised or other.raised, number, _difference(inputs[number], one, other)))
         return {"apart": min(found, key=lambda three: three[:2])[2]} if found else {}
 
     def _outcomes(self, job: RunRequest, inputs: Sequence[_Given], end: float) -> list[_Outcome | None]:
@@ -131,7 +131,7 @@ class TellingApart(RunKind):
             return None
 
 
-def _told(given: _Given, one: _Outcome, other: _Outcome) -> ToldApart:
+def _difference(given: _Given, one: _Outcome, other: _Outcome) -> ToldApart:
     texts = {name: _short(value) for name, value in given.arguments.items()}
     function = given.function
     return {

@@ -27,7 +27,7 @@ _VAGUE = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()  # what is insid
 
 
 CHOOSES = "suspectra_chooses"
-"""The attribute of a node whose test is no decision of the program, but chooses between variants of it."""
+"""The attribute of a node whose test is not a decision of the program: it chooses between variants of it."""
 
 
 class InstrumentedDecision(NamedTuple):
