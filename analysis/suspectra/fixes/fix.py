@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from suspectra.fixes.candidate import Candidate
 
-
 _FOR_CHANGES = 0.4
 """What it costs to change a value in all passing tests that come there."""
 
