@@ -111,6 +111,10 @@ HARMFUL = {
     "handled": "shutil.rmtree('.', onerror=lambda *_: None)",
     "in a thread": "thread = threading.Thread(target=os.remove, args=['kept.txt']); thread.start(); thread.join()",
 }
+if not sys.platform.startswith("linux"):  # what only Linux has
+    for _what in ("signal by descriptor", "processors", "memory of a process", "an open file by its number"):
+        del HARMFUL[_what]
+    del HARMFUL["file without a name"]
 HARMLESS = {
     "as always": "open('log.txt', 'w').write('as always')",
     "own folder": "(tmp_path / 'a').write_text('x'); (tmp_path / 'b').mkdir(); shutil.rmtree(tmp_path / 'b')",
