@@ -248,6 +248,10 @@ def _causes(found: Mapping[str, object], budget: int) -> CausesAnswer:
     return causes_answer(roots, transitive, around, _spent(found), budget, fails_later=later)
 
 
+def _apart(told: object) -> str:
+    return str(told.get("said", "")) if isinstance(told, dict) else ""
+
+
 def _fixes(found: Mapping[str, object], budget: int) -> FixesAnswer:
     fixes: list[FixAnswer] = [
         {
@@ -255,6 +259,7 @@ def _fixes(found: Mapping[str, object], budget: int) -> FixesAnswer:
             "said": str(one.get("said", "")),
             "change": changed_lines(str(one.get("diff", ""))),
             "judged_by": int(str(one.get("judged_by", 0))),
+            "apart": _apart(one.get("apart")),
         }
         for one in _entries(found, "fixes")
     ]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from multiprocessing import shared_memory
 
 import pytest
 
@@ -14,8 +15,12 @@ from suspectra.experiments.machine import Machine
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 PROGRAM = """\
-import ctypes, http.client, mmap, os, pathlib, shutil, signal, socket, sqlite3, subprocess, tempfile, threading
+import ctypes, http.client, mmap, multiprocessing.shared_memory, os, pathlib, py_compile, readline, shelve, shutil
+import signal, socket, sqlite3, subprocess, tempfile, threading
 HELD = open("held.txt", "a")
+MAPPED = mmap.mmap(os.open("mapped.txt", os.O_RDWR), 0)
+CONNECTED = socket.create_connection(("127.0.0.1", int(open("port.txt").read())))
+PIPED = subprocess.Popen(["sh", "-c", "read line && touch new.txt"], stdin=subprocess.PIPE)
 BOTH = open("kept.txt", "r+")
 def act(tmp_path):
     with open("log.txt", "w") as stream:
@@ -24,6 +29,8 @@ def act(tmp_path):
 """
 TESTS = "from program import act\ndef test_act(tmp_path):\n    assert act(tmp_path)\n"
 KEPT = "kept as it is"
+BEGINS = PROGRAM.splitlines().index("def act(tmp_path):") + 1
+MEMORY = f"suspectra-{os.getpid()}"
 
 HARMFUL = {
     "write": "open('kept.txt', 'w').close()",
@@ -82,9 +89,32 @@ HARMFUL = {
     "bind": "socket.socket().bind(('0.0.0.0', 0))",
     "socket file": "socket.socket(socket.AF_UNIX).bind('new.txt')",
     "library": "ctypes.CDLL(None).unlink(b'kept.txt')",
+    "attached database": "sqlite3.connect(':memory:').execute('attach \\'kept.db\\' as k')",
+    "copy of a database": "sqlite3.connect(':memory:').execute('vacuum into \\'new.db\\'')",
+    "another interpreter": "multiprocessing.get_context('spawn').Process(target=print).start()",
+    "another process of a pool": "multiprocessing.get_context('fork').Pool(1)",
+    "signal by descriptor": "signal.pidfd_send_signal(os.pidfd_open(other), signal.SIGKILL)",
+    "all processes": "os.kill(-1, 0)",
+    "priority": "os.setpriority(os.PRIO_PROCESS, other, 19)",
+    "processors": "os.sched_setaffinity(other, {0})",
+    "group": "os.setpgid(0, os.getpgid(os.getppid()))",
+    "memory of a process": "open('/proc/self/mem', 'r+b')",
+    "an open file by its number": "open(f'/proc/self/fd/{os.open(\"kept.txt\", os.O_RDONLY)}', 'w')",
+    "file without a name": "os.open('.', os.O_TMPFILE | os.O_RDWR)",
+    "shared memory": f"multiprocessing.shared_memory.SharedMemory({MEMORY!r}).buf[:4] = b'gone'",
+    "history": "readline.write_history_file('new.txt')",
+    "shelf": "shelve.open('new', 'n')",
+    "bytecode": "py_compile.compile('program.py', 'new.pyc', doraise=True)",
+    "archive": "shutil.make_archive('new', 'zip', 'folder')",
+    "temporary elsewhere": "tempfile.mkstemp(dir='.')",
+    "owner": "os.chown('kept.txt', os.getuid(), os.getgid())",
     "handled": "shutil.rmtree('.', onerror=lambda *_: None)",
     "in a thread": "thread = threading.Thread(target=os.remove, args=['kept.txt']); thread.start(); thread.join()",
 }
+if not sys.platform.startswith("linux"):  # what only Linux has
+    for _what in ("signal by descriptor", "processors", "memory of a process", "an open file by its number"):
+        del HARMFUL[_what]
+    del HARMFUL["file without a name"]
 HARMLESS = {
     "as always": "open('log.txt', 'w').write('as always')",
     "own folder": "(tmp_path / 'a').write_text('x'); (tmp_path / 'b').mkdir(); shutil.rmtree(tmp_path / 'b')",
@@ -99,6 +129,10 @@ HARMLESS = {
     ),
     "pair": "a, b = socket.socketpair(); a.send(b'x'); b.recv(1)",
     "held": "HELD.write('gone'); HELD.flush()",
+    "mapped before": "MAPPED[:4] = b'gone'; MAPPED.flush()",
+    "connected before": "\ntry:\n    CONNECTED.send(b'x')\nexcept OSError:\n    pass",
+    "piped": "PIPED.stdin.write(b'go\\n'); PIPED.stdin.flush()",
+    "bomb": "threading.Timer(0.05, os.remove, ['kept.txt']).start()",
 }
 
 
@@ -110,6 +144,7 @@ def workspace(tmp_path_factory):
     (folder / "test_program.py").write_text(TESTS)
     (folder / "kept.txt").write_text(KEPT)
     (folder / "held.txt").touch()
+    (folder / "mapped.txt").write_text(KEPT)
     (folder / "folder").mkdir()
     with sqlite3.connect(folder / "kept.db") as database:
         database.execute("create table t (a)")
@@ -120,8 +155,8 @@ def workspace(tmp_path_factory):
 def changed(text, line="    return True"):
     """A job that puts other code into the function."""
     body = textwrap.indent("\n".join(text), "    ")
-    source = f"\n\n\ndef act(tmp_path):\n{body}\n{line}\n"
-    return {"kind": "mutant", "file": "program.py", "source": source, "functions": [["act", 4]]}
+    source = "\n" * (BEGINS - 1) + f"def act(tmp_path):\n{body}\n{line}\n"
+    return {"kind": "mutant", "file": "program.py", "source": source, "functions": [["act", BEGINS]]}
 
 
 def state(folder):
@@ -136,11 +171,16 @@ def state(folder):
 @pytest.mark.skipif(sys.platform == "win32", reason="children are forked")
 def test_altered_runs_touch_nothing_that_the_unaltered_test_does_not_touch(workspace):
     other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True)
+    memory = shared_memory.SharedMemory(MEMORY, create=True, size=len(KEPT))
+    memory.buf[: len(KEPT)] = KEPT.encode()
     with other, socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0)
+        (workspace / "port.txt").write_text(str(server.getsockname()[1]))
         known = [f"here, other, port = {str(workspace)!r}, {other.pid}, {server.getsockname()[1]}"]
         name = "test_program.py::test_act"
         with Machine(PYTEST, workspace, "test_program.py", [name], ("mutant",)) as machine:
+            connected, _ = server.accept()
+            for one in (server, connected):
+                one.settimeout(0)
             limits = {"steps": 1000, "seconds": 20.0}
             (unaltered,) = machine.ask(name, [{"kind": "trace"}], **limits)
             assert unaltered["outcome"] == "failed"
@@ -154,13 +194,23 @@ def test_altered_runs_touch_nothing_that_the_unaltered_test_does_not_touch(works
             assert other.poll() is None
             with pytest.raises(BlockingIOError):
                 server.accept()
+            assert memory.buf[: len(KEPT)] == KEPT.encode()
             jobs = [changed([*known, code]) for code in HARMLESS.values()]
-            ended = machine.ask(name, jobs, **limits)
+            ended = machine.ask(name, jobs, **limits, keep=True)
             outcomes = {what: answer["outcome"] for what, answer in zip(HARMLESS, ended, strict=True)}
             assert outcomes == dict.fromkeys(HARMLESS, "passed")
+            gone_off = "[one.join() for one in threading.enumerate() if isinstance(one, threading.Timer)]"
+            machine.ask(
+                name, [changed([gone_off])], **limits, keep=True
+            )  # it is refused to the bomb, whichever run is there
             assert {what for what, now in state(workspace).items() if now != before[what]} == {"log.txt"}
             assert (workspace / "log.txt").stat().st_mtime_ns > began
+            assert (workspace / "mapped.txt").read_text() == KEPT
+            with pytest.raises(BlockingIOError):
+                connected.recv(1)
         other.kill()
+    memory.close()
+    memory.unlink()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Landlock is a part of Linux")

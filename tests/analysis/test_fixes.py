@@ -1,8 +1,11 @@
 """Fixes: which candidates there are, which of them need a run, and what is found in programs with faults."""
 
+import copy
 import json
+import re
 import subprocess
 import sys
+from itertools import count
 
 import pytest
 
@@ -10,9 +13,12 @@ from suspectra.cli.main import run
 from suspectra.fixes.candidate import together
 from suspectra.fixes.candidates import candidates
 from suspectra.fixes.diff import difference, edited
-from suspectra.fixes.fix_site import scopes
+from suspectra.fixes.fix_site import definitions, scopes
+from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra_recorder.experiments.results.evaluator import Evaluator, RaisedInstead, UnknownResult, ast, key_of
+from suspectra_recorder.experiments.variants import Choice, Variants
+from suspectra_recorder.instrumentation.cell_constants import with_cells
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 PROGRAM = '''\
@@ -83,6 +89,137 @@ def test_there_is_a_candidate(line, text):
     assert text in lines_after(PROGRAM, line)
 
 
+MORE = """\
+def shown(price, unit):
+    return f"{price:.2f} {unit}"
+
+
+def found(names, name):
+    try:
+        return names[name].rstrip(".py")
+    except KeyError:
+        return None
+
+
+def actions(names, use):
+    return [lambda: use(one) for one in names]
+
+
+def cell(grid, row, column):
+    if row:
+        row = sorted(grid)
+    return grid[column][row]
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (2, 'return f"{price:.3f} {unit}"'),  # a format
+        (2, 'return f"{unit:.2f} {unit}"'),
+        (7, 'return names[name].removesuffix(".py")'),  # a method with the same arguments
+        (6, "except (KeyError, LookupError):"),
+        (13, "return [lambda one=one: use(one) for one in names]"),  # what a variable is now
+        (19, "return grid[row][column]"),  # two names
+        (18, "row = sorted(grid, reverse=True)"),  # a forgotten argument
+        (18, "return row"),  # a forgotten return
+    ],
+)
+def test_there_is_a_candidate_of_more_kinds(line, text):
+    assert text in lines_after(MORE, line)
+
+
+HEADS = """\
+import functools
+
+class Shop:
+    LIMIT = 99
+
+    @functools.lru_cache
+    def allowed(self, amount, most=10):
+        return amount <= self.LIMIT and amount < most
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "owner"),
+    [
+        ("LIMIT = 100", "Shop"),
+        ("@functools.lru_cache\ndef allowed(self, amount, most=11):", "Shop"),
+        ("def allowed(self, amount, most=10):", "Shop"),  # without its decorator
+    ],
+)
+def test_what_is_outside_of_bodies_is_executed_again(text, owner):
+    source = ParsedSource(HEADS.encode())
+    found = [
+        member
+        for scope in definitions(source, {"LIMIT"}, {8})
+        for one in candidates("program.py", scope, lambda _: True)
+        for member in one.to_json()["members"]
+    ]
+    assert (owner, text) in [(name, member[: len(text)]) for name, member in found]
+
+
+def outcomes(function, arguments):
+    """What calls give, or the type of what they raise; nothing of those that go on for long."""
+    found = []
+    for given in arguments:
+        left = count(200, -1)
+
+        def step(*_, left=left):
+            if next(left) < 0:
+                raise TimeoutError
+            return step  # called in this round
+
+        sys.settrace(step)
+        try:
+            result = function(*copy.deepcopy(given))
+        except Exception as error:
+            result = type(error)
+        sys.settrace(None)
+        text = "recursion" if result is RecursionError else re.sub("0x[0-9a-f]+", "", repr(result))
+        found.append("endless" if result is TimeoutError else text)
+    return found
+
+
+def test_variants_that_are_compiled_together_do_what_each_does_alone():
+    parsed = ParsedSource(VARIED.encode())
+    (scope,) = scopes(parsed)
+    arguments = [(numbers, most) for numbers in ([], [1, 2, 3], [5, -1, "x"]) for most in (0, 2, None)]
+    jobs = [one.to_json() for one in candidates("program.py", scope, lambda _: True)]
+    tree, choice, names = ast.parse(VARIED), Choice(), ("numbers", "most", "found", "number")
+    variants = Variants(tree, VARIED, names, "choice")
+    variants.add([tuple(job["edit"]) for job in jobs])
+    variants.finish()
+    space = {}
+    exec(with_cells(compile(tree, "program.py", "exec"), "choice", choice), space)
+    assert len(variants.chosen) > 0.8 * len(jobs) > 500
+    for job in jobs[::97]:
+        choice.number = variants.chosen.get(tuple(job["edit"]), 0)
+        if choice.number:
+            alone = {}
+            exec(Edit(*job["edit"]).apply(VARIED), alone)
+            both = zip(outcomes(space["picked"], arguments), outcomes(alone["picked"], arguments), strict=True)
+            assert all(one == other for one, other in both if "endless" not in (one, other)), job["edit"]
+    choice.number = 0
+    exec(VARIED, alone := {})
+    assert outcomes(space["picked"], arguments) == outcomes(alone["picked"], arguments)
+
+
+VARIED = """\
+def picked(numbers, most):
+    found = []
+    for number in numbers:
+        if number > most or number in found:
+            continue
+        found.append(number * 2)
+        found = found[:most]
+    else:
+        most = len(numbers)
+    return found, f"{most}"
+"""
+
+
 def test_all_candidates_are_programs_and_no_two_are_the_same():
     texts = [edited(PROGRAM.encode(), [one]).decode() for one in made(PROGRAM)]
     assert len(texts) > 1000
@@ -95,7 +232,8 @@ def test_what_runs_has_the_lines_of_the_file_around_the_change():
     (one,) = [one for one in made(PROGRAM, 30) if one.said == "`last` is one day later"]
     job = one.to_json()
     assert job["functions"] == [("ends", 27)]
-    assert "__import__('datetime').timedelta(days=1)" in job["source"].splitlines()[29]
+    assert job["source"].splitlines()[29] == "    return [first, last]"
+    assert job["edit"] == (30, 19, 30, 23, "last + __import__('datetime').timedelta(days=1)", False)
     others = [other for other in made(PROGRAM, 9) if other.kind == "order"]
     both = together((one, others[0]))
     assert [both["functions"], both["others"][0]["functions"]] == [[("ends", 27)], [("total", 5)]]

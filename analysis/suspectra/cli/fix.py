@@ -72,12 +72,12 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     ordered = in_order(found)
     done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began)
     if chosen["form"] == "json":
-        write_json(ordered, suspicion.read, sys.stdout, done)
+        write_json(ordered, suspicion.read, sys.stdout, done, inquiry.apart)
     elif chosen["form"] == "diff":
         _write_difference(ordered, chosen["applied"], suspicion.read)
     else:
         for number, one in enumerate(ordered[:_SHOWN], 1):
-            write_fix(number, one, _group_size(inquiry, one), suspicion.read, sys.stdout)
+            write_fix(number, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
         click.echo(summary(ordered, done))
     warn(inquiry.problems)
     if chosen["applied"] is not None and chosen["form"] != "diff":

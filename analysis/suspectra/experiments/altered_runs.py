@@ -73,10 +73,11 @@ class Runs(ABC):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in as few processes as that takes.
 
-        The answers, in the order of the jobs.
+        The answers, in the order of the jobs. With `directly` hooks of pytest are left out where that may be.
 
         Raises TimeIsUp when they were not over by then. It has the answers of those that were.
         """

@@ -111,10 +111,15 @@ class Machine(Runs):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         what = request(test, jobs, steps=steps, seconds=seconds, end=end)
-        return self._ask({**what, "keep": True} if keep else what, len(jobs))
+        if keep:
+            what["keep"] = True
+        if directly:
+            what["directly"] = True
+        return self._ask(what, len(jobs))
 
     def fork(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, end: float = math.inf
@@ -130,6 +135,24 @@ class Machine(Runs):
             [answer_of(by_job.get(job, crashed)) for job in range(len(jobs))],
             None if control is None else Trace.from_answer(control),
         )
+
+    def forked(
+        self,
+        test: str,
+        jobs: Sequence[RunRequest],
+        *,
+        steps: int,
+        seconds: float,
+        end: float = math.inf,
+    ) -> list[MachineRunAnswer | None]:
+        """Run a test unaltered, and fork it where the function that all jobs edit is first executed.
+
+        None for jobs that were not reached, or can't be done like this.
+        """
+        what: Request = {**request(test, jobs, steps=steps, seconds=seconds, end=end), "fork": True, "directly": True}
+        by_job = {answer["job"]: answer for answer in self._ask(what, len(jobs) + 1) if "job" in answer}
+        found = [by_job.get(number) for number in range(len(jobs))]
+        return [None if one is None or one["outcome"] == "not reached" else one for one in found]
 
     def _ask(self, what: Request, answers: int) -> list[MachineRunAnswer]:
         if what["test"] not in self.tests:
@@ -195,6 +218,7 @@ class FreshRuns(Runs):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, each in a process of its own."""
         return [self._answer(request(test, [job], steps=steps, seconds=seconds, end=end)) for job in jobs]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from dataclasses import dataclass, field
 
 from suspectra.mutation.edit import Edit
-from suspectra.mutation.excerpt import excerpt_of
+from suspectra.mutation.excerpt import edited_excerpt, excerpt_of, first_line
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
 from suspectra_recorder.experiments.messages import RunRequest
@@ -54,12 +55,27 @@ class Candidate:
     def to_json(self) -> RunRequest:
         """How a machine is asked to run a test with it."""
         if self.is_definition:
-            last = self.end_line - self.run_edit.lines_removed
-            text = "\n".join(self.run_edit.apply(self.source.text).split("\n")[self.line - 1 : last])
-            return {"kind": "mutant", "file": self.file, "source": "", "functions": [], "definitions": [text]}
-        made = excerpt_of(self.source, [self.run_edit], self.functions, self.owners)
-        text, functions = made if made is not None else ("", ())
-        return {"kind": "mutant", "file": self.file, "source": text, "functions": list(functions)}
+            return self._definition()
+        made = edited_excerpt(self.source, self.run_edit, self.functions, self.owners)
+        if made is None:
+            return {"kind": "mutant", "file": self.file, "source": "", "functions": []}
+        (text, functions), edit = made
+        return {
+            "kind": "mutant", "file": self.file, "source": text, "functions": list(functions), "edit": edit
+        }  # fmt: skip
+
+    def _definition(self) -> RunRequest:
+        """A statement of a module, or of a class, which is executed again."""
+        *classes, statement = self.owners
+        last = (statement.end_lineno or statement.lineno) - self.run_edit.lines_removed
+        lines = self.run_edit.apply(self.source.text).split("\n")[first_line(statement) - 1 : last]
+        text = textwrap.dedent("\n".join(lines))
+        request: RunRequest = {"kind": "mutant", "file": self.file, "source": "", "functions": []}
+        if classes:
+            request["members"] = [(".".join(getattr(one, "name", "") for one in classes), text)]
+        else:
+            request["definitions"] = [text]
+        return request
 
     def overlaps(self, other: Candidate) -> bool:
         """Whether both edit the same place."""

@@ -1,15 +1,21 @@
-"""The candidates of a function: everything that the templates make of its places, the likeliest first."""
+"""The candidates of a function: everything that the templates make of its places.
+
+There are tens of thousands in a function of twenty lines, and most are never run. So templates make drafts, in stages
+of which it is known what they cost at least, and a draft is written down when it is its turn.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import NamedTuple
 
 from suspectra.fixes.candidate import Candidate
 from suspectra.fixes.days import shifted
-from suspectra.fixes.expressions import expression_edits, fitting, is_asked
+from suspectra.fixes.expressions import Made, expression_stages, fitting, is_asked
 from suspectra.fixes.fix_site import FixSite, FunctionScope, fix_sites
-from suspectra.fixes.statements import statement_edits
+from suspectra.fixes.statements import StatementEdit, head_edits, statement_stages
 from suspectra.mutation.edit import Edit
 
 PARTS = ("templates", "ingredients", "synthesis", "guards", "insertion")
@@ -25,22 +31,56 @@ _PART_OF = {
 }
 
 
+class Draft(NamedTuple):
+    """A candidate that is not written down yet: most are never needed."""
+
+    cost: float
+    write: Callable[[], Candidate | None]  # None where it would be no program
+
+
+class Stage(NamedTuple):
+    """The drafts of one template at one place."""
+
+    least: float  # what each costs at least
+    line: int  # of the statement
+    drafts: Callable[[], Iterator[Draft]]
+
+
 def candidates(
     file: str,
     scope: FunctionScope,
     wanted: Callable[[int], bool],
     parts: Collection[str] = PARTS,
 ) -> Iterator[Candidate]:
-    """The candidates of the statements of a function that begin on wanted lines."""
+    """The candidates of the statements of a function that begin on wanted lines, in no order."""
     seen: set[Edit] = set()
-    for place in fix_sites(scope):
-        line, end_line = place.head
-        if not wanted(line):
-            continue
-        for candidate in _at_site(file, place, line, end_line):
-            if part_of(candidate.kind) in parts and candidate.edit not in seen:
+    for stage in stages(file, scope, wanted, parts):
+        for draft in stage.drafts():
+            candidate = draft.write()
+            if candidate is not None and candidate.edit not in seen:
                 seen.add(candidate.edit)
                 yield candidate
+
+
+def stages(
+    file: str, scope: FunctionScope, wanted: Callable[[int], bool], parts: Collection[str] = PARTS
+) -> Iterator[Stage]:
+    """What may make candidates of these statements."""
+    for place in fix_sites(scope):
+        line, _ = place.head
+        if not wanted(line):
+            continue
+        if isinstance(place.node, ast.stmt):
+            if scope.is_definition:
+                yield Stage(1.8, line, partial(_statement_drafts, file, place, head_edits, parts))
+                continue
+            for least, statements in statement_stages(place):
+                yield Stage(least, line, partial(_statement_drafts, file, place, statements, parts))
+            continue
+        if day_is_possible(place):
+            yield Stage(1.0, line, partial(_other_days, file, place))
+        for least, expressions in expression_stages(place):
+            yield Stage(least, line, partial(_expression_drafts, file, place, expressions, parts))
 
 
 def part_of(kind: str) -> str:
@@ -48,28 +88,46 @@ def part_of(kind: str) -> str:
     return _PART_OF.get(kind, "guards" if kind.startswith("guard ") else "templates")
 
 
-def _at_site(file: str, place: FixSite, line: int, end_line: int) -> Iterator[Candidate]:
-    scope, source = place.scope, place.source
-    first_on_its_line = not source.lines[line - 1].encode()[: place.statement.col_offset].strip()
-    if isinstance(place.node, ast.stmt):
-        for made in statement_edits(place):
-            condition = made.condition if first_on_its_line else ""
-            yield Candidate(
-                file, source, made.edit, made.kind, made.cost, line, end_line, scope.functions, scope.owners,
-                old="False" if condition else "", new=condition, is_condition=bool(condition), hides=made.hides,
-            )  # fmt: skip
-        return
-    comparable = first_on_its_line and not place.bound and isinstance(getattr(place.node, "ctx", ast.Load()), ast.Load)
-    span, asked = source.span(place.node), is_asked(place)
-    hides = _decides_to_raise(place)
-    yield from _other_days(file, place, line, end_line, comparable=comparable)
-    for text, kind, cost in expression_edits(place):
-        computed = comparable and kind != "copy"
-        yield Candidate(
-            file, source, source.edit(span, text), kind, cost, line, end_line, scope.functions, scope.owners,
-            old=place.text if computed else "", new=text if computed else "", is_condition=asked, hides=hides,
-            said=_said(place.text, text) if kind == "wrapping" else "", is_definition=scope.is_definition,
-        )  # fmt: skip
+def _statement_drafts(
+    file: str, place: FixSite, template: Callable[[FixSite], Iterator[StatementEdit]], parts: Collection[str]
+) -> Iterator[Draft]:
+    for made in template(place):
+        if part_of(made.kind) in parts:
+            yield Draft(made.cost, partial(_statement, file, place, made))
+
+
+def _statement(file: str, place: FixSite, made: StatementEdit) -> Candidate:
+    scope, (line, end_line) = place.scope, place.head
+    condition = made.condition if place.is_first_on_its_line else ""
+    if made.kind in ("exception", "handler"):  # a handler is far from the head of its statement
+        line, end_line = made.edit.line, made.edit.end_line
+    return Candidate(
+        file, place.source, made.edit, made.kind, made.cost, line, end_line, scope.functions, scope.owners,
+        old="False" if condition else "", new=condition, is_condition=bool(condition), hides=made.hides,
+        is_definition=scope.is_definition,
+    )  # fmt: skip
+
+
+def _expression_drafts(
+    file: str, place: FixSite, template: Callable[[FixSite], Iterator[Made]], parts: Collection[str]
+) -> Iterator[Draft]:
+    for text, kind, cost in template(place):
+        if part_of(kind) in parts:
+            yield Draft(cost, partial(_expression, file, place, text, kind, cost))
+
+
+def _expression(file: str, place: FixSite, text: str, kind: str, cost: float) -> Candidate | None:
+    fitted = fitting(place, text)
+    if fitted is None or fitted == place.text:
+        return None
+    scope, source, (line, end_line) = place.scope, place.source, place.head
+    computed = place.is_comparable and kind != "copy"
+    return Candidate(
+        file, source, source.edit(source.span(place.node), fitted), kind, cost, line, end_line, scope.functions,
+        scope.owners, old=place.text if computed else "", new=fitted if computed else "",
+        is_condition=is_asked(place), hides=_decides_to_raise(place),
+        said=_said(place.text, fitted) if kind == "wrapping" else "", is_definition=scope.is_definition,
+    )  # fmt: skip
 
 
 def _said(old: str, new: str) -> str:
@@ -87,30 +145,38 @@ _SAID = {
 }
 
 
-def _other_days(file: str, place: FixSite, line: int, end_line: int, *, comparable: bool) -> Iterator[Candidate]:
+def day_is_possible(place: FixSite) -> bool:
+    """Whether a value that is read there may be a date."""
+    node, scope = place.node, place.scope
+    if scope.ingredients.day is None or scope.is_definition or isinstance(place.parent, ast.Attribute):
+        return False
+    if isinstance(place.parent, ast.Call) and node is place.parent.func:
+        return False
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Load)
+
+
+def _other_days(file: str, place: FixSite) -> Iterator[Draft]:
     """A date that is one day later or earlier."""
-    scope, source, node = place.scope, place.source, place.node
-    day = scope.ingredients.day
-    readable = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-    if (
-        day is None
-        or scope.is_definition
-        or not readable
-        or not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
-    ):
-        return
-    if isinstance(place.parent, ast.Attribute) or (isinstance(place.parent, ast.Call) and node is place.parent.func):
-        return
-    for text, run_text, new, said in shifted(place.text, day):
-        if (fitted := fitting(place, text)) is not None:
-            opened, closed = ("(", ")") if fitted != text else ("", "")
-            handed_on = isinstance(place.parent, ast.Call)  # it is better changed where it is used
-            yield Candidate(
-                file, source, source.edit(source.span(node), fitted), "another day", 2.4 if handed_on else 1.6,
-                line, end_line, scope.functions, scope.owners,
-                old=place.text if comparable else "", new=new if comparable else "",
-                said=said, run_text=f"{opened}{run_text}{closed}", imports=day.imports,
-            )  # fmt: skip
+    handed_on = isinstance(place.parent, ast.Call)  # it is better changed where it is used
+    for number in range(2):
+        cost = 2.4 if handed_on else 1.0
+        yield Draft(cost, partial(_other_day, file, place, number, cost))
+
+
+def _other_day(file: str, place: FixSite, number: int, cost: float) -> Candidate | None:
+    scope, source, day = place.scope, place.source, place.scope.ingredients.day
+    assert day is not None
+    text, run_text, new, said = shifted(place.text, day)[number]
+    if (fitted := fitting(place, text)) is None:
+        return None
+    opened, closed = ("(", ")") if fitted != text else ("", "")
+    line, end_line = place.head
+    return Candidate(
+        file, source, source.edit(source.span(place.node), fitted), "another day", cost,
+        line, end_line, scope.functions, scope.owners,
+        old=place.text if place.is_comparable else "", new=new if place.is_comparable else "",
+        said=said, run_text=f"{opened}{run_text}{closed}", imports=day.imports,
+    )  # fmt: skip
 
 
 def _decides_to_raise(place: FixSite) -> bool:

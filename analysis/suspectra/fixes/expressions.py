@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import combinations
 
 from suspectra.fixes.fix_site import FixSite
 from suspectra.mutation.arithmetic import SYMBOLS
@@ -20,6 +21,7 @@ Made = tuple[str, str, float]
 """The new text, the name of the template, and the cost."""
 
 _QUOTES = frozenset("'\"\n")
+_MAX_NAMES = 10
 NEAR = 8
 """Names that are tried where several could stand: those that were used last."""
 
@@ -74,6 +76,57 @@ _OPPOSITES = {
     "list": "sorted",
     "set": "list",
 }
+_SIBLINGS = (
+    ("strip", "lstrip", "rstrip", "removeprefix", "removesuffix"),
+    (
+        "startswith",
+        "endswith",
+        "find",
+        "rfind",
+        "index",
+        "rindex",
+        "count",
+        "partition",
+        "rpartition",
+        "split",
+        "rsplit",
+    ),
+    ("lower", "upper", "casefold", "title", "capitalize", "swapcase", "strip"),
+    ("isdigit", "isalpha", "isalnum", "isspace", "islower", "isupper", "isdecimal", "isnumeric"),
+    ("ljust", "rjust", "center", "zfill"),
+    ("splitlines", "split"),
+    ("append", "add", "extend", "insert", "appendleft", "update", "discard", "remove"),
+    ("keys", "values", "items"),
+    ("pop", "get", "setdefault", "popleft", "popitem"),
+    ("union", "intersection", "difference", "symmetric_difference"),
+    ("issubset", "issuperset", "isdisjoint"),
+    ("match", "search", "fullmatch", "findall", "finditer"),
+    ("total_seconds", "seconds", "days"),
+)
+"""Methods of Python's own types that take the same arguments, and are taken for each other."""
+
+_KEYWORDS = {
+    "sorted": ("reverse=True", "key=len", "key=str", "key=str.lower"),
+    "sort": ("reverse=True", "key=len", "key=str"),
+    "max": ("default=0", "default=None", "key=len"),
+    "min": ("default=0", "default=None", "key=len"),
+    "enumerate": ("start=1",),
+    "sum": ("start=1",),
+    "split": ("maxsplit=1",),
+    "rsplit": ("maxsplit=1",),
+    "splitlines": ("keepends=True",),
+    "open": ("encoding='utf-8'", "newline=''"),
+    "dumps": ("sort_keys=True", "ensure_ascii=False", "indent=2"),
+    "mkdir": ("parents=True", "exist_ok=True"),
+    "makedirs": ("exist_ok=True",),
+    "round": ("ndigits=2",),
+    "sub": ("count=1",),
+    "next": ("None",),
+}
+"""Arguments of functions and methods of Python's own that are forgotten."""
+
+_EACH = ("int", "str", "float", "abs", "len")
+
 _WRAPPED = (
     ("{} + 1", 1.4),
     ("{} - 1", 1.4),
@@ -111,27 +164,23 @@ _WRAPPED = (
     ("{} or []", 3.0),
     ("{} or ''", 3.0),
     ("{} or 0", 3.0),
+    ("[one.strip() for one in {}]", 2.8),
+    ("[one for one in {} if one]", 2.6),
+    *((f"[{name}(one) for one in {{}}]", 2.7) for name in _EACH),
 )
+_UNFITTED = (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
+"""What stands only in certain places, so that no other expression can."""
+
 _COPIES = frozenset({"list({})", "{}.copy()", "dict({})", "set({})", "tuple({})"})
 
 
-def expression_edits(place: FixSite) -> Iterator[Made]:
-    """All that may stand in the place of an expression, as it would have to be written there."""
-    node = place.node
-    assert isinstance(node, ast.expr)
-    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
-        yield from _targets(place)
-        return
-    if isinstance(node, (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)):
-        yield from _yields(place)
-        return
-    seen = {place.text}
-    for template in _TEMPLATES:
-        for text, kind, cost in template(place):
-            fitted = fitting(place, text)
-            if fitted is not None and fitted not in seen:
-                seen.add(fitted)
-                yield fitted, kind, cost
+def expression_stages(place: FixSite) -> list[tuple[float, Callable[[FixSite], Iterator[Made]]]]:
+    """The templates for the place of an expression, each with what its edits cost at least."""
+    if not isinstance(getattr(place.node, "ctx", ast.Load()), ast.Load):
+        return [(1.7, _targets)]
+    if isinstance(place.node, _UNFITTED):
+        return [(1.7, _yields)]
+    return [*_TEMPLATES]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -147,6 +196,8 @@ def fitting(place: FixSite, text: str) -> str | None:
     """A text as it can stand in a place, in parentheses where it needs them; None if it is no expression."""
     made = parsed(text)
     node = place.node
+    if isinstance(node, _UNFITTED) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return text
     if made is None or not isinstance(node, ast.expr):
         return None
     if text.startswith("(") and not _QUOTES.intersection(text):
@@ -313,6 +364,9 @@ def _names(place: FixSite) -> Iterator[Made]:
         if called:
             if node.attr in _OPPOSITES:
                 yield f"{base}.{_OPPOSITES[node.attr]}", "method", 1.3
+            for family in _SIBLINGS:
+                for name in family if node.attr in family else ():
+                    yield f"{base}.{name}", "method", 1.9
             for name, count in ingredients.methods.most_common(30):
                 yield f"{base}.{name}", "method", 2.5 - 0.1 * min(count, 4)
             return
@@ -363,6 +417,9 @@ def _calls(place: FixSite) -> Iterator[Made]:
             yield call([*positional, *named], [f"{keyword}={keyword}"]), "argument", 1.6
         for value in ("True", "False", "None", "0", "1"):
             yield call([*positional, *named], [f"{keyword}={value}"]), "argument", 2.4
+    for given in _KEYWORDS.get(name, ()):
+        if given.partition("=")[0] not in {one.arg for one in node.keywords}:
+            yield call([*positional, *named], [given]), "argument", 1.9
     if not named:
         for value in (*place.names[:NEAR], *place.scope.own_attributes[:NEAR], "1", "0", "True", "None", "''"):
             yield call([*positional, value]), "argument", 2.3
@@ -424,6 +481,39 @@ def _displays(place: FixSite) -> Iterator[Made]:
 def _only_item(place: FixSite, node: ast.expr) -> str:
     """The text of the one item of a list; empty for anything else."""
     return place.source.segment(node.elts[0]) if isinstance(node, ast.List) and len(node.elts) == 1 else ""
+
+
+def _swapped_names(place: FixSite) -> Iterator[Made]:
+    """Two variables of an expression, each in the place of the other."""
+    node = place.node
+    if not isinstance(node, (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.ListComp, ast.GeneratorExp)):
+        return
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in called]
+    if len(names) > _MAX_NAMES or any(one.lineno != one.end_lineno for one in names) or "\n" in place.text:
+        return
+    for first, second in combinations(sorted({one.id for one in names}), 2):
+        others = {first: second, second: first}
+        text = place.text.encode()
+        for one in sorted(names, key=lambda name: -name.col_offset):
+            if one.id in others:
+                at = one.col_offset - node.col_offset
+                text = text[:at] + others[one.id].encode() + text[at + len(one.id.encode()) :]
+        yield text.decode(), "order", 1.8 if len(names) <= 4 else 2.2
+
+
+def _bound_now(place: FixSite) -> Iterator[Made]:
+    """A function that keeps the value that a variable has now."""
+    node = place.node
+    if not isinstance(node, ast.Lambda) or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
+        return
+    own = {one.arg for one in node.args.args}
+    free = {one.id for one in ast.walk(node.body) if isinstance(one, ast.Name)} - own
+    before, _, body = place.text.partition(":")
+    if node.args.defaults or "{" in before:
+        return
+    for name in sorted(free.intersection((*place.names, *place.bound))):
+        yield f"{before}{',' if own else ''} {name}={name}:{body}", "binding", 1.6
 
 
 def _wrapped(place: FixSite) -> Iterator[Made]:
@@ -556,6 +646,54 @@ def _synthesis(place: FixSite) -> Iterator[Made]:
         yield f"[{one}]", "synthesis", 2.8 + 0.04 * first
 
 
+_IN_FORMATS = (("{} + 1", 1.8), ("{} - 1", 1.8), ("{}.strip()", 2.4), ("abs({})", 2.4), ("-{}", 2.4))
+
+
+def _formats(place: FixSite) -> Iterator[Made]:
+    """Another value in an f-string, or another format of it."""
+    node, text = place.node, place.text
+    if not isinstance(node, ast.JoinedStr):
+        return
+    for part in node.values:
+        if not isinstance(part, ast.FormattedValue):
+            continue
+        old = ast.unparse(part.value)
+        if text.count(f"{{{old}") != 1:
+            continue  # it is written in another way
+        others = [(name, 1.6) for name in (*place.names[:NEAR], *place.scope.own_attributes[:NEAR])]
+        others += [
+            (f"{old} + 1", 1.8),
+            (f"{old} - 1", 1.8),
+            (f"{old}.strip()", 2.4),
+            (f"abs({old})", 2.4),
+            (f"-{old}", 2.4),
+        ]
+        if isinstance(part.value, ast.Attribute):
+            base = ast.unparse(part.value.value)
+            others += [(f"{base}.{name}", 1.9) for name, _ in place.scope.ingredients.attributes.most_common(20)]
+        for other, cost in others:
+            if other != old:
+                yield text.replace(f"{{{old}", f"{{{other}"), "format", cost
+        if isinstance(part.format_spec, ast.JoinedStr) and len(part.format_spec.values) == 1:
+            known = ast.unparse(part.format_spec)[2:-1]
+            if text.count(f"{old}:{known}}}") == 1:
+                for spec in _other_formats(known):
+                    yield text.replace(f"{old}:{known}}}", f"{old}:{spec}}}"), "format", 1.6
+
+
+def _other_formats(spec: str) -> Iterator[str]:
+    for match in re.finditer(r"\d+", spec):
+        for number in (int(match[0]) + 1, int(match[0]) - 1):
+            if number >= 0:
+                yield f"{spec[: match.start()]}{number}{spec[match.end() :]}"
+    for one in "<>^":
+        for other in "<>^":
+            if one in spec and one != other:
+                yield spec.replace(one, other)
+    for digits in re.finditer(r"(?<!\d)[1-9]\d*", spec):
+        yield f"{spec[: digits.start()]}0{spec[digits.start() :]}"
+
+
 def _targets(place: FixSite) -> Iterator[Made]:
     """Another variable, item or attribute that is assigned."""
     node, parent = place.node, place.parent
@@ -587,17 +725,20 @@ def _yields(place: FixSite) -> Iterator[Made]:
         yield f"yield {place.source.segment(node.value)}", "generator", 1.7
 
 
-_TEMPLATES: tuple[Callable[[FixSite], Iterator[Made]], ...] = (
-    _comparison,
-    _calculation,
-    _logic,
-    _constants,
-    _names,
-    _calls,
-    _displays,
-    _wrapped,
-    _conditions,
-    _ingredients,
-    _names_instead,
-    _synthesis,
+_TEMPLATES: tuple[tuple[float, Callable[[FixSite], Iterator[Made]]], ...] = (
+    (1.0, _comparison),
+    (1.2, _calculation),
+    (1.2, _logic),
+    (1.2, _constants),
+    (1.2, _names),
+    (1.3, _calls),
+    (1.5, _displays),
+    (1.6, _formats),
+    (1.8, _swapped_names),
+    (1.6, _bound_now),
+    (1.2, _wrapped),
+    (1.4, _conditions),
+    (2.1, _ingredients),
+    (2.1, _names_instead),
+    (2.0, _synthesis),
 )

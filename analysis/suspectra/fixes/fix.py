@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from suspectra.fixes.candidate import Candidate
+
+_FOR_CHANGES = 0.4
+"""What it costs to change a value in all passing tests that come there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +19,8 @@ class Fix:
     repaired: tuple[str, ...]  # the failing tests that pass with it, by name
     judges: int  # how many tests were run with it, all of which pass
     rank: int = 0  # of the statement, among those that were searched, from 1
-    alike: int = field(default=0, compare=False)  # how many more fixes give the same in the failing tests there
+    # the share of passing tests, of those that were looked at, in which it gives another value than the program
+    changes: float = 0.0
 
     @property
     def file(self) -> str:
@@ -51,7 +55,8 @@ class Fix:
     @property
     def cost(self) -> float:
         """How much speaks against it: the less, the earlier it is shown."""
-        return sum(one.cost for one in self.candidates) + sum(map(overfit, self.candidates))
+        edits = sum(one.cost for one in self.candidates) + sum(map(overfit, self.candidates))
+        return edits + _FOR_CHANGES * self.changes
 
 
 def overfit(candidate: Candidate) -> float:

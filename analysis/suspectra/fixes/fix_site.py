@@ -43,6 +43,7 @@ class FileIngredients:
         self.methods: Counter[str] = Counter()  # and of those that are called
         self.called: Counter[str] = Counter()  # the functions that are called by their name alone
         self.keywords: dict[str, set[str]] = {}  # by the name of what is called
+        self.exceptions = _exceptions(source.tree)  # those that it defines, raises or handles
         self.arities: dict[str, int] = {}  # of the functions that the file defines
         called = set()
         for node in ast.walk(source.tree):
@@ -174,7 +175,7 @@ class FixSite:
         """The file."""
         return self.scope.source
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text of the node."""
         return self.source.segment(self.node)
@@ -191,7 +192,7 @@ class FixSite:
     def readable(self) -> frozenset[str]:
         """All names that have a value here."""
         if self.scope.is_definition:
-            return _BUILT_IN
+            return frozenset((*self.scope.ingredients.globals, *_BUILT_IN))
         return frozenset((*self.names, *self.scope.ingredients.globals, *_BUILT_IN, self.scope.itself))
 
     def fits(self, node: ast.AST) -> bool:
@@ -199,7 +200,19 @@ class FixSite:
         read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
         return read - _bound_in(node) <= self.readable
 
+    @cached_property
+    def is_first_on_its_line(self) -> bool:
+        """Whether nothing but spaces is before the statement."""
+        line = self.source.lines[self.statement.lineno - 1].encode()
+        return not line[: self.statement.col_offset].strip()
+
     @property
+    def is_comparable(self) -> bool:
+        """Whether the value can be computed when a run comes to the statement."""
+        is_read = isinstance(getattr(self.node, "ctx", ast.Load()), ast.Load)
+        return is_read and self.is_first_on_its_line and not self.bound and not self.scope.is_definition
+
+    @cached_property
     def head(self) -> tuple[int, int]:
         """The lines of the statement, of a compound one those before its block."""
         inner = next(bodies(self.statement), None)
@@ -211,7 +224,12 @@ def fix_sites(scope: FunctionScope) -> Iterator[FixSite]:
     """The places of a function, in the order of the text; nested functions are scopes of their own."""
     if scope.is_definition:
         statement = scope.owners[-1]
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield FixSite(statement, statement, statement, scope)
+            for default in (*statement.args.defaults, *statement.args.kw_defaults):
+                if default is not None:
+                    yield from _expressions(default, statement, statement, scope, frozenset(), False)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             yield from _expressions(statement.value, statement, statement, scope, frozenset(), False)
         return
     yield from _blocks(
@@ -227,7 +245,7 @@ def _blocks(block: list[ast.stmt], scope: FunctionScope, parent: ast.AST, in_loo
         yield FixSite(statement, parent, statement, scope, block=block, in_loop=in_loop)
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        loops = in_loop or isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
+        loops = isinstance(statement, (ast.For, ast.AsyncFor, ast.While))
         for name, value in ast.iter_fields(statement):
             if name in _NOT_EVALUATED:
                 continue
@@ -237,15 +255,17 @@ def _blocks(block: list[ast.stmt], scope: FunctionScope, parent: ast.AST, in_loo
                 elif isinstance(child, ast.withitem):
                     yield from _expressions(child.context_expr, child, statement, scope, frozenset(), in_loop)
         for inner in bodies(statement):
-            yield from _blocks(inner, scope, statement, loops)
+            yield from _blocks(
+                inner, scope, statement, in_loop or (loops and inner is getattr(statement, "body", None))
+            )
 
 
 def _expressions(
     node: ast.expr, parent: ast.AST, statement: ast.stmt, scope: FunctionScope, bound: frozenset[str], in_loop: bool
 ) -> Iterator[FixSite]:
-    if isinstance(node, (ast.JoinedStr, ast.Starred)) and isinstance(node, ast.JoinedStr):
-        return
     yield FixSite(node, parent, statement, scope, bound, in_loop=in_loop)
+    if isinstance(node, ast.JoinedStr):
+        return
     inside = bound
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         inside |= _bound_in(node)
@@ -276,6 +296,18 @@ def _bound_in(node: ast.AST) -> frozenset[str]:
     return frozenset(found)
 
 
+def _exceptions(tree: ast.Module) -> list[str]:
+    """The names of exceptions in a file, the most frequent first."""
+    found: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            several = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+            found.update(ast.unparse(one) for one in several)
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            found[ast.unparse(node.exc.func)] += 1
+    return [name for name, _ in found.most_common(8)]
+
+
 def _module_names(tree: ast.Module) -> frozenset[str]:
     found: set[str] = set()
     for node in tree.body:
@@ -294,19 +326,38 @@ def scopes(source: ParsedSource) -> Iterator[FunctionScope]:
     yield from _scopes(source.tree, (), (), None, ingredients)
 
 
-def definitions(source: ParsedSource, names: Collection[str]) -> Iterator[FunctionScope]:
-    """The statements of a module that define some names as plain values or calls."""
-    ingredients = FileIngredients(source)
-    for statement in source.tree.body:
-        if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            continue
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if any(isinstance(one, ast.Name) and one.id in names for one in targets):
-            function = ast.parse("def module(): pass").body[0]
-            assert isinstance(function, ast.FunctionDef)
-            function.body = [statement]
-            function.lineno, function.end_lineno = 0, len(source.lines)  # what is judged is the whole file
-            yield FunctionScope(function, (function,), (statement,), None, ingredients, is_definition=True)
+def definitions(source: ParsedSource, names: Collection[str], executed: Collection[int]) -> Iterator[FunctionScope]:
+    """The statements of a module and of its classes that define some names as values, and the heads of functions.
+
+    Those of functions of which a line is executed; a head has default values and decorators.
+    """
+    yield from _definitions(source.tree.body, (), FileIngredients(source), names, executed)
+
+
+def _definitions(
+    block: list[ast.stmt],
+    owners: tuple[ast.stmt, ...],
+    ingredients: FileIngredients,
+    names: Collection[str],
+    executed: Collection[int],
+) -> Iterator[FunctionScope]:
+    whole = len(ingredients.source.lines)
+    for statement in block:
+        around = (*owners, statement)
+        if isinstance(statement, ast.ClassDef):
+            yield from _definitions(statement.body, around, ingredients, names, executed)
+        elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inside = range(statement.lineno + 1, (statement.end_lineno or 0) + 1)
+            if any(line in executed for line in inside):
+                yield FunctionScope(statement, (statement,), around, None, ingredients, is_definition=True)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(isinstance(one, ast.Name) and one.id in names for one in targets):
+                function = ast.parse("def module(): pass").body[0]
+                assert isinstance(function, ast.FunctionDef)
+                function.body = [statement]
+                function.lineno, function.end_lineno = 0, whole  # what is judged is the whole file
+                yield FunctionScope(function, (function,), around, None, ingredients, is_definition=True)
 
 
 def _scopes(

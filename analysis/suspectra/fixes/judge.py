@@ -17,19 +17,25 @@ from suspectra.experiments.repeated_test import (
 )
 from suspectra.experiments.unusable_tests import unusable
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, ToldApart
 
-_HANG_STEPS, _HANG_S = 1_000_000, 8.0
-"""How long the unaltered test may run: one that hangs is judged, too."""
+_HANG_STEPS, _HANG_S = 300_000, 8.0
+"""How long the unaltered test may run: one that takes longer hangs, and is judged, too."""
 
 _ENDLESS_S = 0.4
 """What a run may always take: a loop without a decision is stopped by nothing else."""
 
-_HANGING_S = 2.0
+_HANGING_S, _HANGING_STEPS = 4.0, 5_000_000
 """The same for a test that hangs without: nobody knows how long it takes where it does not."""
 
+_LEAST_REPAIRED, _REPAIRED_S = 20_000, 2.0
+"""How many decisions a failing test may make at least when it is altered, and how much time others may take then."""
+
 _CUT_OFF = ("steps", "timeout")
-_BATCH, _BATCH_S = 64, 0.4
+_LEAST_BATCH, _BATCH, _BATCH_S = 16, 64, 0.4
+_FORKS_FROM_S, _WORTH_FORKS = 0.03, 4
+"""From which time on a test is forked where it is altered, and for how many alterations."""
+
 _PLAIN: RunRequest = {"kind": "plain"}
 
 
@@ -45,37 +51,54 @@ class JudgingTest:
         self.runs = 0
         self._same_message = False  # whether it fails with the same message each time
         (answer,) = runs.ask(name, [TRACE], steps=_HANG_STEPS, seconds=min(_HANG_S, TRACE_S), end=end)
-        self.hangs = answer["outcome"] in _CUT_OFF
+        # a test may have a limit of its own
+        self.hangs = answer["outcome"] in _CUT_OFF or "Timeout" in answer["exception"]
         outcome = answer["outcome"]
         if (outcome == "passed") is fails or outcome == "skipped":
             known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
             ended = ExperimentOutcome(known.get(outcome, outcome))
             raise unusable(name, ended, seconds=_HANG_S, decisions=_HANG_STEPS, fails=fails)
-        self.seconds = answer["seconds"]
+        self.seconds = whole_s = answer["seconds"]
         decisions = len(answer.get("decisions", ()))
         self._check = answer.get("check") if fails else None
         self._unaltered = outcome, answer["exception"]
-        self._message = answer.get("message", "")
+        self._message = self._message_of_pytest = answer.get("message", "")
+        self._directly = True  # whether runs may leave out what pytest does around them
         if fails and not self.hangs:
-            (again,) = runs.ask(name, [_PLAIN], steps=_HANG_STEPS, seconds=_HANG_S, end=end)
-            self._same_message = again.get("message", "") == self._message
-        self.steps = _HANG_STEPS if self.hangs else max(LEAST_STEPS, STEPS_FACTOR * decisions)
-        self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * self.seconds)
+            again, third = runs.ask(
+                name, [_PLAIN] * 2, steps=_HANG_STEPS, seconds=_HANG_S, end=end, keep=True, directly=True
+            )
+            # without pytest's explanation the message may be another one
+            self._message = again.get("message", "")
+            self._same_message = third.get("message", "") == self._message
+            self.seconds = min(self.seconds, third["seconds"])
+        self.steps = max(LEAST_STEPS, STEPS_FACTOR * decisions)
+        self._hurried_steps = LEAST_STEPS if self.hangs else max(_LEAST_REPAIRED, self.steps)
+        self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
+        if fails:  # one that fails early goes on when it is repaired
+            self.steps = _HANGING_STEPS
+            self.limit_s = max(self.limit_s, _REPAIRED_S)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
+        # functions before which so little is executed that a fork takes longer
+        self._soon: set[tuple[str, str, int]] = set()
+        self._forks = fails and not self.hangs and outcome != "crashed" and self.seconds >= _FORKS_FROM_S
 
     def hurry(self) -> None:
-        """Stop a test that hangs soon: most candidates leave it hanging."""
-        if self.hangs:
-            self.steps, self.limit_s = LEAST_STEPS, _ENDLESS_S
+        """Stop runs soon: most candidates leave the test failing, and some let it hang."""
+        self.steps = self._hurried_steps
+        self.limit_s = _ENDLESS_S if self.hangs else max(_ENDLESS_S, self.limit_s - _REPAIRED_S)
 
     @property
     def batch(self) -> int:
         """How many candidates it runs at a time."""
-        return max(1, min(_BATCH, int(_BATCH_S / max(self._each, 1e-3))))
+        least = _LEAST_BATCH if self._together and self._each < _BATCH_S else 1
+        return max(least, min(_BATCH, int(_BATCH_S / max(self._each, 1e-3))))
 
     def accepts(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
         """How the test ends with each candidate; None for those that were not run in time."""
+        if self._forks and (by_forks := self._accepted_by_forks(jobs, end)) is not None:
+            return by_forks
         found: list[MachineRunAnswer | None] = []
         size = self.batch
         for first in range(0, len(jobs), size):
@@ -91,6 +114,41 @@ class JudgingTest:
         self.runs += len(found)
         return [*found, *[None] * (len(jobs) - len(found))]
 
+    def _accepted_by_forks(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None] | None:
+        """The same by forks of one run, each where it is altered first; None where that is not possible, or slower."""
+        if not isinstance(self._runs, Machine):
+            return None
+        of_function: dict[tuple[str, str, int], list[int]] = {}
+        for number, job in enumerate(jobs):
+            if "edit" in job:
+                key = job["file"], *job["functions"][-1]
+                if key not in self._soon:
+                    of_function.setdefault(key, []).append(number)
+        forked: dict[int, MachineRunAnswer] = {}
+        for key, numbers in of_function.items():
+            for first in range(0, len(numbers), _BATCH):
+                part = numbers[first : first + _BATCH]
+                if len(part) < _WORTH_FORKS or time.monotonic() >= end:
+                    continue
+                began = time.monotonic()
+                try:
+                    answers = self._runs.forked(
+                        self.name, [jobs[number] for number in part], steps=self.steps, seconds=self.limit_s, end=end
+                    )
+                except (TimeIsUp, EvidenceError):
+                    continue
+                forked |= {number: one for number, one in zip(part, answers, strict=True) if one is not None}
+                if time.monotonic() - began > len(part) * self._each:
+                    self._soon.add(key)
+                    break
+        self.rejected += sum(1 for one in forked.values() if one["outcome"] != "passed")
+        self.runs += len(forked)
+        self._forks = False
+        left = [number for number in range(len(jobs)) if number not in forked]
+        others = dict(zip(left, self.accepts([jobs[number] for number in left], end), strict=True))
+        self._forks = True
+        return [forked.get(number) or others.get(number) for number in range(len(jobs))]
+
     def _run(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
         try:
             if not self._together:
@@ -99,7 +157,13 @@ class JudgingTest:
                 ]
             # the unaltered test at the end says whether a candidate has left something behind
             answers = self._runs.ask(
-                self.name, [*jobs, _PLAIN], steps=self.steps, seconds=self.limit_s, end=end, keep=True
+                self.name,
+                [*jobs, _PLAIN],
+                steps=self.steps,
+                seconds=self.limit_s,
+                end=end,
+                keep=True,
+                directly=self._directly,
             )
         except TimeIsUp as cut:
             return [*cut.answers[: len(jobs)]]
@@ -107,7 +171,11 @@ class JudgingTest:
             return []
         *found, control = answers
         if not self.hangs and self._is_other(control):
-            self._together = False
+            if self._directly:
+                self._directly = False
+                self._message = self._message_of_pytest
+            else:
+                self._together = False
             return self._run(jobs, end)
         return list(found)
 
@@ -128,6 +196,14 @@ class JudgingTest:
             return False
         self.runs += 1
         return answer["outcome"] == "passed"
+
+    def tells_apart(self, alterations: Sequence[RunRequest], seconds: float) -> ToldApart | None:
+        """An input near those of the test for which two alterations give different results."""
+        job: RunRequest = {"kind": "apart", "others": list(alterations), "most_seconds": seconds / 2}
+        (answer,) = self._runs.ask(
+            self.name, [job], steps=self.steps, seconds=self.limit_s + 2 * seconds, end=time.monotonic() + 3 * seconds
+        )
+        return answer.get("apart")
 
     def results(
         self,
@@ -151,6 +227,8 @@ class JudgingTest:
                 steps=self.steps,
                 seconds=self.limit_s + 2 * seconds,
                 end=time.monotonic() + 4 * seconds + 2,
+                keep=self._together,
+                directly=self._directly,
             )
         except (TimeIsUp, EvidenceError):
             return None

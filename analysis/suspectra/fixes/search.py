@@ -7,10 +7,11 @@ import heapq
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import partial
+from itertools import combinations, count
 from pathlib import Path
 
 import numpy as np
@@ -20,34 +21,42 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
-from suspectra.fixes.candidates import PARTS, candidates
-from suspectra.fixes.fix import Fix
+from suspectra.fixes.candidates import PARTS, Stage, stages
+from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import FunctionScope, definitions, scopes
 from suspectra.fixes.judge import JudgingTest
-from suspectra.fixes.results import EqualResults
+from suspectra.fixes.results import Alike, EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.mutation.scopes import Function
 from suspectra.spectrum import Spectrum
 
 ALL_PARTS = (*PARTS, "pruning", "pairs", "order")
 """The parts of the search that can be left out, to see what each is worth."""
 
-_FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.9, 0.3
+_FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.5, 0.3
 """How much a candidate waits for more suspicious functions, and for more suspicious statements of its function."""
+
+_LOOKED_AT = 2
+"""Passing tests in which it is looked whether a fix changes a value."""
 
 _RESULTS_S = 0.5
 """For computing the results of all expressions of a function, at most."""
 
-_BEHIND = 1.5
+_BEHIND = 1.0
 """Candidates that cost so much more than a fix would rank far behind it, and are not run."""
 
-_CHUNK = 128
+_FIRST_CHUNK, _CHUNK = 64, 256
 _COMPARED = 12
 """Failing tests of which the quickest is the first judge."""
 
 _MAX_HANGING = 2
 """Tests that hang, after which no other one is looked for: each takes seconds to be known as such."""
+
+_APART_S, _APART_SHARE, _TOLD_APART, _APART_JUDGES = 1.5, 0.1, 3, 2
+"""For telling the likeliest fixes apart: seconds, or this share of all; how many fixes, and by how many tests."""
 
 _MAX_PAIRED = 40
 _PAIRS_FROM = 0.75
@@ -67,6 +76,8 @@ class FixInquiry(Inquiry[Fix]):
     parts: Collection[str] = ALL_PARTS
     most: float = math.inf  # so many fixes of a group are enough
     tried: int = field(default=0, init=False)  # candidates that were run
+    # what tells the likeliest fixes of a group apart from the first one, or that from the second
+    apart: dict[Fix, Apart] = field(default_factory=dict, init=False)
     pruned: int = field(default=0, init=False)  # and those that would give the same as the program, or as another one
 
     def steps(self) -> Generator[Fix]:
@@ -108,6 +119,8 @@ class _GroupSearch:
         self._first: JudgingTest
         self._executing: dict[tuple[str, int], list[str]] = {}
         self._rank_of: dict[tuple[str, int], int] = {}
+        self._waiting = _Waiting()
+        self._equal: dict[tuple[str, Function], EqualResults] = {}
         self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
         self._found = 0
         self._best = math.inf  # what the first fix cost
@@ -120,44 +133,94 @@ class _GroupSearch:
 
     def fixes(self) -> Iterator[Fix]:
         """Run candidates until the time is up."""
+        whole, reserve_s = self._end, min(_APART_S, _APART_SHARE * (self._end - time.monotonic()))
+        self._end -= reserve_s
+        found = []
+        for fix in self._search():
+            found.append(fix)
+            yield fix
+        self._end = whole
+        if len(found) > 1:
+            self._tell_apart(in_order(found)[:_TOLD_APART], reserve_s)
+
+    def _tell_apart(self, fixes: Sequence[Fix], seconds: float) -> None:
+        first, *others = fixes
+        judges = [self._first, *(one for one in self._judges.values() if one is not None and one is not self._first)]
+        for other in others:
+            told = apart(first, other, judges[:_APART_JUDGES], seconds / len(others))
+            if told is not None:
+                self._inquiry.apart.setdefault(first, told)
+                self._inquiry.apart[other] = told.reversed()
+
+    def _search(self) -> Iterator[Fix]:
         first = self._quickest()
         if first is None:
             return
         self._first = first
         first.hurry()
-        waiting = _Chunks(self._candidates())
+        waiting = self._waiting
+        self._put_functions()
+        size = _FIRST_CHUNK
         while time.monotonic() < self._end:
             check()
             if self._found >= self._inquiry.most:
                 return
             late = self._inquiry.share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
-            chunk = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(_CHUNK)
-            if not chunk:
+            taken = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(size, self._end)
+            size = _CHUNK
+            if not taken:
                 yield from self._pairs()
                 self.exhausted = time.monotonic() < self._end and not late
                 return
-            for fix in self._judged([(one,) for one in chunk]):
+            new, passing = self._sorted(taken)
+            for fix in self._judged([(one,) for one in new], passing):
                 self._best = min(self._best, waiting.cost)
                 yield fix
 
     # which candidates, in which order
 
-    def _candidates(self) -> Iterator[tuple[float, list[Candidate]]]:
-        """The candidates in order, with what they cost; those that give the same in the failing test together."""
-        heap: list[tuple[float, int, list[Candidate]]] = []
-        made = 0
-        functions = list(self._functions())
-        for rank, (file, scope, lines) in enumerate(functions):
-            waits = _FUNCTION_WEIGHT * math.log2(1 + rank)
-            while heap and heap[0][0] < waits + 1.0:  # no candidate of this function comes before
-                cost, _, several = heapq.heappop(heap)
-                yield cost, several
-            for cost, several in self._inside(file, scope, lines):
-                made += 1
-                heapq.heappush(heap, (waits + cost, made, several))
-        while heap:
-            cost, _, several = heapq.heappop(heap)
-            yield cost, several
+    def _put_functions(self) -> None:
+        ordered = "order" in self._inquiry.parts
+        for rank, (file, scope, lines) in enumerate(self._functions()):
+            waits = _FUNCTION_WEIGHT * math.log2(1 + rank) if ordered else float(rank)
+            self._waiting.put(waits + (1.0 if ordered else 0.0), partial(self._stages, waits, file, scope, lines))
+
+    def _stages(self, waits: float, file: str, scope: FunctionScope, lines: dict[int, float]) -> None:
+        """Let the templates of a function wait for their turns."""
+        by_suspicion = sorted(lines, key=lambda line: -lines[line])
+        more = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in enumerate(by_suspicion)}
+        for stage in stages(file, scope, lines.__contains__, self._inquiry.parts):
+            if "order" in self._inquiry.parts:
+                own = waits + more[stage.line]
+                self._waiting.put(own + stage.least, partial(self._waiting.put_drafts, own, stage))
+            else:
+                self._waiting.put(waits, partial(self._waiting.put_drafts, waits, stage, costs=False))
+
+    def _sorted(self, taken: Sequence[Candidate | Alike]) -> tuple[list[Alike], list[Candidate]]:
+        """Those of which one has to be run, and those that the failing test is known to pass with.
+
+        The likeliest first.
+        """
+        new, passing = [one for one in taken if isinstance(one, Alike)], []
+        place = {id(one.members[0] if isinstance(one, Alike) else one): number for number, one in enumerate(taken)}
+        by_function: dict[tuple[str, Function], list[Candidate]] = defaultdict(list)
+        for one in taken:
+            if isinstance(one, Candidate):
+                by_function[one.file, one.functions[-1]].append(one)
+        for (file, function), several in by_function.items():
+            if "pruning" not in self._inquiry.parts:
+                new += [Alike([one]) for one in several]
+                continue
+            if (file, function) not in self._equal:
+                self._equal[file, function] = EqualResults(self._first, file, _names(several[0].functions))
+            found = self._equal[file, function].sort(several, _RESULTS_S)
+            self._inquiry.pruned += found.pruned
+            new += found.new
+            passing += found.passing
+            for more, alike in found.later:
+                self._waiting.put_again(more, alike)
+        new.sort(key=lambda alike: place[id(alike.members[0])])
+        return new, passing
 
     def _functions(self) -> Iterator[tuple[str, FunctionScope, dict[int, float]]]:
         """The functions that all failing tests execute, the most suspicious first, with the lines of statements."""
@@ -194,9 +257,10 @@ class _GroupSearch:
         sources = {file: scope.source for _, file, scope, _ in found}
         for _, file, scope, _ in found:
             read[file] |= {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
+            read[file] |= {node.attr for node in ast.walk(scope.function) if isinstance(node, ast.Attribute)}
         for file, names in read.items():
-            for scope in definitions(sources[file], names):
-                yield file, scope, {scope.owners[0].lineno: 0.0}
+            for scope in definitions(sources[file], names, at[file]):
+                yield file, scope, {scope.owners[-1].lineno: 0.0}
 
     def _source(self, file: str) -> ParsedSource | None:
         source = self._inquiry.suspects.read(file)
@@ -205,26 +269,6 @@ class _GroupSearch:
         except _UNPARSABLE as error:
             self._inquiry.note([Problem(file, "", f"it can't be changed: {error}", "check its encoding")])
             return None
-
-    def _inside(
-        self, file: str, scope: FunctionScope, lines: dict[int, float]
-    ) -> Iterator[tuple[float, list[Candidate]]]:
-        parts = self._inquiry.parts
-        ordered = sorted(lines, key=lambda line: -lines[line])
-        waits = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in enumerate(ordered)}
-        made = list(candidates(file, scope, lines.__contains__, parts))
-        if "order" not in parts:
-            yield from ((0.0, [one]) for one in made)
-            return
-        classes = [[one] for one in made]
-        more: Mapping[Candidate, float] = {}
-        if "pruning" in parts and time.monotonic() < self._end:
-            equal = EqualResults(self._first, file, _names(scope), made, _RESULTS_S)
-            classes, more = equal.classes, equal.waits
-            self._inquiry.pruned += equal.pruned
-        for several in classes:
-            several.sort(key=lambda one: one.cost)
-            yield several[0].cost + waits[several[0].line] + more.get(several[0], 0.0), several
 
     # who judges
 
@@ -261,21 +305,27 @@ class _GroupSearch:
                     self._inquiry.note([error.problem])
         return self._judges[name]
 
-    def _judged(self, chunk: Sequence[tuple[list[Candidate], ...]]) -> Iterator[Fix]:
-        """Run representatives with the failing tests, then all that are like them with the others."""
+    def _judged(self, chunk: Sequence[tuple[Alike, ...]], accepted: Sequence[Candidate] = ()) -> Iterator[Fix]:
+        """Run one of each with the failing tests, then all that are like those that pass with the others.
+
+        With those in `accepted` the first failing test is known to pass.
+        """
         first = self._first
-        chosen = [tuple(several[0] for several in one) for one in chunk]
+        chosen = [tuple(alike.members[0] for alike in one) for one in chunk]
         answers = first.accepts([together(one) for one in chosen], self._end)
         self._inquiry.tried += sum(answer is not None for answer in answers)
         self._report(first.name)
-        left: list[tuple[Candidate, ...]] = []
+        left: list[tuple[Candidate, ...]] = [(one,) for one in accepted]
         for several, answer in zip(chunk, answers, strict=True):
             if answer is None:
                 continue
+            if len(several) == 1:
+                several[0].passes = answer["outcome"] == "passed"
             if answer["outcome"] == "passed":
-                left += [(one,) for one in several[0]] if len(several) == 1 else [tuple(one[0] for one in several)]
+                alone = [(one,) for one in several[0].members]
+                left += alone if len(several) == 1 else [tuple(one.members[0] for one in several)]
             elif len(several) == 1 and first.changed(answer):
-                self._almost.append((several[0][0].cost + 1.0, several[0][0]))
+                self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
         for judge in self._others(left):
             left = self._accepted(left, judge, repairs=True)
         for judge in self._passing(left):
@@ -290,7 +340,18 @@ class _GroupSearch:
                 names = {name for other in one for name in self._executing_tests(other)}
                 judges = len(failing) + sum(judge.name in names for judge in passing)
                 rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
-                yield Fix(one, tuple(judge.name for judge in failing), judges, rank)
+                executing = [judge for judge in passing if judge.name in names]
+                changes = self._share_changed(one, executing[:_LOOKED_AT])
+                yield Fix(one, tuple(judge.name for judge in failing), judges, rank, changes)
+
+    def _share_changed(self, one: Sequence[Candidate], passing: Sequence[JudgingTest]) -> float:
+        """In which share of some tests that pass with a change it gives another value than the program."""
+        candidate = one[0]
+        if len(one) > 1 or not candidate.new or time.monotonic() >= self._end:
+            return 0.0
+        names = _names(candidate.functions)
+        found = [EqualResults(judge, candidate.file, names).is_other(candidate, _RESULTS_S) for judge in passing]
+        return sum(found) / max(len(found), 1)
 
     def _report(self, name: str) -> None:
         inquiry = self._inquiry
@@ -359,26 +420,47 @@ class _GroupSearch:
         for first in range(0, len(pairs), _CHUNK):
             if time.monotonic() >= self._end or self._found:
                 return
-            yield from self._judged([([one], [two]) for one, two in pairs[first : first + _CHUNK]])
+            yield from self._judged([(Alike([one]), Alike([two])) for one, two in pairs[first : first + _CHUNK]])
 
 
-def _names(scope: FunctionScope) -> list[CodeName]:
-    return [CodeName(getattr(one, "name", "<lambda>"), first_line(one)) for one in scope.functions]
+def _names(functions: Sequence[Function]) -> list[CodeName]:
+    return [CodeName(getattr(one, "name", "<lambda>"), first_line(one)) for one in functions]
 
 
-class _Chunks:
-    """Takes some at a time."""
+class _Waiting:
+    """What waits for its turn: drafts of candidates, and what makes more of them when that may be the next."""
 
-    def __init__(self, items: Iterable[tuple[float, list[Candidate]]]):
-        self._items = iter(items)
-        self.cost = 0.0  # of the last one that was taken
+    def __init__(self) -> None:
+        self.cost = 0.0  # of what was taken last
+        self._heap: list[tuple[float, int, Callable[[], Candidate | Alike | None]]] = []
+        self._numbers = count()
+        self._seen: set[object] = set()
 
-    def take(self, most: int) -> list[list[Candidate]]:
-        """The next ones."""
-        taken = []
-        for cost, one in self._items:
+    def put(self, cost: float, make: Callable[[], Candidate | Alike | None]) -> None:
+        """Add something that costs as much as this, or that makes what does."""
+        heapq.heappush(self._heap, (cost, next(self._numbers), make))
+
+    def put_drafts(self, more: float, stage: Stage, *, costs: bool = True) -> None:
+        """Add what a template makes, which costs so much more here."""
+        for draft in stage.drafts():
+            self.put(more + draft.cost if costs else more, draft.write)
+
+    def put_again(self, more: float, alike: Alike) -> None:
+        """Let candidates whose results are known wait longer."""
+        self.put(self.cost + more, lambda: alike)
+
+    def take(self, most: int, end: float) -> list[Candidate | Alike]:
+        """The next ones, as far as there is time."""
+        taken: list[Candidate | Alike] = []
+        while self._heap and len(taken) < most and time.monotonic() < end:
+            cost, _, make = heapq.heappop(self._heap)
+            one = make()
+            if one is None:
+                continue
+            if isinstance(one, Candidate):
+                if one.key in self._seen:
+                    continue
+                self._seen.add(one.key)
             self.cost = cost
             taken.append(one)
-            if len(taken) == most:
-                break
         return taken

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 from suspectra.fixes.expressions import NEAR, atoms
@@ -13,6 +15,7 @@ from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import TextSpan
 from suspectra.mutation.scopes import bodies
 
+_MAX_RETURNED = 6
 _JUMPS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _AUGMENTED = ("+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=")
 _SIGNS = {
@@ -20,6 +23,11 @@ _SIGNS = {
     ast.BitAnd: "&=", ast.BitOr: "|=", ast.BitXor: "^=", ast.Pow: "**=", ast.LShift: "<<=", ast.RShift: ">>=",
 }  # fmt: skip
 
+
+_EXCEPTIONS = (
+    "LookupError", "ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "OSError", "ArithmeticError",
+)  # fmt: skip
+"""Those that are handled most."""
 
 _PUTTING = ("append", "add", "extend", "push", "remove")
 
@@ -34,16 +42,38 @@ class StatementEdit(NamedTuple):
     hides: bool = False  # whether it may only keep a failure from being noticed
 
 
-def statement_edits(place: FixSite) -> Iterator[StatementEdit]:
-    """All that may be done with a statement."""
+def statement_stages(place: FixSite) -> list[tuple[float, Callable[[FixSite], Iterator[StatementEdit]]]]:
+    """The templates for a statement, each with what its edits cost at least."""
     if _is_elif(place) or not isinstance(place.node, ast.stmt):
-        return
-    yield from _changed(place)
+        return []
     if (indent := _indent(place)) is None:
+        return [(1.4, _changed)]
+    more = ((2.0, _inserted), (2.2, _moved), (2.8, _guarded))
+    return [(1.4, _changed), *((least, partial(template, indent=indent)) for least, template in more)]
+
+
+def head_edits(place: FixSite) -> Iterator[StatementEdit]:
+    """What can be done with the decorators of a function."""
+    node, source = place.node, place.source
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return
-    yield from _inserted(place, indent)
-    yield from _guarded(place, indent)
-    yield from _moved(place, indent)
+    begins = [*node.decorator_list, node]
+    for number, decorator in enumerate(node.decorator_list):
+        following = begins[number + 1]
+        column = following.col_offset - (0 if following is node else 1)
+        if decorator.lineno != following.lineno:
+            edit = Edit(decorator.lineno, decorator.col_offset - 1, following.lineno, column, "", whole_statement=True)
+            yield StatementEdit(edit, "decorator", 1.9)
+    indent = source.lines[node.lineno - 1].encode()[: node.col_offset].decode()
+    if indent.strip() or len(place.scope.owners) == 1 or node.decorator_list:
+        return
+    parameters = [*node.args.posonlyargs, *node.args.args]
+    first = parameters[0].arg if parameters else ""
+    for name, cost in (("property", 2.2), ("staticmethod", 2.6), ("classmethod", 2.6)):
+        if name != "property" or len(parameters) == 1:
+            fits = (name == "staticmethod") == (first not in ("self", "cls"))
+            edit = Edit(node.lineno, node.col_offset, node.lineno, node.col_offset, f"@{name}\n{indent}", True)
+            yield StatementEdit(edit, "decorator", cost - (0.6 if fits else 0))
 
 
 def _is_elif(place: FixSite) -> bool:
@@ -91,6 +121,7 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
         target, value = source.segment(node.targets[0]), source.segment(node.value)
         yield StatementEdit(_replaced(place, f"{target} += {value}"), "assignment", 2.0)
         yield StatementEdit(_replaced(place, f"{target} -= {value}"), "assignment", 2.8)
+        yield StatementEdit(_replaced(place, f"return {value}"), "return", 2.4)
     if isinstance(node, ast.Expr):
         text = source.segment(node.value)
         if not yields:
@@ -120,9 +151,25 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
             ):
                 edit = source.edit(source.span(node.iter), form.format(text))
                 yield StatementEdit(edit, "copy" if form == "list({})" else "wrapping", cost)
-    for inner in getattr(node, "handlers", ()):
-        if inner.type is not None and source.segment(inner.type) != "Exception":
-            yield StatementEdit(source.edit(source.span(inner.type), "Exception"), "handler", 2.6, hides=True)
+    yield from _handlers(place)
+
+
+def _handlers(place: FixSite) -> Iterator[StatementEdit]:
+    """Other exceptions that are handled."""
+    source = place.source
+    for handler in getattr(place.node, "handlers", ()):
+        if handler.type is None:
+            continue
+        text = source.segment(handler.type)
+        own = [source.segment(one) for one in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [text]
+        if text != "Exception":
+            yield StatementEdit(source.edit(source.span(handler.type), "Exception"), "handler", 2.6, hides=True)
+        known = [*place.scope.ingredients.exceptions, *_EXCEPTIONS]
+        made = {f"({', '.join([*own, one])})": 2.2 for one in known if one not in own}
+        made |= {f"({', '.join([*own, *two])})": 2.5 for two in combinations(_EXCEPTIONS, 2) if not {*two} & {*own}}
+        made |= {one: 2.3 for one in (*place.names[:NEAR], *known) if one != text}
+        for one, cost in made.items():
+            yield StatementEdit(source.edit(source.span(handler.type), one), "exception", cost)
 
 
 def _only_raises(node: ast.AST) -> bool:
@@ -149,9 +196,32 @@ def _inserted(place: FixSite, indent: str) -> Iterator[StatementEdit]:
             yield StatementEdit(_before(place, text, indent), kind, cost)
             if is_last:
                 yield StatementEdit(_after(place, text, indent), kind, cost)
-    if is_last and place.parent is place.scope.function:
-        for name in place.names[:NEAR]:
-            yield StatementEdit(_after(place, f"return {name}", indent), "return", 2.4)
+    if is_last:
+        yield from _left_at_the_end(place, indent)
+
+
+def _left_at_the_end(place: FixSite, indent: str) -> Iterator[StatementEdit]:
+    """A jump behind the last statement of a block."""
+    node, function = place.node, place.scope.function
+    whole = place.parent is function
+    if place.in_loop:
+        yield StatementEdit(_after(place, "continue", indent), "jump", 2.0)
+        yield StatementEdit(_after(place, "break", indent), "jump", 2.2)
+    assigned = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    for name in dict.fromkeys([*sorted(assigned), *place.names[:NEAR]]):
+        cost = (1.8 if name in assigned else 2.4) + (0.0 if whole or not place.in_loop else 0.4)
+        yield StatementEdit(_after(place, f"return {name}", indent), "return", cost)
+    returned = [source for one in ast.walk(function) if (source := _returned(place, one))]
+    for text in dict.fromkeys(["return", *returned][:_MAX_RETURNED]):
+        yield StatementEdit(_after(place, text, indent), "return", 2.3)
+
+
+def _returned(place: FixSite, node: ast.AST) -> str:
+    """The text of a ``return`` whose value can be computed here, too."""
+    if not isinstance(node, ast.Return) or node.value is None or not place.fits(node):
+        return ""
+    text = place.source.segment(node)
+    return "" if "\n" in text else text
 
 
 def _adapted(place: FixSite, text: str, node: ast.stmt) -> Iterator[str]:

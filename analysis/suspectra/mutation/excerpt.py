@@ -34,6 +34,15 @@ def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
     return excerpt_of(source, [mutant.edit], mutant.functions, mutant.owners)
 
 
+def edited_excerpt(
+    source: ParsedSource, edit: Edit, functions: Sequence[Function], owners: Sequence[ast.stmt]
+) -> tuple[Excerpt, Edit] | None:
+    """The excerpt of a function as it is, and an edit of that text; None where there is none for the edit."""
+    padded = _with_as_many_lines(source, edit)
+    made = excerpt_of(source, [], functions, owners)
+    return None if padded is None or made is None else (made, padded)
+
+
 def excerpt_of(
     source: ParsedSource,
     edits: Sequence[Edit],

@@ -8,6 +8,7 @@ from typing import NamedTuple, TextIO
 
 from suspectra.base.english import many
 from suspectra.base.visible import safe
+from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import difference
 from suspectra.fixes.fix import Fix
 
@@ -40,18 +41,34 @@ def fix_in_words(fix: Fix, failing: int) -> str:
     return f"{begin}, and all {others} others that execute it still do"
 
 
-def write_fix(number: int, fix: Fix, failing: int, read: Read, out: TextIO) -> None:
+def apart_in_words(number: int, told: Apart) -> str:
+    """What tells a fix from the first one, and that from the second, in one sentence."""
+    here, there = (one if one.startswith("raises ") else f"gives `{one}`" for one in (told.gives, told.other_gives))
+    return f"With it `{told.call}` {here}, with {'the second' if number == 1 else 'the first'} {there}"
+
+
+def write_fix(number: int, fix: Fix, failing: int, read: Read, out: TextIO, told: Apart | None = None) -> None:
     """One fix, with the difference that it makes."""
     out.write(f"{number}. {safe(f'{fix.file}:{fix.line}')}: {fix_in_words(fix, failing)}.\n")
     if fix.hides:
         out.write("   It may only keep the failure from being noticed.\n")
     for line in difference(fix.candidates, read).splitlines()[2:]:
         out.write(f"   {safe(line)}\n")
+    if told is not None:
+        out.write(f"   {safe(apart_in_words(number, told))}.\n")
+        for line in told.test.splitlines():
+            out.write(f"      {safe(line)}\n".rstrip(" "))
     out.flush()
 
 
-def fix_entry(number: int, fix: Fix, read: Read, apart: Mapping[str, object] | None = None) -> dict[str, object]:
+def fix_entry(number: int, fix: Fix, read: Read, told: Apart | None = None) -> dict[str, object]:
     """One fix as JSON."""
+    apart = told and {
+        "input": told.call,
+        "gives": [told.gives, told.other_gives],
+        "said": apart_in_words(number, told),
+        "test": told.test,
+    }
     return {
         "diff": difference(fix.candidates, read),
         "file": fix.file,
@@ -67,10 +84,10 @@ def fix_entry(number: int, fix: Fix, read: Read, apart: Mapping[str, object] | N
     }
 
 
-def write_json(fixes: Sequence[Fix], read: Read, out: TextIO, done: SearchCounts) -> None:
-    """All fixes, the likeliest first."""
+def write_json(fixes: Sequence[Fix], read: Read, out: TextIO, done: SearchCounts, told: Mapping[Fix, Apart]) -> None:
+    """All fixes, the likeliest first, with what tells them apart."""
     found = {
-        "fixes": [fix_entry(number, fix, read) for number, fix in enumerate(fixes, 1)],
+        "fixes": [fix_entry(number, fix, read, told.get(fix)) for number, fix in enumerate(fixes, 1)],
         "tried": done.tried,
         "pruned": done.pruned,
         "complete": done.complete,

@@ -74,6 +74,8 @@ class _Child:
         with suppress(OSError):
             # the whole group: a test may have started programs
             os.killpg(self._pid, signal.SIGKILL)
+        with suppress(OSError):
+            os.kill(self._pid, signal.SIGKILL)  # it may have gone to another group
         _, self.status = os.waitpid(self._pid, 0)
 
 
@@ -177,10 +179,11 @@ class MachineChildren:
             self._channel.close()
             be_alone()
             limit(request["memory"], request["file_size"])
-            self._containment.close_files()
+            self._containment.close_files(write, more)
             if request.get("fork"):
                 forks = Forks(write, request["seconds"], self._containment.refuse)
-                job: RunRequest = {"kind": "fork", "jobs": request["jobs"], "fork": forks.fork}
+                kind = "fork mutants" if request["jobs"][0]["kind"] == "mutant" else "fork"
+                job: RunRequest = {"kind": kind, "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
             later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it
             runs = 0

@@ -6,28 +6,30 @@ sockets that it has opened itself, and start no program. What the unaltered test
 arguments. A call that is refused ends the run, and says nothing about the alteration.
 
 An audit hook sees the calls before Python makes them, and can't be removed. Where the kernel is Linux and the unaltered
-test touches nothing, Landlock comes on top. Files that were opened before the run can no longer be written to.
+test starts no program, Landlock comes on top, which knows also what libraries in C do. What was opened before the run,
+files, sockets, pipes and mapped files, leads nowhere any more. A process in which altered code has run stays contained
+to its end: the code may have left a thread.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import stat
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from suspectra_recorder.experiments.inherited import Inherited, path_of
 from suspectra_recorder.experiments.landlock import Landlock
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import fcntl, os, sys
+from suspectra_recorder.instrumentation.library_references import os, sys
 
 __builtins__ = library_references.builtins
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SHARED_MEMORY = "/dev/shm"  # semaphores of `multiprocessing`; they have no names that others use
-_UNHEARD = [(module, name) for module in ("posix", "os") for name in ("mkfifo", "mknod")]
-"""Functions that audit hooks are not told of."""
+_WATCHED_MODULES = ("_posixsubprocess", "_posixshmem", "sqlite3")
+"""Modules some of whose functions are watched: before they are used, so that all find what watches."""
 
 _MAX_NOTED = 1_000
 """Calls of an unaltered test: one that makes more is not worth a list of what its altered runs may do."""
@@ -46,12 +48,14 @@ class Containment:
     def __init__(self, folder: str):
         self._folder = os.path.realpath(folder)  # the temporary folder
         self._watches = self._refuses = self._prepared = False
-        self._kernel = False  # whether Landlock is on
+        self._kernel = False  # whether Landlock keeps it from writing into any other folder
         self._working = self._folder
         self._allowed: set[Call] = set()
         self._touched: dict[Call, None] = {}
         self._refused = ""
         self._bound: list[weakref.ref[Any]] = []
+        self._inherited = Inherited(())
+        self._shared: set[str] = set()  # the names of memory that this process has made for others
         self._landlock = Landlock()
         self._checks: dict[str, Callable[[str, tuple[Any, ...]], Call | None]] = {
             "open": self._open,
@@ -60,7 +64,7 @@ class Containment:
             **dict.fromkeys(("os.chmod", "os.chown", "os.utime"), self._attributes),
             **dict.fromkeys(("os.truncate", "os.setxattr", "os.removexattr", "os.chflags"), self._whole),
             **dict.fromkeys(("os.rename", "os.link", "os.symlink"), self._pair),
-            **dict.fromkeys(("sqlite3.connect", "sqlite3.connect/handle"), self._database),
+            "sqlite3.connect": self._database,
             **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), self._socket),
             **dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"), self._name),
             **dict.fromkeys(("os.kill", "os.killpg"), self._signal),
@@ -70,50 +74,49 @@ class Containment:
 
     def install(self) -> None:
         """Be told of calls from now on; nothing is refused yet."""
+        for name in _WATCHED_MODULES:
+            with suppress(ImportError):
+                __import__(name)
         sys.addaudithook(self._hear)
 
-    def close_files(self) -> None:
-        """Let nothing be written any more through what the program has opened before.
+    def close_files(self, *own: int) -> None:
+        """Let nothing be written any more through files that the program has opened before.
 
-        What it opened only to write goes nowhere, and what it reads, too, is opened anew to be read.
+        `own` are descriptors that this process needs itself.
         """
-        for name in _descriptors():
-            with suppress(OSError):
-                flags = fcntl.fcntl(name, fcntl.F_GETFL)
-                way = flags & os.O_ACCMODE
-                if name <= 2 or way == os.O_RDONLY or not stat.S_ISREG(os.fstat(name).st_mode):
-                    continue
-                path = _path_of(name)
-                if self._inside(path) or path.startswith("/memfd:"):
-                    continue
-                if way == os.O_RDWR and path:
-                    instead = os.open(path, os.O_RDONLY)
-                    os.lseek(instead, os.lseek(name, 0, os.SEEK_CUR), os.SEEK_SET)
-                else:
-                    instead = os.open(os.devnull, os.O_RDWR)
-                os.dup2(instead, name, os.get_inheritable(name))
-                os.close(instead)
+        self._inherited = Inherited(own)
+        self._inherited.close_files(self._inside)
 
     def begin(self, *, refuses: bool, touched: Iterable[Iterable[str]]) -> None:
         """Watch a run that begins now; `touched` is what the unaltered test does."""
         if not refuses:
             self._touched.clear()
         self._allowed.update(tuple(call) for call in touched)
-        self._refuses, self._refused = refuses, ""
+        self._refused = ""
         self._bound.clear()
         if refuses and not self._prepared:
-            self._prepared = True
-            sys.dont_write_bytecode = True
-            self._instead_of_unheard()
-            if not self._allowed and not self._touched:
-                self._kernel = self._landlock.restrict((self._folder, _SHARED_MEMORY), (os.devnull,))
+            self._prepare()
+        self._refuses = refuses or self._prepared
         with suppress(OSError):
             self._working = os.getcwd()
         self._watches = True
 
+    def _prepare(self) -> None:
+        """Make the process one in which altered code runs, from now on: it may have left something that runs later."""
+        self._prepared = True
+        sys.dont_write_bytecode = True
+        self._instead_of_unheard()
+        self._inherited.sever()
+        places = _places({*self._allowed, *self._touched})
+        if places is not None:
+            folders, files = places
+            own = {self._folder, _SHARED_MEMORY}
+            restricted = self._landlock.restrict(sorted(folders | own), sorted({os.devnull, *files}))
+            self._kernel = restricted and not (self._allowed or self._touched)
+
     def end(self) -> tuple[str, list[list[str]]]:
-        """Watch no longer: what was refused, and what an unaltered run did."""
-        self._watches = False
+        """A run has ended: what was refused, and what an unaltered run did."""
+        self._watches = self._prepared
         with suppress(OSError):
             os.chdir(self._working)  # the next run begins where this one did
         if self._refuses:
@@ -124,6 +127,8 @@ class Containment:
     def refuse(self) -> None:
         """Refuse from now on, in a run that was unaltered by now."""
         self._refuses = True
+        if not self._prepared:
+            self._prepare()
 
     # what Python calls
 
@@ -181,10 +186,10 @@ class Containment:
     def _place(self, path: object, folder: int) -> str:
         """Where an entry of a folder is; links are followed up to the folder."""
         if isinstance(path, int):
-            return _path_of(path) or f"descriptor {path}"
+            return path_of(path) or f"descriptor {path}"
         text = _text(path)
         if folder >= 0 and not os.path.isabs(text):
-            text = os.path.join(_path_of(folder) or f"descriptor {folder}", text)
+            text = os.path.join(path_of(folder) or f"descriptor {folder}", text)
         above, name = os.path.split(text.rstrip("/") or text)
         whole = os.path.join(os.path.realpath(above), name)
         return os.path.realpath(whole) if name in ("", ".", "..") else whole
@@ -196,13 +201,23 @@ class Containment:
         return path == os.devnull or self._inside(path)
 
     def _database(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
-        if event.endswith("handle"):
-            return None
         name = _text(arguments[0])
         if name in ("", ":memory:") or (name.startswith("file:") and ("mode=memory" in name or "mode=ro" in name)):
             return None
         path = name.removeprefix("file:").partition("?")[0] if name.startswith("file:") else name
         return None if self._inside(os.path.realpath(path)) else (event, os.path.realpath(path))
+
+    def _within_database(self, action: int, name: str | None, *_: object) -> int:
+        """Decide about what a statement does; SQLite calls this. Attached files, and copies, are databases, too."""
+        if action != _ATTACH or not self._watches:
+            return 0
+        call = self._database("sqlite3.attach", (name or "",))
+        try:
+            if call is not None:
+                self._judge(call)
+        except RefusedCall:
+            return 1  # the statement fails
+        return 0
 
     def _socket(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         one, address = arguments[0], arguments[1] if len(arguments) > 1 else None
@@ -247,19 +262,102 @@ class Containment:
 
     def _instead_of_unheard(self) -> None:
         """Watch the functions that no hook is told of."""
-        for module, name in _UNHEARD:
+        for names, check in self._unheard():
+            for whole in names:
+                module, _, name = whole.rpartition(".")
+                loaded = sys.modules.get(module)
+                if (function := getattr(loaded, name, None)) is not None:
+                    setattr(loaded, name, self._watched(whole, function, check))
+        for module in ("sqlite3", "sqlite3.dbapi2", "_sqlite3"):
             loaded = sys.modules.get(module)
-            if (function := getattr(loaded, name, None)) is not None:
-                setattr(loaded, name, self._watched(name, function))
+            if (connect := getattr(loaded, "connect", None)) is not None:
+                setattr(loaded, "connect", self._connecting(connect))  # noqa: B010  # modules have no such attribute
 
-    def _watched(self, name: str, function: Callable[..., None]) -> Callable[..., None]:
-        def watched(path: object, *arguments: Any, dir_fd: Any = None, **named: Any) -> None:
-            folder = dir_fd if isinstance(dir_fd, int) else -1
-            if self._watches and not self._inside(place := self._place(path, folder)):
-                self._judge((f"os.{name}", place))
-            function(path, *arguments, dir_fd=dir_fd, **named)
+    def _unheard(self) -> list[tuple[tuple[str, ...], Callable[[str, tuple[Any, ...], dict[str, Any]], Call | None]]]:
+        """Functions that hooks are not told of, with what there is to say about a call."""
+        processes = ("sched_setaffinity", "sched_setscheduler", "sched_setparam", "setpgid")
+        return [
+            (tuple(f"{one}.{name}" for one in ("posix", "os") for name in ("mkfifo", "mknod")), self._made),
+            (tuple(f"{one}.{name}" for one in ("posix", "os") for name in processes), _other_process),
+            (("posix.setpriority", "os.setpriority"), _other_priority),
+            (("posix.pidfd_open", "os.pidfd_open"), _other_process),
+            (("signal.pidfd_send_signal", "_signal.pidfd_send_signal", "_posixsubprocess.fork_exec"), _any_call),
+            (("_gdbm.open", "_dbm.open", "readline.write_history_file"), self._file),
+            (("_posixshmem.shm_open",), self._memory),
+            (("_posixshmem.shm_unlink",), self._memory),
+        ]
+
+    def _made(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+        folder = named.get("dir_fd")
+        place = self._place(arguments[0] if arguments else named["path"], folder if isinstance(folder, int) else -1)
+        return None if self._inside(place) else (event, place)
+
+    def _file(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+        if event.endswith("dbm.open") and (arguments[1:2] or ("r",))[0] == "r":
+            return None
+        place = os.path.realpath(_text(arguments[0])) if arguments and arguments[0] is not None else ""
+        return None if self._inside(place) else (event, place)
+
+    def _memory(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+        """Memory that has a name, which other programs may know."""
+        name = _text(arguments[0] if arguments else named["path"])
+        flags = arguments[1] if len(arguments) > 1 else named.get("flags", 0)
+        if isinstance(flags, int) and flags & os.O_EXCL and flags & os.O_CREAT:
+            self._shared.add(name)
+        return None if name in self._shared else (event, name)
+
+    def _connecting(self, connect: Callable[..., Any]) -> Callable[..., Any]:
+        def connecting(*arguments: Any, **named: Any) -> Any:
+            connection = connect(*arguments, **named)
+            connection.set_authorizer(self._within_database)
+            return connection
+
+        return connecting
+
+    def _watched(
+        self,
+        event: str,
+        function: Callable[..., Any],
+        check: Callable[[str, tuple[Any, ...], dict[str, Any]], Call | None],
+    ) -> Callable[..., Any]:
+        def watched(*arguments: Any, **named: Any) -> Any:
+            if self._watches:
+                call = check(event, arguments, named)
+                if call is not None:
+                    self._judge(call)
+            return function(*arguments, **named)
 
         return watched
+
+
+def _other_process(event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+    process = arguments[0] if arguments else named.get("pid", 0)
+    own = process in (0, os.getpid()) and not event.endswith("setpgid")
+    return None if own else (event, *map(repr, arguments))
+
+
+def _other_priority(event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+    own = arguments[:1] == (os.PRIO_PROCESS,) and arguments[1:2] in ((0,), (os.getpid(),))
+    return None if own else (event, *map(repr, arguments))
+
+
+def _any_call(event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+    return (event, *map(repr, arguments[:1]))
+
+
+def _places(calls: set[Call]) -> tuple[set[str], set[str]] | None:
+    """The folders and the files where these calls write; None if they start programs, which write elsewhere."""
+    folders, files = set(), set()
+    for event, *arguments in calls:
+        if event in _STARTING:
+            return None
+        for one in arguments:
+            if os.path.isabs(one):
+                if event == "open" and os.path.isfile(one):
+                    files.add(one)
+                else:
+                    folders.add(os.path.dirname(one))
+    return folders, files
 
 
 # fmt: off
@@ -272,6 +370,14 @@ _ALWAYS = (
 )
 # fmt: on
 """Events that are refused whatever they are about."""
+
+_STARTING = frozenset(
+    {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "pty.spawn"}
+)
+"""Events of which others do what follows."""
+
+_ATTACH = 24
+"""The number by which SQLite asks whether a file may be attached."""
 
 _ENVIRONMENT_AT = {"subprocess.Popen": 3, "os.exec": 2, "os.posix_spawn": 2, "os.spawn": 3}
 """Which argument is the environment of a program: pytest changes that for each phase of a test."""
@@ -302,22 +408,3 @@ def _same(bound: object, address: object) -> bool:
     if isinstance(bound, tuple) and isinstance(address, tuple):
         return bound[1] == address[1] and _is_loopback(address[0])
     return bool(bound) and _text(bound) == _text(address)
-
-
-def _path_of(descriptor: int) -> str:
-    """Where an open file or folder is; empty where the system does not tell."""
-    with suppress(OSError):
-        return os.readlink(f"/proc/self/fd/{descriptor}")
-    get_path = getattr(fcntl, "F_GETPATH", None)  # of macOS
-    if get_path is not None:
-        with suppress(OSError):
-            return os.fsdecode(fcntl.fcntl(descriptor, get_path, bytes(1024)).partition(b"\0")[0])
-    return ""
-
-
-def _descriptors() -> list[int]:
-    """The open files of this process."""
-    for folder in ("/proc/self/fd", "/dev/fd"):
-        with suppress(OSError):
-            return [int(name) for name in os.listdir(folder) if name.isdecimal()]
-    return []

@@ -30,6 +30,7 @@ from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.children import MachineChildren
 from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
+from suspectra_recorder.experiments.direct_runs import DirectRuns
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
@@ -129,6 +130,7 @@ class _Machine:
         self._test_names: dict[pytest.Item, str] = {}
         self._excluded: dict[str, str] = {}
         self._examples: dict[str, int] = {}
+        self._direct = DirectRuns()
         self._attempt = Attempt()
         self._exception = self._message = ""
         self._types: list[str] = []
@@ -311,13 +313,13 @@ class _Machine:
         altered = kind.alters or any(job.get(name) for name in _ALTERING) or bool(job.get("input", {}).get("given"))
         self.containment.begin(refuses=altered, touched=request.get("touched", ()))
         began = time.perf_counter()
+        kind.foresee(request["jobs"])
         try:
             kind.apply(job)  # new definitions are altered code, too
             if watched:
                 watched.begin()
             began = time.perf_counter()
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
-            outcome = self._attempt.verdict
+            outcome = self._outcome(item, directly=request.get("directly", False))
         except BaseException as error:  # one that ends pytest, which this one must not
             outcome, self._exception, self._message = "error", type(error).__name__, message_digest(error)
         seconds = time.perf_counter() - began
@@ -349,6 +351,16 @@ class _Machine:
         if "input" in job:
             self.kinds["input"].take_back()
         return answer
+
+    def _outcome(self, item: pytest.Item, *, directly: bool) -> str:
+        """Let pytest run a test, or run it directly where it is the same."""
+        if not directly or not self._direct.can_run(item):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            return self._attempt.verdict
+        ended = self._direct.run(item)
+        if ended.error is not None and ended.outcome != "skipped":
+            self._exception, self._message = type(ended.error).__name__, message_digest(ended.error)
+        return "failed" if self._attempt.verdict == "failed" else ended.outcome  # a subtest may have failed
 
     def _give_parameters(self, item: Any, *, again: bool) -> None:
         """Let each run have lists of its own as parameters of the test, which the program may change."""

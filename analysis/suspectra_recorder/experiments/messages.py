@@ -95,7 +95,10 @@ class RunRequest(_Kind, total=False):
     compare: bool
     """Whether the comparisons that follow are noted."""
     source: str
-    """The text of a mutated function."""
+    """The text of a function."""
+    edit: tuple[int, int, int, int, str, bool]
+    """An edit of that text: where it begins and ends, lines from 1 and columns in bytes from 0, what is there then, and
+    whether these are whole statements. Without one the text is mutated already."""
     functions: list[tuple[str, int]]
     """The names of the functions that contain a mutation, and the first lines of their code, from the outermost on."""
     jobs: Sequence[RunRequest]
@@ -136,6 +139,8 @@ class RunRequest(_Kind, total=False):
     """Mutants of other functions in the same run."""
     definitions: list[str]
     """Statements that define names of the module of a mutant, which have these values during the run."""
+    members: list[tuple[str, str]]
+    """Classes of the module of a mutant, each with a statement that defines something of it during the run."""
     expressions: Sequence[tuple[int, list[str]]]
     """The first lines of statements, each with expressions that are evaluated where a run comes to it."""
     most_seconds: float
@@ -253,6 +258,21 @@ class TriedInput(TypedDict):
     """The names of the parameters of a parametrized test."""
 
 
+class ToldApart(TypedDict):
+    """An input for which two alterations give different results."""
+
+    function: str
+    """What is called, with the class around it."""
+    module: str
+    """Where it is defined."""
+    arguments: dict[str, str]
+    """By name, as Python writes them."""
+    gives: list[str]
+    """What each alteration gives, or ``raises`` with the name of an exception."""
+    can_be_written: bool
+    """Whether a test can write all of them down as they are."""
+
+
 class Findings(TypedDict, total=False):
     """What a kind of run adds to an answer."""
 
@@ -320,11 +340,14 @@ class Findings(TypedDict, total=False):
     """The files whose lines were noted."""
     lines: str
     """For each line that was executed the number of its file, its own, and how many calls enclose it; in base 64."""
+    apart: ToldApart
+    """What tells the two alterations of the job apart."""
     input: TriedInput
     """What the run was given, and what came of it."""
-    results: Sequence[tuple[int, int, bool, list[int], list[int]]]
-    """For each of these lines how often the run came there, whether expressions were evaluated each time, and for each
-    of them numbers that are equal where all results are equal, and where their truths are; -1 for unknown ones."""
+    results: Sequence[tuple[int, int, bool, list[str], list[str], list[str]]]
+    """For each line how often the run came to it, whether expressions were evaluated each time, and for each of them
+    a digest of its results, one of their truths, and the type of the first. Equal digests are equal in all runs; empty
+    for what is not known."""
     observed: list[ObservedSites]
     """What predicates hold for the values of each place that was reached."""
 
@@ -364,6 +387,8 @@ class _OptionalOfRequest(TypedDict, total=False):
     """How long all runs may take together; those that have not ended by then are answered as ``unmade``."""
     keep: bool
     """Whether the process that does them goes on with the next request that says so, if that is for the same test."""
+    directly: bool
+    """Whether the hooks of pytest may be left out where they do nothing that matters."""
 
 
 class Request(_OptionalOfRequest):

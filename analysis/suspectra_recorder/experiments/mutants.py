@@ -24,6 +24,7 @@ from suspectra_recorder.experiments.decisions.switchboard import Switchboard
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.run_kind import RunKind
+from suspectra_recorder.experiments.variants import Choice, EditTuple, ForkingChoice, Variants
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.cell_constants import with_cells
 from suspectra_recorder.instrumentation.library_references import sys
@@ -49,7 +50,8 @@ class Mutating(RunKind):
     """Functions run the code of a mutant.
 
     A job has the ``"file"``; the ``"source"`` of the outermost mutated function, with the classes around it, on the
-    lines of the file; and the names and lines of all ``"functions"`` that contain the change, from the outermost on.
+    lines of the file, and perhaps an ``"edit"`` of it; and the names and lines of all ``"functions"`` that contain the
+    change, from the outermost on. Edits of one function that follow each other are compiled together.
     ``"others"`` are mutants of other functions in the same run. What `functools` keeps of earlier results is forgotten.
     """
 
@@ -58,8 +60,12 @@ class Mutating(RunKind):
         self._live: dict[tuple[str, str, int], list[FunctionType]] = {}
         self._replaced: list[tuple[FunctionType, CodeType]] = []
         self._defined: list[tuple[dict[str, Any], str, Any]] = []  # namespaces, names and what these were before
+        # classes and functions, names of their attributes, and what these were before
+        self._members: list[tuple[Any, str, Any]] = []
         self._caches: list[_Cache] = []
         self.instrument = self._later = _LoadedLater()
+        self._next: Sequence[RunRequest] = ()
+        self._variants: _LoadedVariants | None = None
 
     def prepare(self) -> None:
         """Find the functions of the workspace, which the garbage collector can't list once it is frozen."""
@@ -87,6 +93,14 @@ class Mutating(RunKind):
         code = getattr(getattr(cache, "__wrapped__", None), "__code__", None)
         return code is not None and self._name_of(code.co_filename) is not None
 
+    def live(self, file: str, name: str, line: int) -> Sequence[FunctionType]:
+        """The functions of this process that have a name, and whose code begins on a line of a file."""
+        return self._live.get((file, name, line), ())
+
+    def foresee(self, jobs: Sequence[RunRequest]) -> None:
+        """Know which edits may be compiled together."""
+        self._next = jobs
+
     def apply(self, job: RunRequest) -> None:
         """Replace the code of all functions that contain the change."""
         for kept in self._caches:
@@ -95,6 +109,8 @@ class Mutating(RunKind):
         for one in jobs:
             if one.get("definitions"):
                 self._define(one["file"], one["definitions"])
+            for owner, text in one.get("members", ()):
+                self._define_member(one["file"], owner, text)
         for one in jobs:
             if one["functions"]:
                 self._replace(one)
@@ -116,12 +132,48 @@ class Mutating(RunKind):
                         self._defined.append((other, name, before.get(name, _UNDEFINED)))
                         other[name] = value
 
+    def _define_member(self, file: str, owner: str, text: str) -> None:
+        """Define something of a class."""
+        for module in list(sys.modules.values()):
+            if self._file_of(module) != file:
+                continue
+            space: Any = vars(module)
+            found: Any = module
+            for name in owner.split("."):
+                found = getattr(found, name, None)
+            if not isinstance(found, type):
+                continue
+            own = {**vars(found)}
+            before = dict(own)
+            exec(compile(text, space["__file__"], "exec", dont_inherit=True), space, own)
+            for name, value in own.items():
+                if before.get(name, _UNDEFINED) is not value:
+                    self._members.append((found, name, before.get(name, _UNDEFINED)))
+                    setattr(found, name, value)
+                    self._set_field(found, name, value)
+
+    def _set_field(self, owner: type, name: str, value: object) -> None:
+        """Let a dataclass have another default value."""
+        made: Any = vars(owner).get("__init__")
+        if name not in getattr(owner, "__dataclass_fields__", {}) or type(made) is not FunctionType:
+            return
+        defaults = made.__defaults__ or ()
+        names = made.__code__.co_varnames[: made.__code__.co_argcount][-len(defaults) :] if defaults else ()
+        if name in names:
+            self._members.append((made, "__defaults__", defaults))
+            at = names.index(name)
+            made.__defaults__ = (*defaults[:at], value, *defaults[at + 1 :])
+
     def _file_of(self, module: object) -> str | None:
         path = getattr(module, "__dict__", {}).get("__file__")
         return self._name_of(path) if isinstance(path, str) else None
 
     def _replace(self, job: RunRequest) -> None:
         functions: list[CodeName] = [(name, line) for name, line in job["functions"]]
+        if "edit" in job:
+            if self._chosen(job, functions):
+                return
+            job = {**job, "source": _edited(job)}
         live = self._functions(job["file"], functions)
         if not any(live):
             self._look()  # a run before this one may have imported the module
@@ -136,6 +188,77 @@ class Mutating(RunKind):
                 if (code := _fitting(codes, at, function.__code__)) is not None:
                     self._replaced.append((function, function.__code__))
                     function.__code__ = code
+
+    def _chosen(self, job: RunRequest, functions: Sequence[CodeName]) -> bool:
+        """Choose a variant of the function, if the edit is one."""
+        edit = _edit_of(job)
+        if self._variants is None or not self._variants.is_about(job, edit):
+            key = _function_of(job)
+            edits = [_edit_of(one) for one in self._next if "edit" in one and _function_of(one) == key]
+            if len(edits) < _WORTH_VARIANTS:
+                return False
+            self._variants = self._with_variants(job, functions, edits)
+        number = self._variants.numbers.get(edit)
+        if number is None:
+            return False
+        self._variants.choice.number = number
+        for function, code in self._variants.codes:
+            self._replaced.append((function, function.__code__))
+            function.__code__ = code
+        return True
+
+    def fork_at(self, jobs: Sequence[RunRequest], fork: Callable[[int], bool]) -> None:
+        """Let the run fork where the function of these edits is first executed, once for each."""
+        first = jobs[0]
+        functions: list[CodeName] = [(name, line) for name, line in first["functions"]]
+        edits = [_edit_of(one) for one in jobs]
+        made = self._with_variants(first, functions, edits, lambda numbers: ForkingChoice(numbers, fork))
+        for function, code in made.codes if made.numbers else ():
+            self._replaced.append((function, function.__code__))
+            function.__code__ = code
+
+    def _with_variants(
+        self,
+        job: RunRequest,
+        functions: Sequence[CodeName],
+        edits: Sequence[EditTuple],
+        choosing: Callable[[Sequence[int]], Choice] = lambda numbers: Choice(),
+    ) -> _LoadedVariants:
+        """Compile the function with all edits. None is chosen where that is not possible."""
+        made = _LoadedVariants(_function_of(job), frozenset(edits))
+        live = self._functions(job["file"], functions)
+        if not any(live):
+            self._look()
+            live = self._functions(job["file"], functions)
+        outermost = next((function.__code__ for function in live[0]), None)
+        innermost = outermost
+        for function in functions[1:]:
+            innermost = innermost and _nested(innermost, function)
+        if outermost is None or innermost is None:
+            return made
+        path, flags = outermost.co_filename, outermost.co_flags & _FUTURE
+        name, choice_name = (placeholder(job["file"], f"{job['source']}{what}") for what in ("", " choice"))
+        try:
+            with without_collecting():
+                tree = parse(job["source"], path)
+                variants = Variants(tree, job["source"], (*innermost.co_varnames, *innermost.co_cellvars), choice_name)
+                variants.add(edits)
+                variants.finish()
+                self._board.insert(tree, job["file"], name, asserts=True)
+                code: CodeType | None = compile(tree, path, "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return made
+        assert code is not None
+        made.choice = choosing([variants.chosen.get(edit, 0) for edit in edits])
+        code = with_cells(with_cells(code, name, self._board), choice_name, made.choice)
+        for function, several in zip(functions, live, strict=True):
+            code = code and _nested(code, function)
+            if code is None or any(code.co_freevars != one.__code__.co_freevars for one in several):
+                made.codes.clear()
+                return made
+            made.codes += [(one, code) for one in several]
+        made.numbers.update(variants.chosen)
+        return made
 
     def _functions(self, file: str, functions: Sequence[CodeName]) -> list[list[FunctionType]]:
         return [self._live.get((file, name, line), []) for name, line in functions]
@@ -165,6 +288,8 @@ class Mutating(RunKind):
 
     def take_back(self) -> Findings:
         """Give functions their own code again; how many there were."""
+        if self._variants is not None:
+            self._variants.choice.number = 0
         loaded = self._later.stop()
         if loaded:
             self._look()
@@ -173,17 +298,77 @@ class Mutating(RunKind):
                     self._replaced.append((function, loaded[function.__code__]))
         for function, code in reversed(self._replaced):
             function.__code__ = code
-        defined = len(self._defined)
+        defined = len(self._defined) + len(self._members)
         for space, name, value in reversed(self._defined):
             if value is _UNDEFINED:
                 space.pop(name, None)
             else:
                 space[name] = value
         self._defined.clear()
+        for owner, name, value in reversed(self._members):
+            if value is _UNDEFINED:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+        self._members.clear()
         for kept in self._caches:
             kept.cache_clear()
         replaced, self._replaced = len(self._replaced), []
         return {"reached": replaced or len(loaded) or defined}
+
+
+_FunctionKey = tuple[str, str, tuple[int, ...]]
+_WORTH_VARIANTS = 2
+
+
+class _LoadedVariants:
+    """The live functions around some edits, with the code that has them all."""
+
+    def __init__(self, function: _FunctionKey, edits: frozenset[EditTuple]):
+        self._function, self._edits = function, edits
+        self.choice = Choice()
+        self.numbers: dict[EditTuple, int] = {}
+        self.codes: list[tuple[FunctionType, CodeType]] = []
+
+    def is_about(self, job: RunRequest, edit: EditTuple) -> bool:
+        """Whether it is known of an edit whether it is among these."""
+        return edit in self._edits and _function_of(job) == self._function
+
+
+def _function_of(job: RunRequest) -> _FunctionKey:
+    return job["file"], job["source"], tuple(line for _, line in job["functions"])
+
+
+def _edit_of(job: RunRequest) -> EditTuple:
+    line, column, end_line, end_column, text, whole = job["edit"]
+    return line, column, end_line, end_column, text, whole
+
+
+def _edited(job: RunRequest) -> str:
+    """The text of the function after the edit."""
+    line, column, end_line, end_column, text, _ = _edit_of(job)
+    lines = job["source"].split("\n")
+    before = lines[line - 1].encode()[:column].decode()
+    after = lines[end_line - 1].encode()[end_column:].decode()
+    lines[line - 1 : end_line] = [before + text + after]
+    return "\n".join(lines)
+
+
+class ForkingMutants(RunKind):
+    """The program as it is, with a fork for each of the ``"jobs"``, which are edits of one function."""
+
+    alters = False
+
+    def __init__(self, mutating: Mutating):
+        self._mutating = mutating
+
+    def apply(self, job: RunRequest) -> None:
+        """Fork where the function is first executed."""
+        self._mutating.fork_at(job["jobs"], job["fork"])
+
+    def take_back(self) -> Findings:
+        """Give functions their own code again."""
+        return self._mutating.take_back()
 
 
 _Codes = Callable[[str, int, tuple[str, ...]], list[CodeType | None]]

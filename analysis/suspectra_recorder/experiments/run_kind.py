@@ -7,6 +7,8 @@ be asked for. What a kind does is taken back, since the next run may be in the s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.instrumentation import library_references
@@ -27,6 +29,9 @@ class RunKind:
 
     def prepare(self) -> None:
         """Look up what runs need. The tests are collected, and the process will now be frozen and forked."""
+
+    def foresee(self, jobs: Sequence[RunRequest]) -> None:
+        """Know what the next runs are about; called before each of them."""
 
     def apply(self, job: RunRequest) -> None:
         """Alter the program. The board already counts its steps."""

@@ -12,9 +12,10 @@ from suspectra_recorder.experiments.decisions.paths import NotingPath
 from suspectra_recorder.experiments.decisions.switchboard import THREAD_BITS, Switchboard
 from suspectra_recorder.experiments.inputs.input_runs import TryingInput
 from suspectra_recorder.experiments.messages import Findings, RunRequest
-from suspectra_recorder.experiments.mutants import Mutating
+from suspectra_recorder.experiments.mutants import ForkingMutants, Mutating
 from suspectra_recorder.experiments.results.computed_results import ComputingResults
 from suspectra_recorder.experiments.run_kind import RunKind
+from suspectra_recorder.experiments.telling_apart import TellingApart
 from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.experiments.values.observations import ObservingRun
 from suspectra_recorder.experiments.values.program_states import make_state_kinds
@@ -105,7 +106,9 @@ def make_kinds(
     kinds: dict[str, RunKind] = {"plain": _Unaltered(), "trace": _Tracing(board, sources), "switch": _Switching(board)}
     kinds["fork"] = _Forking(board, sources)
     if "mutant" in names:
-        kinds["mutant"] = Mutating(board, name_of)
+        kinds["mutant"] = mutating = Mutating(board, name_of)
+        kinds["fork mutants"] = ForkingMutants(mutating)
+        kinds["apart"] = TellingApart(board, mutating, name_of)
     if "results" in names:
         kinds["results"] = ComputingResults(name_of)
     if "observe" in names:

@@ -97,6 +97,7 @@ class FixAnswer(TypedDict):
     said: str
     change: list[str]
     judged_by: int
+    apart: str
 
 
 class FixesAnswer(TypedDict):
@@ -219,6 +220,7 @@ def fixes_answer(found: Sequence[FixAnswer], spent: Spent, budget: int) -> Fixes
             "said": as_data(one["said"]),
             "change": [as_data(line) for line in one["change"][:MAX_CHANGED]],
             "judged_by": one["judged_by"],
+            "apart": as_data(one["apart"]),
         }
         for one in found[:MAX_FINDINGS]
     ]

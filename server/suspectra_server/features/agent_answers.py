@@ -214,7 +214,7 @@ class AgentTools:
 
     async def answer_suggest_fixes(self, folder: Folder, tests: list[str], seconds: float, budget: int) -> FixesAnswer:
         """Search fixes."""
-        from suspectra.output.fixes import fix_in_words
+        from suspectra.output.fixes import apart_in_words, fix_in_words
 
         failing = await self._may_alter(folder, tests)
         search = FixSearch(self._session, *failing, seconds=seconds)
@@ -225,8 +225,9 @@ class AgentTools:
                 "said": fix_in_words(one, len(one.repaired)),
                 "change": changed_lines(search.found[one]),
                 "judged_by": one.judges,
+                "apart": apart_in_words(number, search.apart[one]) if one in search.apart else "",
             }
-            for one in search.ordered
+            for number, one in enumerate(search.ordered, 1)
         ]
         if not found and search.outcome is not None and search.outcome.problems:
             raise RequestFailed(refusal(str(search.outcome.problems[0])))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
+from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import edits_by_file
 from suspectra.fixes.fix import Fix
 from suspectra.mutation.edit import Edit
-from suspectra.output.fixes import fix_in_words
+from suspectra.output.fixes import apart_in_words, fix_in_words
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -18,6 +19,11 @@ _ANNOTATION = "suspectra-fix"
 def said_of(fix: Fix) -> str:
     """What is known of a fix, in one sentence with its place."""
     return plain(f"{fix.file}:{fix.line}: {fix_in_words(fix, len(fix.repaired))}.", MAX_TEXT)
+
+
+def told_apart(number: int, told: Apart | None) -> str:
+    """What tells a fix from another one, as a sentence after others; empty where that is not known."""
+    return plain(f" {apart_in_words(number, told)}.", MAX_TEXT) if told is not None else ""
 
 
 def changed_text(fix: Fix) -> str:

@@ -26,6 +26,10 @@ _EVALUATED_LATER = getattr(ast, "TypeAlias", ())
 _VAGUE = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()  # what is inside has no place of its own
 
 
+CHOOSES = "suspectra_chooses"
+"""The attribute of a node whose test is not a decision of the program: it chooses between variants of it."""
+
+
 class InstrumentedDecision(NamedTuple):
     """A decision in a source: lines from 1, columns in bytes from 0, the last one not included."""
 
@@ -60,6 +64,9 @@ class _Rewriting:
     def visit(self, node: ast.AST) -> None:
         """Rewrite what a node contains. What can be a decision itself is replaced in the node that contains it."""
         if isinstance(node, _EVALUATED_LATER):
+            return
+        if getattr(node, CHOOSES, False):
+            self._fields(node, besides="test")
             return
         if isinstance(node, (ast.If, ast.While)):
             kind = "if" if isinstance(node, ast.If) else "while"

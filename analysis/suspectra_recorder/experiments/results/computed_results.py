@@ -11,10 +11,17 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.experiments.messages import Findings, RunRequest
-from suspectra_recorder.experiments.results.evaluator import Evaluator, RaisedInstead, UnknownResult, key_of, truth
+from suspectra_recorder.experiments.results.evaluator import (
+    ANONYMOUS,
+    Evaluator,
+    RaisedInstead,
+    UnknownResult,
+    key_of,
+    truth,
+)
 from suspectra_recorder.experiments.run_kind import RunKind
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import sys, time
+from suspectra_recorder.instrumentation.library_references import hashlib, sys, time
 from suspectra_recorder.instrumentation.parser_references import ast
 
 if TYPE_CHECKING:
@@ -24,6 +31,10 @@ __builtins__ = library_references.builtins
 
 _MAX_VISITS = 40
 """How often expressions of a place are evaluated: often enough that what is equal by then is equal."""
+
+
+RAISES = "raises"
+"""Stands for the type of an expression that raises an exception."""
 
 
 class _StatementResults:
@@ -37,6 +48,7 @@ class _StatementResults:
         # by expression the results in order; None once one is not known
         self.values: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
         self.truths: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
+        self.types = [""] * len(self.nodes)  # of the first value of each; empty where none is known
 
     def visit(self, evaluator: Evaluator) -> None:
         """Evaluate all expressions."""
@@ -50,12 +62,14 @@ class _StatementResults:
             except UnknownResult:
                 self.values[number] = self.truths[number] = None
             except RaisedInstead as raised:
+                self.types[number] = self.types[number] or RAISES
                 for results in (values, truths):
                     if results is not None:
                         results.append(("raises", str(raised)))
             else:
+                self.types[number] = self.types[number] or type(value).__name__
                 if values is not None:
-                    self.values[number] = _with(values, lambda: key_of(value, node))  # noqa: B023  # called at once
+                    self.values[number] = _with(values, lambda: key_of(value, node, evaluator.identity))  # noqa: B023  # called at once
                 if truths is not None:
                     self.truths[number] = _with(truths, lambda: truth(value))  # noqa: B023  # called at once
 
@@ -93,11 +107,12 @@ class ComputingResults(RunKind):
         sys.settrace(self._call)
 
     def take_back(self) -> Findings:
-        """For each place how often it was come to, and for each of its expressions a class of equal results."""
+        """For each place how often it was come to, and for each expression digests of its results and its type."""
         sys.settrace(self._before)
-        results = []
+        results, salt = [], time.monotonic_ns()
         for line, place in self._places.items():
-            results.append((line, place.visits, place.whole, _numbers(place.values), _numbers(place.truths)))
+            digests = _digests(place.values, salt), _digests(place.truths, salt)
+            results.append((line, place.visits, place.whole, *digests, place.types))
         self._places = {}
         return {"results": results}
 
@@ -128,7 +143,16 @@ def _parsed(text: str) -> ast.expr | None:
         return None
 
 
-def _numbers(results: list[list[object] | None]) -> list[int]:
-    """Equal results have equal numbers; -1 where they are not known."""
-    numbers: dict[object, int] = {}
-    return [-1 if one is None else numbers.setdefault(tuple(one), len(numbers)) for one in results]
+def _digests(results: list[list[object] | None], salt: int) -> list[str]:
+    """Equal results have equal digests; empty where they are not known.
+
+    Those about objects that only this run has are equal to no other run's.
+    """
+    return ["" if one is None else _digest(one, salt) for one in results]
+
+
+def _digest(results: list[object], salt: int) -> str:
+    text = repr(results)
+    if ANONYMOUS in text:
+        text = f"{salt} {text}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

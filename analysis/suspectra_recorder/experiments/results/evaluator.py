@@ -84,6 +84,15 @@ class Evaluator:
 
     def __init__(self, own: Mapping[str, object], module: Mapping[str, object], known: frozenset[str]):
         self._own, self._module, self._known = own, module, known
+        self._names: dict[int, str] = {}  # by the identity of what they refer to
+
+    def identity(self, value: object) -> str:
+        """A name of an object: that of a variable that refers to it, which other runs of the test have, too."""
+        if not self._names:
+            itself = self._own.get("self")
+            for name, one in (*vars_of(itself), *self._own.items()):
+                self._names[id(one)] = name
+        return self._names.get(id(value)) or f"{ANONYMOUS}{id(value)}"
 
     def value(self, node: ast.expr) -> object:
         """The value of an expression.
@@ -278,7 +287,19 @@ def stored(value: object, name: str) -> object:
 _NOTHING = object()
 
 
-def key_of(value: object, node: ast.expr) -> object:
+def vars_of(value: object) -> list[tuple[str, object]]:
+    """The attributes that an object has of its own; none where asking could run code of the program."""
+    try:
+        return [(f".{name}", one) for name, one in object.__getattribute__(value, "__dict__").items()]
+    except (AttributeError, TypeError):
+        return []
+
+
+ANONYMOUS = "anonymous "
+"""Begins the name of an object that no variable refers to."""
+
+
+def key_of(value: object, node: ast.expr, identity: Callable[[object], object] = id) -> object:
     """What has to be the same of two results, so that nothing can tell them apart.
 
     Objects and containers that exist are themselves; what an expression makes anew is what is in it. Raises
@@ -289,22 +310,22 @@ def key_of(value: object, node: ast.expr) -> object:
     if isinstance(node, (ast.Name, ast.Attribute)) or (
         isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice)
     ):
-        return "same", id(value)
+        return "same", identity(value)
     if isinstance(node, (ast.IfExp, ast.BoolOp)):
-        return "same", id(value)
-    return "new", _structure(value, _MAX_DEPTH)
+        return "same", identity(value)
+    return "new", _structure(value, _MAX_DEPTH, identity)
 
 
-def _structure(value: Any, depth: int) -> object:
+def _structure(value: Any, depth: int, identity: Callable[[object], object]) -> object:
     kind = type(value)
     if id(kind) in _PLAIN and kind not in (tuple, bytearray):
         return kind.__name__, repr(value)
     if id(kind) not in _CONTAINERS:
-        return "same", id(value)
+        return "same", identity(value)
     if depth == 0 or len(value) > _MAX_ITEMS:
         raise UnknownResult
     parts = value.items() if kind is dict else value
-    inside = [_structure(part, depth - 1) for part in parts]
+    inside = [_structure(part, depth - 1, identity) for part in parts]
     return kind.__name__, tuple(sorted(inside, key=repr) if kind in (set, frozenset) else inside)
 
 

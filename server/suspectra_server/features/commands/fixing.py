@@ -47,6 +47,7 @@ class FixCommands:
             changed_text,
             said_of,
             shows_edits_first,
+            told_apart,
             workspace_edit,
         )
 
@@ -60,6 +61,8 @@ class FixCommands:
                 self._session.answer("The sources changed since the tests ran. Run the tests again first.")
                 return
             text = f"{said_of(fix)} Change {number + 1} of {len(fixes)}: {changed_text(fix)}"
+            if told := told_apart(number + 1, search.apart.get(fix)):
+                text = f"{text}.{told}"
             actions = [applying, *([_NEXT] if len(fixes) > 1 else []), _CLOSE]
             question = lsp.ShowMessageRequestParams(
                 lsp.MessageType.Info, text, [lsp.MessageActionItem(title) for title in actions]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +23,7 @@ from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
 
 if TYPE_CHECKING:
+    from suspectra.fixes.apart import Apart
     from suspectra.fixes.fix import Fix
 
 
@@ -32,6 +34,12 @@ class FoundFix(NamedTuple):
     difference: str  # what it changes, as a unified difference
     tried: int
     share: float
+
+
+class FoundApart(NamedTuple):
+    """What tells the likeliest fixes apart."""
+
+    by_fix: Mapping[Fix, Apart]
 
 
 @dataclass(eq=False)
@@ -45,6 +53,7 @@ class FixSearch:
     seconds: float | None = None  # how long it may take; by default as the settings say
     title: str = field(default="searching for a fix", init=False)
     found: dict[Fix, str] = field(default_factory=dict, init=False)  # each with its difference
+    apart: Mapping[Fix, Apart] = field(default_factory=dict, init=False)
     outcome: WorkOutcome | None = field(default=None, init=False)  # None as long as the search lasts
 
     def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
@@ -64,6 +73,7 @@ class FixSearch:
             with closing(inquiry.steps()) as steps:
                 for fix in steps:
                     job.publish(FoundFix(fix, difference(fix.candidates, suspicion.read), inquiry.tried, inquiry.share))
+            job.publish(FoundApart(dict(inquiry.apart)))
             tried, complete = inquiry.tried, inquiry.complete
         except SuspectraError as error:
             problems = [*problems, error.problem]
@@ -78,6 +88,8 @@ class FixSearch:
 
     def take(self, news: object) -> Shown | None:
         """Keep a fix, and show how far the search is."""
+        if isinstance(news, FoundApart):
+            self.apart = news.by_fix
         if not isinstance(news, FoundFix):
             return None
         self.found[news.fix] = news.difference
