@@ -15,7 +15,7 @@ from suspectra.c.cmake_cache import cache_entries, cache_script
 from suspectra.c.recording.case import COMPLAINT
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_files import MixedFiles
-from suspectra.changes.mixed_tests import MixedFailure, MixedRun
+from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueTrace
 from suspectra.processes.events import ProgramEnded
@@ -75,6 +75,12 @@ class MixedBuild:
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
         """Values of compiled programs are not noted."""
+        return None
+
+    def executed(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]
+    ) -> ExecutedChanges | None:
+        """Compiled programs do not tell without another build."""
         return None
 
     def load_nothing_before(self) -> None:

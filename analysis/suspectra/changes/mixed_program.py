@@ -14,7 +14,7 @@ from suspectra.base.errors import Problem
 from suspectra.base.operating_system import FORK, require
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_files import MixedFiles
-from suspectra.changes.mixed_tests import MixedFailure, MixedRun
+from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import MAX_VALUES, ValueTrace
 from suspectra.experiments.collection_problems import first_line
@@ -34,6 +34,8 @@ _FIRST_S = 120.0
 """For importing the program and running the tests, as long as nobody knows how long that takes."""
 _FACTOR, _LEAST_S = 10, 5.0
 """A run with other changes may take so many times as long as the first one, and at least so long."""
+_TRACED = 5
+"""How many times as long a run may take of which each line is noted."""
 _PASSED = ("passed", "xpassed")
 _FAILED = ("failed", "error")
 
@@ -92,6 +94,23 @@ class MixedProgram:
             return None
         return ValueTrace.from_answer(answer["dependences"], read_columns(Path(columns)), self._source)
 
+    def executed(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]
+    ) -> ExecutedChanges | None:
+        """Run tests with some of the changes, and see what they execute; None where that is not possible.
+
+        Raises TimeIsUp when there is no time left.
+        """
+        contents = {one.path: one.content(made) for one in baseline.differences}
+        self._files.write(contents)
+        self.runs += 1
+        answer = self._asked(list(tests), sorted(contents), lines=True)
+        if "opened" not in answer:
+            return None
+        by_test = {name: [(file, line) for file, line in lines] for name, lines in answer["executed"].items()}
+        imported = frozenset((file, line) for file, line in answer["imported"])
+        return ExecutedChanges(by_test, imported, frozenset(answer["opened"]))
+
     def _source(self, path: str) -> bytes:
         return (self._folder / path).read_bytes()
 
@@ -100,12 +119,14 @@ class MixedProgram:
         self._modules = []
         self._stop()
 
-    def _asked(self, names: list[str], files: list[str], *, fresh: bool = True, columns: str = "") -> MixedAnswer:
+    def _asked(
+        self, names: list[str], files: list[str], *, fresh: bool = True, columns: str = "", lines: bool = False
+    ) -> MixedAnswer:
         if self._process is None or not self._again:
             self._stop()
             self._start()
         assert self._process is not None
-        limit = seconds_until(self._end, self._seconds)
+        limit = seconds_until(self._end, self._seconds * (_TRACED if lines else 1))
         request: MixedRequest = {
             "tests": names,
             "seconds": limit,
@@ -114,6 +135,7 @@ class MixedProgram:
             "fresh": fresh or not self._again,
             "columns": columns,
             "most": MAX_VALUES,
+            "lines": lines,
         }
         try:
             self._process.send(request)
