@@ -1,10 +1,10 @@
 """The search for the changes that broke tests.
 
-Delta debugging narrows the changes down, from both ends: a set of changes with which the test passes, and a larger one
-with which it fails, until nothing between the two can be left out (Zeller 1999, dd). A run in which the test ends in
-another way, or can't be imported, says nothing. So changes that mention a name which only one of the two programs
-defines are first tried together. What is left is tried one by one. Where a few of these break the test only together,
-as the parts of a renaming with a mistake, they are the cause: which of them comes last is chance.
+The changes are narrowed down from both ends: a set of changes with which the test passes, and a larger one with which
+it fails, until nothing between the two can be left out (Zeller 1999, dd). A run in which the test ends in another way,
+or can't be imported, says nothing. So changes that mention a name which only one of the two programs defines are tried
+together where one of them alone says nothing. Where a few break the test only together, as the parts of a renaming
+with a mistake, they are the cause: which of them comes last is chance. How the search goes on is told in `search.py`.
 
 Another cause is looked for without the first one: with all other changes, those tests still fail that it does not mend.
 """
@@ -23,7 +23,7 @@ from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_program import MixedProgram
-from suspectra.changes.mixed_tests import MixedFailure, MixedTests
+from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
 from suspectra.changes.search import ChangeSearch
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
@@ -32,6 +32,7 @@ from suspectra.experiments.inquiry import Inquiry, RerunSetup
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
+from suspectra.paths.delta_debugging import Differences
 from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
@@ -209,38 +210,51 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         units, left = baseline.units, list(failing)
         search = ChangeSearch(baseline, program, failing)
         high = frozenset(range(len(units)))
+        decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         while left and len(self.causes) < _MAX_CAUSES:
             check()
             yield IsolationStep(program.runs, len(high), len(units))
             first = search.look(left)
             left.sort(key=lambda name: name != first)
-            try:
-                low, cause, minimal = search.isolate(left[0], high)
-            except TimeIsUp:
-                if search.low:  # it is known with fewer changes, though not with the fewest
-                    some = search.units(search.high - search.low)
-                    self.causes.append(BreakingChange(left[0], some, (), (), False, baseline))
-                raise
-            without = search.run(high - cause, left)
-            decided = search.decided(left, low, cause) if left[0] not in without.passed else set()
-            if left[0] not in without.passed and left[0] not in decided and not search.is_fresh:
-                search.load_anew()
-                low, cause, minimal = search.isolate(left[0], high)
-                without = search.run(high - cause, left)
+            low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
             found = BreakingChange(left[0], search.units(cause), tuple(mended), (), minimal, baseline)
             self.causes.append(found)  # it is known, even if there is no time for what follows
             alone = search.run(cause, left)
             broken = tuple(name for name in left if alone.failed.get(name) == failing[name])
-            self.causes[-1] = found = replace(found, alone_breaks=broken)
+            self.causes[-1] = replace(found, alone_breaks=broken)
             yield IsolationStep(program.runs, len(cause), len(units))
-            if self.setup.values_shown:
-                others = high - cause if left[0] in mended else low
-                self.causes[-1] = replace(found, difference=search.first_difference(left[0], others, cause))
+            decides.append((len(self.causes) - 1, left[0], high - cause if left[0] in mended else low, cause))
             left = [name for name in left[not mended :] if name not in mended and name not in decided]
             if any(without.failed.get(name) == failing[name] for name in left):
                 high -= cause
                 left = [name for name in left if without.failed.get(name) == failing[name]]
+        for at, test, others, cause in decides if self.setup.values_shown else ():
+            difference = search.first_difference(test, others, cause)
+            self.causes[at] = replace(self.causes[at], difference=difference)
+
+    def _cause(
+        self, search: ChangeSearch, left: list[str], high: Differences, baseline: Baseline
+    ) -> tuple[Differences, Differences, bool, MixedRun, set[str]]:
+        """What the search has found for the first test, and what a run without it says; checked with a fresh program.
+
+        Raises TimeIsUp when there is no time left; what decides by then is a cause.
+        """
+        try:
+            while True:
+                low, cause, minimal = search.isolate(left[0], high)
+                without = search.run(high - cause, left)
+                decided = search.decided(left[:1], low, cause) if left[0] not in without.passed else set()
+                if decided:
+                    decided |= search.decided(left[1:], low, cause)
+                if decided or left[0] in without.passed or search.is_fresh:
+                    return low, cause, minimal, without, decided
+                search.load_anew()
+        except TimeIsUp:
+            if search.low:
+                some = search.units(search.high - search.low)
+                self.causes.append(BreakingChange(left[0], some, (), (), False, baseline))
+            raise
 
     def _with_changes(self) -> Iterator[Baseline]:
         """The baselines that differ from the present text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -32,8 +33,10 @@ _MIXED_START_S = 60.0
 """For pytest and its plugins."""
 _FIRST_S = 120.0
 """For importing the program and running the tests, as long as nobody knows how long that takes."""
-_FACTOR, _LEAST_S = 10, 5.0
-"""A run with other changes may take so many times as long as the first one, and at least so long."""
+_FACTOR, _LEAST_S = 10, 2.0
+"""Tests with other changes may take so many times as long as in the first run, and a run at least so long."""
+_LOADING_FACTOR = 3
+"""The same for a run with all that is loaded, which later ones find in memory."""
 _TRACED = 5
 """How many times as long a run may take of which each line is noted."""
 _PASSED = ("passed", "xpassed")
@@ -73,11 +76,12 @@ class MixedProgram:
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._files.write(contents)
         self.runs += 1
+        begin = time.monotonic()
         answer = self._asked(names, sorted(contents), fresh=fresh)
         if not self._modules and "modules" in answer:
             self._modules = answer["modules"]
             took = sum(one["seconds"] for one in answer["tests"].values())
-            self._seconds = max(_LEAST_S, _FACTOR * took, self._seconds / _FACTOR)
+            self._seconds = max(_LEAST_S, _FACTOR * took, _LOADING_FACTOR * (time.monotonic() - begin))
         return _run_of(answer)
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:

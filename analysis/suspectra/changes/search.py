@@ -2,9 +2,11 @@
 
 1. What a failing test does not notice is not made: one run shows that it fails as before.
 2. What is left is left out of the present text, function by function, the most likely one first, then two at once, four
-   and so on. Such a text is near the present one, so it is likely to work: if the test fails as before, these changes
-   are harmless; if it passes, the cause is among them; if it does anything else, they are left out in two halves.
+   and so on, and file by file. Such a text is near the present one, so it is likely to work: if the test fails as
+   before, these changes are harmless; if it passes, the cause is among them; if it does anything else, they are left
+   out in two halves.
 3. What then decides is narrowed down by delta debugging, first by functions, then change by change.
+4. A new function that is called by the cause alone is part of it: which of the two is wrong, no run can say.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, i
 
 _FEW = 4  # changes that need each other, and are one cause
 _LOOKED_AT = 4  # tests of which one is chosen
+_LIKELY = 8  # blocks that are left out before all blocks of a file are
 _UNTOLD = 30  # runs after each other that tell nothing, after which parts of a rewritten function belong together
 _NOTHING: Differences = frozenset()
 
@@ -110,7 +113,18 @@ class ChangeSearch:
         needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
+        own = self._only_for(cause, high) & noticed.keys() & low
+        if own and self._verdict(test, low - own) is ConfigurationVerdict.PASSES:
+            low, cause = low - own, cause | own
         return low - cause, cause, minimal
+
+    def _only_for(self, cause: Differences, high: Differences) -> Differences:
+        """What changes need, and no other change does, as a new function that only they call: it is one with them."""
+        needed = self._order.with_needed(cause, high)
+        others = high - needed
+        return frozenset(
+            number for number in needed - cause if others <= self._order.without_needing(high, frozenset([number]))
+        )
 
     def _leave_out(self, test: str, some: Differences) -> ConfigurationVerdict:
         """Leave some changes out, and keep what that tells.
@@ -147,11 +161,24 @@ class ChangeSearch:
 
     def _leave_out_in_turn(self, test: str, blocks: Sequence[Differences]) -> None:
         """Leave blocks out until the test passes; what does not matter is left out from then on."""
-        waiting = list(_growing(blocks))
-        while waiting and not self.low:
+        self._leave_out_growing(test, blocks[:_LIKELY])
+        if len(blocks) > _LIKELY:
+            by_file: dict[str, list[Differences]] = {}
+            for block in blocks:
+                by_file.setdefault(self._units[min(block)].file, []).append(block)
+            for several in by_file.values():
+                if not self.low and len(several) > 1:
+                    self._leave_out(test, self.high.intersection(_NOTHING.union(*several)))
+            self._leave_out_growing(test, blocks[_LIKELY:])
+
+    def _leave_out_growing(self, test: str, blocks: Sequence[Differences]) -> None:
+        """Leave out one block, one more, two, four and so on, and halves of those with which nothing works."""
+        waiting, untold = list(_growing(blocks)), 0
+        while waiting and not self.low and untold < _UNTOLD:
             part = waiting.pop(0)
             some = self.high.intersection(_NOTHING.union(*part))
             unresolved = bool(some) and self._leave_out(test, some) is ConfigurationVerdict.UNRESOLVED
+            untold = untold + 1 if unresolved else 0
             if unresolved and len(part) > 1:
                 half = len(part) // 2
                 waiting[:0] = [part[:half], part[half:]]

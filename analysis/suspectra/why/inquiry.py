@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import every, many
@@ -24,6 +25,7 @@ from suspectra.causes.inquiry import CauseInquiry, noted_values
 from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
+from suspectra.changes.mixed_tests import MixedTests
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
 from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at
@@ -75,6 +77,8 @@ class WhyInquiry(Inquiry[str]):
     evidence: Evidence  # with the failing tests that the question is about, and all passing ones
     failing: Sequence[FailingTest]  # these failing tests
     baselines: Iterable[Baseline]  # older texts with which they may have passed, the newest first
+    # makes what runs tests with some of the changes, in a folder until a point of time; pytest does unless given
+    start: Callable[[Path, float], MixedTests] | None = None
     answer: WhyAnswer = field(init=False)  # what is known by now
     _sources: Sources = field(init=False)
     _tried: list[str] = field(default_factory=list, init=False)
@@ -106,10 +110,14 @@ class WhyInquiry(Inquiry[str]):
         if self._group.since is not Since.BEFORE:
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
-            suspicion = Suspicion(with_failing(self.evidence, self._group.tests))
-            yield from self._experiment(suspicion)
-            yield from self._follow(suspicion)
+            yield from self._learn()
         self.complete = True
+
+    def _learn(self) -> Iterator[str]:
+        """Find out more than what changed and what is recorded."""
+        suspicion = Suspicion(with_failing(self.evidence, self._group.tests))
+        yield from self._experiment(suspicion)
+        yield from self._follow(suspicion)
 
     def _rank(self) -> None:
         """Choose a failure group, and answer by all that is known without another run."""
@@ -141,6 +149,7 @@ class WhyInquiry(Inquiry[str]):
             setup=self.setup,
             tests=self._tests[:_MAX_TESTS],
             baselines=self.baselines,
+            start=self.start,
             seconds=self._left * _FOR_CHANGES,
         )
         try:
