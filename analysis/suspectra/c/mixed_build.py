@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from suspectra.base.cancellation import current_token
@@ -54,6 +55,7 @@ class MixedBuild:
         self._configure = ["cmake", "-C", str(script), "-S", str(sources), "-B", str(self._build)]
         self._configure += ["-G", generator] if generator else []
         self._is_configured = False
+        self._programs: dict[str, str] = {}  # by test, the target of CMake that makes its program
 
     def run(
         self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
@@ -66,12 +68,24 @@ class MixedBuild:
         self.runs += 1
         if not self._is_configured:
             self._is_configured = not self._run(self._configure).status
-        built = self._run(["cmake", "--build", str(self._build), "--parallel", _JOBS])
-        if built.status:
+        names = sorted(tests)
+        if not self._made(names, fresh=fresh):
             return MixedRun(frozenset(), {}, {}, "it can't be built")
-        chosen = "|".join(map(re.escape, sorted(tests)))
+        chosen = "|".join(map(re.escape, names))
         ended = self._run(["ctest", "--output-on-failure", "-R", f"^({chosen})$"], self._build)
         return _ended(ended.stdout.decode("utf-8", "replace"))
+
+    def _made(self, tests: Sequence[str], *, fresh: bool) -> bool:
+        """Build everything, or just the programs of some tests if these are known."""
+        build = ["cmake", "--build", str(self._build), "--parallel", _JOBS]
+        programs = {self._programs.get(test, "") for test in tests}
+        if fresh or "" in programs:
+            made = not self._run(build).status
+            if made and not self._programs:
+                listed = self._run(["ctest", "--show-only=json-v1"], self._build)
+                self._programs = dict(_programs(listed.stdout, self._build))
+            return made
+        return not self._run([*build, "--target", *sorted(programs)]).status
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
         """Values of compiled programs are not noted."""
@@ -80,8 +94,13 @@ class MixedBuild:
     def executed(
         self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]
     ) -> ExecutedChanges | None:
-        """Compiled programs do not tell without another build."""
-        return None
+        """Which files the compiler has read for the programs of the tests; what these execute is not seen."""
+        names = list(tests)
+        self.run(baseline, made, names)
+        read = _read_by_compiler(self._build, {*self._programs.values()} - {self._programs.get(one) for one in names})
+        folder = str(self._folder)
+        own = {os.path.relpath(path, folder) for path in read if path.startswith(folder + os.sep)}
+        return ExecutedChanges({}, frozenset(), frozenset(own)) if own else None
 
     def load_nothing_before(self) -> None:
         """Nothing is."""
@@ -119,6 +138,28 @@ def _ended(printed: str) -> MixedRun:
             messages[last] = line.strip()
             failed[last] = failed[last]._replace(place=_NUMBER.sub("#", line.strip()))
     return MixedRun(frozenset(passed), failed, messages)
+
+
+def _programs(listed: bytes, build: Path) -> Iterator[tuple[str, str]]:
+    """The tests whose program is made in the build folder, each with its target, which has the name of the program."""
+    try:
+        tests = json.loads(listed)["tests"]
+    except (ValueError, KeyError):
+        return
+    for test in tests:
+        command = test.get("command", ())
+        if command and Path(command[0]).is_relative_to(build):
+            yield test["name"], Path(command[0]).stem
+
+
+def _read_by_compiler(build: Path, others: Collection[str | None]) -> set[str]:
+    """The files that were read for all targets but some others, as the compiler has noted them for make."""
+    found: set[str] = set()
+    for noted in build.rglob("*.d"):
+        if not any(part.removesuffix(".dir") in others for part in noted.parts if part.endswith(".dir")):
+            text = noted.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
+            found.update(os.path.normpath(path) for path in text.partition(":")[2].split())
+    return found
 
 
 def tests_to_run(build: Path) -> list[str]:
