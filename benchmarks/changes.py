@@ -38,17 +38,20 @@ from changed_since_pass import distribution
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError
-from suspectra.c.mixed_build import MixedBuild
+from suspectra.c.mixed_build import Executed, MixedBuild, by_suspicion
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import ChangeIsolation
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.changes.mixed_tests import MixedTests
 from suspectra.changes.units import ChangeUnit, FileDifference
+from suspectra.evidence.discovery import find_source
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.localizer import Localizer
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
+from suspectra.techniques import make_technique
 
 RELEASES = (("xmltodict", "0.12.0", "0.13.0"),)
 OUTCOME = re.compile(r"^(PASSED|FAILED) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
@@ -98,6 +101,7 @@ class Seeded:
     tests: list[str]
     faulty: ChangeUnit
     build: Path | None = None  # of a program in C
+    executed: Executed | None = None  # by its tests, the most suspicious lines last
 
 
 def outcomes(folder: Path, python: str) -> dict[str, str]:
@@ -164,7 +168,7 @@ def seeded(older: Path, newer: Path, scratch: Path, chance: random.Random, count
 def ended_by_ctest(folder: Path) -> dict[str, bool] | None:
     """Which tests of a CMake project pass, built in it; None if it can't be built."""
     build = folder / "build"
-    environment = {**os.environ, "CFLAGS": "-w", "CXXFLAGS": "-w"}
+    environment = {**os.environ, "CFLAGS": "-w --coverage", "CXXFLAGS": "-w --coverage"}
     for words in (["-S", str(folder), "-B", str(build)], ["--build", str(build), "--parallel", "2"]):
         if subprocess.run(["cmake", *words], env=environment, capture_output=True, check=False).returncode:
             return None
@@ -211,7 +215,14 @@ def seeded_in_c(repository: Path, tags: Sequence[str], scratch: Path, count: int
         found += 1
         baseline = Baseline.from_texts(tags[0], workspace, {one: before.get(one) for one in changed})
         faulty = next(one for one in baseline.units if one.file == path and one.line <= line <= one.end_line)
-        yield Seeded(workspace, baseline, failing, faulty, workspace / "build")
+        subprocess.run(
+            [sys.executable, "-m", "suspectra", "record-c", "--ctest", "build"],
+            cwd=workspace,
+            capture_output=True,
+            check=False,
+        )
+        executed = by_suspicion(Localizer(make_technique("ochiai")).update(find_source(workspace).read()))
+        yield Seeded(workspace, baseline, failing, faulty, workspace / "build", executed)
 
 
 def seeded_data(scratch: Path, count: int) -> Iterator[Seeded]:
@@ -257,7 +268,7 @@ def started(subject: Seeded, setup: RerunSetup, tests: Sequence[FailingTest]) ->
     build = subject.build
     if build is None:
         return lambda folder, end: MixedProgram(setup, folder, tests, end)
-    return lambda folder, end: MixedBuild(subject.workspace, folder, build, end)
+    return lambda folder, end: MixedBuild(subject.workspace, folder, build, end, subject.executed)
 
 
 def judged(subject: Seeded, seconds: float, python: str, *, plainly: bool = False) -> dict[str, object]:

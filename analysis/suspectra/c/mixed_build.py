@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from suspectra.base.cancellation import current_token
@@ -22,6 +22,7 @@ from suspectra.changes.value_trace import ValueTrace
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, run
 from suspectra.processes.scratch import ScratchFolder
+from suspectra.report import RankedReport
 
 _MAX_STEP_S = 600.0
 """For one build, or all tests."""
@@ -30,14 +31,21 @@ _RESULT = re.compile(r"\s*\d+/\d+\s+Test\s+#\d+:\s(?P<name>.+?)\s\.+\s*(?P<how>.
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
+Executed = Mapping[str, Sequence[tuple[str, int]]]
+"""The files and lines that tests execute in the present text, by test."""
+
+
 class MixedBuild:
     """A second build of a CMake project in a copy of the workspace.
 
     Raises EvidenceError when the folder is none of CMake, or its sources are outside of the workspace.
     """
 
-    def __init__(self, workspace: Path, folder: Path, build: Path, end: float = math.inf):
+    def __init__(
+        self, workspace: Path, folder: Path, build: Path, end: float = math.inf, known: Executed | None = None
+    ):
         self.runs = 0
+        self._known = known or {}
         self._folder, self._end = folder, end
         self._files = MixedFiles(workspace, folder)
         self._scratch = ScratchFolder()
@@ -94,13 +102,13 @@ class MixedBuild:
     def executed(
         self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]
     ) -> ExecutedChanges | None:
-        """Which files the compiler has read for the programs of the tests; what these execute is not seen."""
+        """Which files the compiler has read for the programs of the tests; what these execute is known or not."""
         names = list(tests)
         self.run(baseline, made, names)
         read = _read_by_compiler(self._build, {*self._programs.values()} - {self._programs.get(one) for one in names})
         folder = str(self._folder)
         own = {os.path.relpath(path, folder) for path in read if path.startswith(folder + os.sep)}
-        return ExecutedChanges({}, frozenset(), frozenset(own)) if own else None
+        return ExecutedChanges(self._known, frozenset(), frozenset(own)) if own else None
 
     def load_nothing_before(self) -> None:
         """Nothing is."""
@@ -159,6 +167,16 @@ def _read_by_compiler(build: Path, others: Collection[str | None]) -> set[str]:
         if not any(part.removesuffix(".dir") in others for part in noted.parts if part.endswith(".dir")):
             text = noted.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
             found.update(os.path.normpath(path) for path in text.partition(":")[2].split())
+    return found
+
+
+def by_suspicion(report: RankedReport) -> Executed:
+    """What each failing test executes by a ranking, the most suspicious lines last, as if they had run last."""
+    spectrum, elements = report.spectrum, report.spectrum.elements
+    found: dict[str, list[tuple[str, int]]] = {}
+    for name in spectrum.failing_index:
+        row = sorted(spectrum.rows[spectrum.test_index[name]].tolist(), key=lambda one: -int(report.position[one]))
+        found[name] = [(elements.files[elements.file[one]], int(elements.line[one])) for one in row]
     return found
 
 

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from suspectra.changes.blocks import functions_of_c
 from suspectra.changes.definitions import parsed
 from suspectra.changes.mixed_tests import ExecutedChanges
 from suspectra.changes.units import ChangeUnit, FileDifference
 from suspectra.paths.delta_debugging import Differences
-from suspectra.program.languages import is_python
+from suspectra.program.languages import is_c, is_python
 
 _Line = tuple[str, int]  # a file, and a line of its present text
 
@@ -37,6 +38,9 @@ class ChangePlaces:
                 found = list(_functions(one.path, one.after)) if one.after is not None else []
                 bodies[one.path] = [body for _, body in found]
                 headers.update((line, body) for lines, body in found for line in lines)
+            elif is_c(one.path):
+                found_in_c = functions_of_c(one.after)
+                bodies[one.path] = [frozenset((one.path, line) for line in lines) for lines in found_in_c]
         functions: dict[int, frozenset[_Line]] = {}
         for number, unit in enumerate(units):
             lines = {(unit.file, unit.line), (unit.file, max(unit.line, unit.end_line))}
@@ -51,10 +55,11 @@ class ChangePlaces:
         files = {file for file, _ in when}
         found: dict[int, float] = {}
         for number, unit in enumerate(self.units):
-            if unit.file not in self.modules:
+            body = self.functions.get(number)
+            if unit.file not in self.modules and (not body or test not in executed.tests):
                 if unit.file in self.gone or unit.file in executed.opened:
                     found[number] = 0.0
-            elif body := self.functions.get(number):
+            elif body:
                 if times := [when[line] for line in body & when.keys()]:
                     own = [when[line] for line in _lines(unit) if line in when]
                     found[number] = max(own, default=0.0 if unit.end_line >= unit.line else max(times))
@@ -75,16 +80,17 @@ class ChangePlaces:
     def in_turn(self, blocks: Iterable[Differences], noticed: Mapping[int, float]) -> list[Differences]:
         """Put blocks of changes in the order in which they are left out: the most likely ones come first.
 
-        These are what was executed last. What needs no loading comes before the data that were read, and these before
-        what has to be loaded for each run.
+        These are what was executed last, and not in tests. What needs no loading comes before the data that were read,
+        and these before what has to be loaded for each run.
         """
 
-        def turn(block: Differences) -> tuple[int, float]:
+        def turn(block: Differences) -> tuple[bool, int, float]:
             kinds = [
                 0 if number in self.functions else 1 if self.units[number].file not in self.modules else 2
                 for number in block
             ]
-            return max(kinds), -max(noticed.get(number, 0.0) for number in block)
+            of_tests = all("test" in self.units[number].file for number in block)
+            return of_tests, max(kinds), -max(noticed.get(number, 0.0) for number in block)
 
         return sorted(blocks, key=turn)
 

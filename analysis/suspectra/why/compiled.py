@@ -9,7 +9,7 @@ from pathlib import Path
 
 from suspectra.base.english import every, many
 from suspectra.base.errors import EvidenceError, UsageError
-from suspectra.c.mixed_build import MixedBuild
+from suspectra.c.mixed_build import MixedBuild, by_suspicion
 from suspectra.c.paths.inquiry import CPathInquiry
 from suspectra.report import RankedReport
 from suspectra.why.answer import Certainty, WhyAnswer
@@ -26,7 +26,9 @@ class CompiledWhyInquiry(WhyInquiry):
 
     def __post_init__(self) -> None:
         build = self.build.resolve()
-        self.start = lambda folder, end: MixedBuild(self.setup.workspace, folder, build, end)
+        self.start = lambda folder, end: MixedBuild(
+            self.setup.workspace, folder, build, end, by_suspicion(self._report) if self._unranked is None else None
+        )
         super().__post_init__()
 
     def _ranked(self, report: RankedReport) -> WhyAnswer:
