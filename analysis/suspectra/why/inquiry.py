@@ -355,7 +355,8 @@ class WhyInquiry(Inquiry[str]):
 
     def _test_of_finding(self) -> FailingTest:
         """A test that passes by the finding, else the first one."""
-        passing = {one.test for one in self._finding.found} if self._finding is not None else set()
+        finding = self._finding if self._shifted is None else None  # with a shift, all of them pass
+        passing = {one.test for one in finding.found} if finding is not None else set()
         return next((test for test in self._tests if test.name in passing), self._tests[0])
 
     def _trace(self, test: FailingTest, suspicion: Suspicion) -> None:
