@@ -28,6 +28,7 @@ _MAX_STEP_S = 600.0
 """For one build, or all tests."""
 _JOBS = "2"
 _RESULT = re.compile(r"\s*\d+/\d+\s+Test\s+#\d+:\s(?P<name>.+?)\s\.+\s*(?P<how>.*?)\s+[\d.]+ sec\s*$")
+_SUMMARY = re.compile(r"^\d+% tests passed")
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
@@ -62,6 +63,7 @@ class MixedBuild:
         sources = folder / home.relative_to(workspace)
         self._configure = ["cmake", "-C", str(script), "-S", str(sources), "-B", str(self._build)]
         self._configure += ["-G", generator] if generator else []
+        self._environment = dict(os.environ)
         self._is_configured = False
         self._programs: dict[str, str] = {}  # by test, the target of CMake that makes its program
 
@@ -80,6 +82,8 @@ class MixedBuild:
         if not self._made(names, fresh=fresh):
             return MixedRun(frozenset(), {}, {}, "it can't be built")
         chosen = "|".join(map(re.escape, names))
+        # profiles of another text would make the runtime of gcov complain
+        self._environment["GCOV_PREFIX"] = str(self._scratch.path / f"profiles-{self.runs}")
         ended = self._run(["ctest", "--output-on-failure", "-R", f"^({chosen})$"], self._build)
         return _ended(ended.stdout.decode("utf-8", "replace"))
 
@@ -123,7 +127,8 @@ class MixedBuild:
         cure = f"install it: apt-get install cmake, which brings {command[0]}"
         limit = seconds_until(self._end, _MAX_STEP_S)
         where = str(folder or self._folder)
-        ended = run(CommandToRun(tuple(command), where, os.environ, timeout=limit, guarded=True, cure=cure), token)
+        program = CommandToRun(tuple(command), where, self._environment, timeout=limit, guarded=True, cure=cure)
+        ended = run(program, token)
         token.check()
         seconds_until(self._end)
         return ended
@@ -142,6 +147,8 @@ def _ended(printed: str) -> MixedRun:
                 failed[last] = MixedFailure(found["how"].strip("*: "), "")
             else:
                 passed.add(found["name"])
+        elif _SUMMARY.search(line):
+            last = ""  # what follows is about no test
         elif last and last not in messages and COMPLAINT.search(line):
             messages[last] = line.strip()
             failed[last] = failed[last]._replace(place=_NUMBER.sub("#", line.strip()))

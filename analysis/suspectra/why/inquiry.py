@@ -78,6 +78,7 @@ class WhyInquiry(Inquiry[str]):
     answer: WhyAnswer = field(init=False)  # what is known by now
     _sources: Sources = field(init=False)
     _tried: list[str] = field(default_factory=list, init=False)
+    _again: Localizer | None = field(default=None, init=False)  # ranks what experiments have found meanwhile
     _shifted: tuple[int, Shift] | None = field(default=None, init=False)  # what all tests pass with, and where
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
 
@@ -135,7 +136,10 @@ class WhyInquiry(Inquiry[str]):
     def _rank_again(self) -> None:
         """Answer by what experiments have found meanwhile, about the same tests."""
         evidence = with_failing(with_experiments(self.evidence, self.setup.workspace), self._group.tests)
-        self._report = Localizer(default_technique(evidence.experiments)).update(evidence)
+        technique = default_technique(evidence.experiments)
+        if self._again is None or self._again.technique.name != technique.name:
+            self._again = Localizer(technique)
+        self._report = self._again.update(evidence)
         if not self.answer.changes:
             self.answer = self._ranked(self._report)
 
