@@ -7,8 +7,8 @@ import pytest
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.blocks import blocks, functions_of_c
 from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
+from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.noticed import ChangePlaces
-from suspectra.changes.search import ChangeSearch
 from suspectra.changes.units import FileDifference
 
 FUNCTIONS = 40
@@ -55,7 +55,7 @@ def test_one_of_eighty_changes_is_found_in_few_runs(function, seen):
     lines += [("a.py", line) for line in range(faulty.line - 1, faulty.line + 2)]  # it is executed last
     order = list(dict.fromkeys(reversed(lines)))[::-1]
     program = OneFault(faulty, ExecutedChanges({TEST: order}, frozenset(), frozenset()) if seen else None)
-    search = ChangeSearch(since, program, {TEST: FAILURE})
+    search = ChangeNarrowing(since, program, {TEST: FAILURE})
     assert search.look([TEST]) == TEST
     low, cause, minimal = search.isolate(TEST, frozenset(range(len(since.units))))
     assert search.units(cause) == (faulty,)

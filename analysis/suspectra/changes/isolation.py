@@ -4,7 +4,7 @@ The changes are narrowed down from both ends: a set of changes with which the te
 it fails, until nothing between the two can be left out (Zeller 1999, dd). A run in which the test ends in another way,
 or can't be imported, says nothing. So changes that mention a name which only one of the two programs defines are tried
 together where one of them alone says nothing. Where a few break the test only together, as the parts of a renaming
-with a mistake, they are the cause: which of them comes last is chance. How the search goes on is told in `search.py`.
+with a mistake, they are the cause: which of them comes last is chance. `narrowing.py` tells how the search goes on.
 
 Another cause is looked for without the first one: with all other changes, those tests still fail that it does not mend.
 """
@@ -24,7 +24,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
-from suspectra.changes.search import ChangeSearch
+from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
 from suspectra.evidence.sources import SourceReader
@@ -208,7 +208,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
     ) -> Iterator[IsolationStep]:
         """Find the changes since a baseline that broke tests, one cause after the other."""
         units, left = baseline.units, list(failing)
-        search = ChangeSearch(baseline, program, failing)
+        search = ChangeNarrowing(baseline, program, failing)
         high = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         while left and len(self.causes) < _MAX_CAUSES:
@@ -234,7 +234,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             self.causes[at] = replace(self.causes[at], difference=difference)
 
     def _cause(
-        self, search: ChangeSearch, left: list[str], high: Differences, baseline: Baseline
+        self, search: ChangeNarrowing, left: list[str], high: Differences, baseline: Baseline
     ) -> tuple[Differences, Differences, bool, MixedRun, set[str]]:
         """What the search has found for the first test, and what a run without it says; checked with a fresh program.
 

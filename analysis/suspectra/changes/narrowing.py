@@ -30,7 +30,7 @@ _UNTOLD = 30  # runs after each other that tell nothing, after which parts of a 
 _NOTHING: Differences = frozenset()
 
 
-class ChangeSearch:
+class ChangeNarrowing:
     """Runs with some of the changes since a baseline, by their numbers."""
 
     def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
