@@ -42,7 +42,7 @@ demo: $(VENV)/.ready
 	@echo "── running the tests of $(DEMO); some fail, that is the point"
 	@cd $(DEMO) && $(abspath $(BIN))/suspectra record -- pytest -q --tb=line -rN -p no:asyncio; test $$? -le 1
 	@echo; echo "── why they fail"
-	@cd $(DEMO) && $(abspath $(BIN))/suspectra why --seconds 60
+	@cd $(DEMO) && $(abspath $(BIN))/suspectra why
 	@echo; echo "── the suspects"
 	@cd $(DEMO) && $(abspath $(BIN))/suspectra rank --top 10
 	@cd $(DEMO) && $(abspath $(BIN))/suspectra report --html $(abspath $(DEMO))/suspects.html

@@ -49,19 +49,29 @@ int main(int count, char **given)
 }
 
 
-@pytest.mark.slow
-def test_a_change_of_c_is_found(tmp_path, tool, capsys, monkeypatch):
+def git(folder, *words):
+    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *words], cwd=folder, check=True)
+
+
+@pytest.fixture
+def changed(tmp_path, tool):
+    """A project with two changes since the last commit, built so that it can be recorded."""
     tool("cmake", "cmake")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    git = ("git", "-c", "user.name=x", "-c", "user.email=x@x")
     for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
-        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+        git(tmp_path, *words)
     source = tmp_path / "price.c"
-    text = source.read_text().replace("value * 2", "value + 3").replace("value * 3", "3 * value")
-    source.write_text(text)
-    for words in (("-S", ".", "-B", "build"), ("--build", "build")):
+    source.write_text(source.read_text().replace("value * 2", "value + 3").replace("value * 3", "3 * value"))
+    for words in (("-S", ".", "-B", "build", "-DCMAKE_C_FLAGS=--coverage"), ("--build", "build")):
         subprocess.run(["cmake", *words], cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_change_of_c_is_found(changed, capsys, monkeypatch):
+    tmp_path, source = changed, changed / "price.c"
+    text = source.read_text()
     assert subprocess.run(["ctest"], cwd=tmp_path / "build", check=False, capture_output=True).returncode
     monkeypatch.chdir(tmp_path)
     assert run(["changes", "--ctest", "build", "--seconds", "200", "--format", "json"]) == 0
@@ -73,3 +83,27 @@ def test_a_change_of_c_is_found(tmp_path, tool, capsys, monkeypatch):
     assert source.read_text() == text
     assert run(["changes", "--ctest", "nowhere"]) == 2
     assert run(["changes", "--ctest", "build", "--", "pytest"]) == 2
+
+
+@pytest.mark.slow
+def test_why_a_test_of_c_fails_is_a_change_or_where_the_nearest_passing_run_parts(changed, capfd, monkeypatch):
+    monkeypatch.chdir(changed)
+    assert run(["record-c", "--ctest", "build"]) in (0, 1)
+    capfd.readouterr()
+
+    def answer(*words):
+        status = run(["why", "price", "--seconds", "200", "--format", "json", *words])
+        out, err = capfd.readouterr()
+        return json.loads(out) if out else (status, err)
+
+    assert "name the CMake build folder of the tests with --ctest" in answer()[1]
+    assert "it is for tests of Python" in answer("--ctest", "build", "--", "pytest")[1]
+    found = answer("--ctest", "build")
+    assert (found["place"], found["certainty"]) == ("price.c:3", "certain")
+    assert found["text"][0] == "One of your 2 changes since the last commit (HEAD) broke it:"
+    git(changed, "commit", "-qam", "two")
+    (changed / ".suspectra" / "experiments" / "log.jsonl").unlink()
+    found = answer("--ctest", "build")
+    assert found["certainty"] == "low"
+    assert found["place"].startswith(("price.c:", "test_price.c:"))
+    assert "suspectra paths price --ctest build" in found["surer"]

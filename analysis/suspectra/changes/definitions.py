@@ -1,10 +1,10 @@
-"""What changes define, use and need: which can be made without which, and which a run can reach at all."""
+"""What changes define, use and need: which can be made without which."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from suspectra.changes.units import ChangeUnit, FileDifference, names_in
@@ -124,39 +124,8 @@ def _parsable(unit: ChangeUnit) -> Iterator[bytes]:
         yield (f"{code}\n{' ' * (len(last) - len(last.lstrip()) + 1)}pass\n" if opens else code).encode()
 
 
-def in_functions(differences: Iterable[FileDifference]) -> dict[ChangeUnit, frozenset[int]]:
-    """Find the changes inside of functions, which are made without loading the program again.
-
-    Each with the lines of the innermost function in the present text.
-    """
-    found: dict[ChangeUnit, frozenset[int]] = {}
-    for difference in differences:
-        if is_python(difference.path) and difference.pieces:
-            functions = _functions(difference.after)
-            for one in difference.units:
-                inside = [lines for lines in functions if {one.line, max(one.line, one.end_line)} <= lines]
-                if inside:
-                    found[one] = min(inside, key=len)
-    return found
-
-
-def reached(
-    unit: ChangeUnit, functions: dict[ChangeUnit, frozenset[int]], executed: Collection[tuple[str, int]]
-) -> bool:
-    """Whether a run that executes some lines can notice a change."""
-    lines = functions.get(unit)
-    return lines is None or any((unit.file, line) in executed for line in lines)
-
-
-def _functions(text: bytes | None) -> list[frozenset[int]]:
-    """The lines of the body of each function, without its header."""
-    tree = _parsed(text)
-    functions = (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
-    return [frozenset(range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)) for node in functions]
-
-
-def _parsed(text: bytes | None) -> ast.Module:
-    """The tree of a text; an empty one where it is no Python."""
+def parsed(text: bytes | None) -> ast.Module:
+    """Parse a text; what is no Python is an empty module."""
     try:
         return parse(text or b"")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -165,7 +134,7 @@ def _parsed(text: bytes | None) -> ast.Module:
 
 def _definitions(text: bytes | None) -> Iterator[tuple[str, str]]:
     """What a text defines, each with what else its users must know of it."""
-    for node in ast.walk(_parsed(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.name, ast.dump(node.args)
         elif isinstance(node, ast.ClassDef):

@@ -1,10 +1,10 @@
 """The search for the changes that broke tests.
 
-Delta debugging narrows the changes down, from both ends: a set of changes with which the test passes, and a larger one
-with which it fails, until nothing between the two can be left out (Zeller 1999, dd). A run in which the test ends in
-another way, or can't be imported, says nothing. So changes that mention a name which only one of the two programs
-defines are first tried together. What is left is tried one by one. Where a few of these break the test only together,
-as the parts of a renaming with a mistake, they are the cause: which of them comes last is chance.
+The changes are narrowed down from both ends: a set of changes with which the test passes, and a larger one with which
+it fails, until nothing between the two can be left out (Zeller 1999, dd). A run in which the test ends in another way,
+or can't be imported, says nothing. So changes that mention a name which only one of the two programs defines are tried
+together where one of them alone says nothing. Where a few break the test only together, as the parts of a renaming
+with a mistake, they are the cause: which of them comes last is chance. `narrowing.py` tells how the search goes on.
 
 Another cause is looked for without the first one: with all other changes, those tests still fail that it does not mend.
 """
@@ -12,7 +12,7 @@ Another cause is looked for without the first one: with all other changes, those
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -22,23 +22,22 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.changes.baselines import Baseline
-from suspectra.changes.definitions import ChangeOrder, in_functions, reached
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
+from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.units import ChangeUnit
-from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
+from suspectra.changes.value_trace import ValueDifference
 from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
-from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
+from suspectra.paths.delta_debugging import Differences
 from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
 _MAX_TESTS = 20
-_MANY = 12  # changes of which those are looked for that a failing run can notice
-_FEW = 4  # changes that need each other, and are one cause
+_FEW = 4  # changes that are named in one sentence
 
 
 @dataclass(frozen=True)
@@ -209,32 +208,53 @@ class ChangeIsolation(Inquiry[IsolationStep]):
     ) -> Iterator[IsolationStep]:
         """Find the changes since a baseline that broke tests, one cause after the other."""
         units, left = baseline.units, list(failing)
-        search = _Search(baseline, program, failing)
+        search = ChangeNarrowing(baseline, program, failing)
         high = frozenset(range(len(units)))
+        decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         while left and len(self.causes) < _MAX_CAUSES:
             check()
             yield IsolationStep(program.runs, len(high), len(units))
-            low, cause, minimal = search.isolate(left[0], high)
-            without = search.run(high - cause, left)
-            decided = search.decided(left, low, cause) if left[0] not in without.passed else set()
-            if left[0] not in without.passed and left[0] not in decided and not search.is_fresh:
-                search.load_anew()
-                low, cause, minimal = search.isolate(left[0], high)
-                without = search.run(high - cause, left)
+            first = search.look(left)
+            left.sort(key=lambda name: name != first)
+            low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
             found = BreakingChange(left[0], search.units(cause), tuple(mended), (), minimal, baseline)
             self.causes.append(found)  # it is known, even if there is no time for what follows
             alone = search.run(cause, left)
             broken = tuple(name for name in left if alone.failed.get(name) == failing[name])
-            self.causes[-1] = found = replace(found, alone_breaks=broken)
+            self.causes[-1] = replace(found, alone_breaks=broken)
             yield IsolationStep(program.runs, len(cause), len(units))
-            if self.setup.values_shown:
-                others = high - cause if left[0] in mended else low
-                self.causes[-1] = replace(found, difference=search.first_difference(left[0], others, cause))
+            decides.append((len(self.causes) - 1, left[0], high - cause if left[0] in mended else low, cause))
             left = [name for name in left[not mended :] if name not in mended and name not in decided]
             if any(without.failed.get(name) == failing[name] for name in left):
                 high -= cause
                 left = [name for name in left if without.failed.get(name) == failing[name]]
+        for at, test, others, cause in decides if self.setup.values_shown else ():
+            difference = search.first_difference(test, others, cause)
+            self.causes[at] = replace(self.causes[at], difference=difference)
+
+    def _cause(
+        self, search: ChangeNarrowing, left: list[str], high: Differences, baseline: Baseline
+    ) -> tuple[Differences, Differences, bool, MixedRun, set[str]]:
+        """What the search has found for the first test, and what a run without it says; checked with a fresh program.
+
+        Raises TimeIsUp when there is no time left; what decides by then is a cause.
+        """
+        try:
+            while True:
+                low, cause, minimal = search.isolate(left[0], high)
+                without = search.run(high - cause, left)
+                decided = search.decided(left[:1], low, cause) if left[0] not in without.passed else set()
+                if decided:
+                    decided |= search.decided(left[1:], low, cause)
+                if decided or left[0] in without.passed or search.is_fresh:
+                    return low, cause, minimal, without, decided
+                search.load_anew()
+        except TimeIsUp:
+            if search.low:
+                some = search.units(search.high - search.low)
+                self.causes.append(BreakingChange(left[0], some, (), (), False, baseline))
+            raise
 
     def _with_changes(self) -> Iterator[Baseline]:
         """The baselines that differ from the present text."""
@@ -254,132 +274,6 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             program.load_nothing_before()
             before = program.run(baseline, (), self.old)
         return [name for name in self.old if name in before.passed]
-
-
-class _Search:
-    """Runs with some of the changes since a baseline, by their numbers."""
-
-    def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
-        self._baseline, self._program, self._failing = baseline, program, failing
-        self._units = baseline.units
-        self._order = ChangeOrder.from_differences(baseline.differences, self._units)
-        self._functions = in_functions(baseline.differences)
-        self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
-        self.is_fresh = False  # whether the program is loaded for each run
-
-    def units(self, numbers: Iterable[int]) -> tuple[ChangeUnit, ...]:
-        """The changes with some numbers, in order."""
-        return tuple(self._units[number] for number in sorted(numbers))
-
-    def run(self, made: Collection[int], tests: Sequence[str], *, fresh: bool = True) -> MixedRun:
-        """Run tests with some of the changes."""
-        return self._program.run(self._baseline, frozenset(self.units(made)), tests, fresh=fresh)
-
-    def decided(self, tests: Sequence[str], low: Differences, cause: Differences) -> set[str]:
-        """Those of some tests that changes decide about, if the program is loaded with them."""
-        passed = self.run(low, tests).passed
-        failed = self.run(low | cause, tests).failed
-        return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
-
-    def load_anew(self) -> None:
-        """Load the program for each run from now on."""
-        self.is_fresh = True
-        self._known.clear()
-
-    def first_difference(self, test: str, low: Differences, cause: Differences) -> ValueDifference | None:
-        """The first value that some changes make another one, if others are made; in the lines of the present text."""
-        made, changed = frozenset(self.units(low)), frozenset(self.units(cause))
-        runs = [self._program.trace(self._baseline, one, test) for one in (made, made, made | changed)]
-        if any(run is None for run in runs):
-            return None
-        passing, again, failing = (run for run in runs if run is not None)
-        before, after, present = (
-            {one.path: one.lines(some, changed) for one in self._baseline.differences}
-            for some in (made, made | changed, frozenset(self._units))
-        )
-        same = corresponding(passing, again, before)
-
-        def unstable(node: int) -> bool:
-            return node not in same or passing.value(node) != again.value(same[node])
-
-        found = first_difference(passing, failing, before, after, unstable)
-        if found is None or found.file not in present:
-            return found
-        place = after[found.file][found.line - 1]
-        return found._replace(line=present[found.file].index(place) + 1) if place in present[found.file] else None
-
-    def isolate(self, test: str, high: Differences) -> tuple[Differences, Differences, bool]:
-        """Changes with which a test passes, those with which it fails then, and whether none of these can be left out.
-
-        With all of `high` it fails, and with none it passes.
-        """
-        high = self._reached(test, high)
-        # what needs to be loaded first: once it is known to be harmless, runs only give functions other code
-        turn = sorted(high, key=lambda number: (self._units[number] in self._functions, number))
-        place = {number: at for at, number in enumerate(turn)}
-
-        def numbers(some: Differences) -> Differences:
-            return frozenset(turn[at] for at in some)
-
-        def places(some: Differences) -> Differences:
-            return frozenset(place[number] for number in some)
-
-        first = isolate(
-            len(turn),
-            lambda some: self._verdict(test, numbers(some)),
-            by_leaving_out=True,  # the present text is what somebody wants to mend
-            with_needed=lambda some: places(self._order.with_needed(numbers(some), high)),
-            without=lambda some, others: places(self._order.without_needing(numbers(some), numbers(others))),
-        )
-        low = numbers(first.passing)
-        alone = [[number] for number in sorted(numbers(first.cause))]
-        second = isolate(len(alone), lambda some: self._verdict(test, low | _numbers(alone, some)))
-        cause = _numbers(alone, second.cause)
-        needed = self._order.together(cause, high)
-        if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
-            cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
-        low |= _numbers(alone, second.passing)
-        return low - cause, cause, first.minimal and second.minimal
-
-    def _reached(self, test: str, high: Differences) -> Differences:
-        """The changes without those in functions that the failing run does not execute, if it fails without them."""
-        if len(high) < _MANY:
-            return high
-        trace = self._program.trace(self._baseline, frozenset(self.units(high)), test)
-        if trace is None or not trace.whole:
-            return high
-        present = self._lines_of_present(trace.lines, high)
-        kept = frozenset(number for number in high if reached(self._units[number], self._functions, present))
-        return kept if self._verdict(test, kept) is ConfigurationVerdict.FAILS else high
-
-    def _lines_of_present(self, lines: Iterable[tuple[str, int]], made: Differences) -> frozenset[tuple[str, int]]:
-        """Lines of a text in which only some changes are made, as they are in the present text."""
-        chosen, every = frozenset(self.units(made)), frozenset(self._units)
-        moved: dict[tuple[str, int], int] = {}
-        known = {one.path for one in self._baseline.differences}
-        for one in self._baseline.differences:
-            now = {key: line for line, key in enumerate(one.lines(every, ()), 1)}
-            moved.update(
-                ((one.path, line), now[key]) for line, key in enumerate(one.lines(chosen, ()), 1) if key in now
-            )
-        return frozenset((file, moved.get((file, line), 0) if file in known else line) for file, line in lines)
-
-    def _verdict(self, test: str, made: Differences) -> ConfigurationVerdict:
-        key = made, test
-        if key not in self._known:
-            check()
-            run = self.run(made, [test], fresh=self.is_fresh)
-            if test in run.passed:
-                self._known[key] = ConfigurationVerdict.PASSES
-            elif run.failed.get(test) == self._failing[test]:
-                self._known[key] = ConfigurationVerdict.FAILS
-            else:
-                self._known[key] = ConfigurationVerdict.UNRESOLVED
-        return self._known[key]
-
-
-def _numbers(parts: Sequence[Sequence[int]], some: Iterable[int]) -> Differences:
-    return frozenset(number for part in some for number in parts[part])
 
 
 def _passing(names: Sequence[str]) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +15,7 @@ from suspectra.base.errors import Problem
 from suspectra.base.operating_system import FORK, require
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_files import MixedFiles
-from suspectra.changes.mixed_tests import MixedFailure, MixedRun
+from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import MAX_VALUES, ValueTrace
 from suspectra.experiments.collection_problems import first_line
@@ -32,8 +33,12 @@ _MIXED_START_S = 60.0
 """For pytest and its plugins."""
 _FIRST_S = 120.0
 """For importing the program and running the tests, as long as nobody knows how long that takes."""
-_FACTOR, _LEAST_S = 10, 5.0
-"""A run with other changes may take so many times as long as the first one, and at least so long."""
+_FACTOR, _LEAST_S = 10, 2.0
+"""Tests with other changes may take so many times as long as in the first run, and a run at least so long."""
+_LOADING_FACTOR = 3
+"""The same for a run with all that is loaded, which later ones find in memory."""
+_TRACED = 5
+"""How many times as long a run may take of which each line is noted."""
 _PASSED = ("passed", "xpassed")
 _FAILED = ("failed", "error")
 
@@ -71,11 +76,12 @@ class MixedProgram:
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._files.write(contents)
         self.runs += 1
+        begin = time.monotonic()
         answer = self._asked(names, sorted(contents), fresh=fresh)
         if not self._modules and "modules" in answer:
             self._modules = answer["modules"]
             took = sum(one["seconds"] for one in answer["tests"].values())
-            self._seconds = max(_LEAST_S, _FACTOR * took, self._seconds / _FACTOR)
+            self._seconds = max(_LEAST_S, _FACTOR * took, _LOADING_FACTOR * (time.monotonic() - begin))
         return _run_of(answer)
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
@@ -92,6 +98,23 @@ class MixedProgram:
             return None
         return ValueTrace.from_answer(answer["dependences"], read_columns(Path(columns)), self._source)
 
+    def executed(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]
+    ) -> ExecutedChanges | None:
+        """Run tests with some of the changes, and see what they execute; None where that is not possible.
+
+        Raises TimeIsUp when there is no time left.
+        """
+        contents = {one.path: one.content(made) for one in baseline.differences}
+        self._files.write(contents)
+        self.runs += 1
+        answer = self._asked(list(tests), sorted(contents), lines=True)
+        if "opened" not in answer:
+            return None
+        by_test = {name: [(file, line) for file, line in lines] for name, lines in answer["executed"].items()}
+        imported = frozenset((file, line) for file, line in answer["imported"])
+        return ExecutedChanges(by_test, imported, frozenset(answer["opened"]))
+
     def _source(self, path: str) -> bytes:
         return (self._folder / path).read_bytes()
 
@@ -100,12 +123,14 @@ class MixedProgram:
         self._modules = []
         self._stop()
 
-    def _asked(self, names: list[str], files: list[str], *, fresh: bool = True, columns: str = "") -> MixedAnswer:
+    def _asked(
+        self, names: list[str], files: list[str], *, fresh: bool = True, columns: str = "", lines: bool = False
+    ) -> MixedAnswer:
         if self._process is None or not self._again:
             self._stop()
             self._start()
         assert self._process is not None
-        limit = seconds_until(self._end, self._seconds)
+        limit = seconds_until(self._end, self._seconds * (_TRACED if lines else 1))
         request: MixedRequest = {
             "tests": names,
             "seconds": limit,
@@ -114,6 +139,7 @@ class MixedProgram:
             "fresh": fresh or not self._again,
             "columns": columns,
             "most": MAX_VALUES,
+            "lines": lines,
         }
         try:
             self._process.send(request)

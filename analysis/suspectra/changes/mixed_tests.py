@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from suspectra.changes.baselines import Baseline
@@ -27,6 +27,14 @@ class MixedRun(NamedTuple):
     exchanged: bool = False  # whether functions got their code, and nothing was loaded
 
 
+class ExecutedChanges(NamedTuple):
+    """What tests execute of the files that changed, in the text that they ran with."""
+
+    tests: Mapping[str, Sequence[tuple[str, int]]]  # by test; files and lines, what was executed last is the last
+    imported: frozenset[tuple[str, int]]  # what was executed before the first test
+    opened: frozenset[str]  # the files that were opened, of whatever kind
+
+
 class MixedTests(Protocol):
     """The tests of a copy of the workspace in which any of the changes since a baseline can be made."""
 
@@ -43,6 +51,14 @@ class MixedTests(Protocol):
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
         """Run a test with some of the changes, and note values; None where that is not possible.
+
+        Raises TimeIsUp when there is no time left.
+        """
+
+    def executed(
+        self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]
+    ) -> ExecutedChanges | None:
+        """Run tests with some of the changes, and see what they execute; None where that is not possible.
 
         Raises TimeIsUp when there is no time left.
         """

@@ -125,14 +125,14 @@ def _pieces(path: str, old: str, new: str) -> Iterator[_Piece]:
         length = _lines(texts[1])
         unit = None
         if not same:
-            lead = _leading(texts[1])  # comments and empty lines before it
+            lead = leading_lines(texts[1])  # comments and empty lines before it
             unit = ChangeUnit(path, at + lead, at + length - 1, *texts)
         yield _Piece(*texts, unit)
         at += length
 
 
-def _leading(text: str) -> int:
-    """How many lines of comments and white space are before what a text says."""
+def leading_lines(text: str) -> int:
+    """Count the lines of comments and white space that are before what a text says."""
     lines = enumerate(text.split("\n"))
     return next((number for number, line in lines if line.strip() and not line.lstrip().startswith("#")), 0)
 

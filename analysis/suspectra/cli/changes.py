@@ -27,12 +27,14 @@ from suspectra.cli.rerun import (
     RerunOptions,
     failing_tests,
     require_python,
+    require_unchanged,
     rerun_setup,
 )
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from suspectra.c.mixed_build import Executed
     from suspectra.changes.isolation import ChangeIsolation
 
 
@@ -121,14 +123,30 @@ def _for_c(command: Sequence[str], chosen: _Options, build: Path) -> ChangeIsola
         cause = "it is for tests of Python, and --ctest names tests of C"
         raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
     setup, since = RerunSetup(chosen["workspace"], ()), chosen["since"]
-    first = build.resolve()
+    first, known = build.resolve(), _executed(setup.workspace)
     return ChangeIsolation(
         setup=setup,
         tests=[FailingTest(name, "") for name in chosen["tests"] or tests_to_run(first)],
         baselines=revisions(setup.workspace) if since is None else [from_revision(setup.workspace, since)],
-        start=lambda folder, end: MixedBuild(setup.workspace, folder, first, end),
+        start=lambda folder, end: MixedBuild(setup.workspace, folder, first, end, known),
         seconds=chosen["changes_seconds"],
     )
+
+
+def _executed(workspace: Path) -> Executed:
+    """What failing tests execute, if that is recorded and the sources are as they were then."""
+    from suspectra.base.errors import EvidenceError, NoEvidence, NothingToRank
+    from suspectra.c.mixed_build import by_suspicion
+    from suspectra.evidence.discovery import find_source
+    from suspectra.localizer import Localizer
+    from suspectra.techniques import make_technique
+
+    try:
+        evidence = find_source(workspace).read()
+        require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
+        return by_suspicion(Localizer(make_technique("ochiai")).update(evidence))
+    except (NoEvidence, NothingToRank, EvidenceError):
+        return {}
 
 
 def _rerun(chosen: _Options) -> RerunOptions:

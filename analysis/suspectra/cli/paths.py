@@ -32,6 +32,7 @@ from suspectra.cli.rerun import (
     RerunOptions,
     has_python,
     one_failing_test,
+    require_nothing_of_python,
     require_unchanged,
     rerun_setup,
 )
@@ -159,15 +160,7 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
     from suspectra.c.paths.inquiry import CPathInquiry
     from suspectra.paths.searches.search import PathOptions
 
-    given = {
-        "--": command,
-        "--python": chosen["python"],
-        "--copy": chosen["copy"],
-        "--exclude-marker": chosen["exclude_markers"],
-    }
-    if unusable := next((option for option, value in given.items() if value), None):
-        cause = "it is for tests of Python, and --ctest names tests of C"
-        raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
+    require_nothing_of_python(command, chosen)
     assert chosen["ctest"] is not None
     return CPathInquiry(
         chosen["workspace"],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.errors import EvidenceError, Problem, UsageError
 
 if TYPE_CHECKING:
     from suspectra.evidence.evidence import Evidence
@@ -118,10 +118,24 @@ def require_python(evidence: Evidence) -> None:
     """
     if evidence.files and not has_python(evidence):
         cause = "these are not tests of Python, and only such tests can be traced, or run with something altered"
-        cure = (
-            "compare a test of C or C++ with others, or switch its decisions, by `suspectra paths TEST --ctest BUILD`"
-        )
+        cure = "ask about a test of C or C++ by `suspectra why TEST --ctest BUILD`, or compare it by `suspectra paths`"
         raise EvidenceError(Problem(evidence.source, "", cause, cure))
+
+
+def require_nothing_of_python(command: Sequence[str], chosen: RerunOptions) -> None:
+    """Refuse options that are for tests of Python beside `--ctest`.
+
+    Raises UsageError when one is given.
+    """
+    given = {
+        "--": command,
+        "--python": chosen["python"],
+        "--copy": chosen["copy"],
+        "--exclude-marker": chosen["exclude_markers"],
+    }
+    if unusable := next((option for option, value in given.items() if value), None):
+        cause = "it is for tests of Python, and --ctest names tests of C"
+        raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
 
 
 def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from suspectra.base.errors import NoEvidence, Problem
+from suspectra.base.errors import NoEvidence, Problem, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES, WHY_SECONDS
 from suspectra.cli.console import (
     INTERRUPTED,
@@ -28,7 +29,8 @@ from suspectra.cli.rerun import (
     Interruption,
     RerunOptions,
     failing_tests,
-    require_python,
+    has_python,
+    require_nothing_of_python,
     require_unchanged,
     rerun_setup,
 )
@@ -36,7 +38,8 @@ from suspectra.cli.rerun import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.evidence.evidence import EvidenceSource
+    from suspectra.evidence.evidence import Evidence, EvidenceSource
+    from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.why.inquiry import WhyInquiry
 
 _PYTEST = ("pytest",)
@@ -50,6 +53,9 @@ def register(cli: click.Group) -> None:
     @python_option
     @declared(WHY_SECONDS, type=click.FloatRange(min=0, min_open=True))
     @click.option("--since", metavar="REVISION", help="What changed since this git revision.  [default: the last pass]")
+    @click.option(
+        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TESTs are of this CMake build folder."
+    )
     @click.option("--record", is_flag=True, help="Run the tests and record them first, by the command behind --.")
     @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
@@ -63,7 +69,8 @@ def register(cli: click.Group) -> None:
         one it is the first failure group. Cheap steps come first, and a dear one only while the answer is not sure:
         which of your changes broke it; where it fails, and what is suspicious; what would make it pass; how the values
         lead from there to the failure. The tests run again with some of your changes, with wrong conditions and wrong
-        values: do this only with tests that can't do harm.
+        values: do this only with tests that can't do harm. Tests of C and C++ run only as they are, and with some of
+        your changes, in a second build.
         """
         return _why(context, context.meta[COMMAND], chosen)
 
@@ -71,6 +78,7 @@ def register(cli: click.Group) -> None:
 class _Options(RerunOptions):
     why_seconds: float
     since: str | None
+    ctest: Path | None
     record: bool
     form: str
     output: Path | None
@@ -82,24 +90,34 @@ def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> in
     from suspectra.changes.baselines import older_texts
     from suspectra.evidence.named_tests import with_failing
     from suspectra.output.why import write_answer, write_answer_for_agents, write_answer_json
+    from suspectra.processes.watchdog import Watchdog
     from suspectra.selection.since_revision import since_revision
     from suspectra.why.inquiry import WhyInquiry
 
     workspace = chosen["workspace"]
     source = _recorded(context, command, chosen)
     evidence = since_revision(source.read(), workspace, chosen["since"])
-    require_python(evidence)
+    is_compiled = bool(evidence.files) and not has_python(evidence)
+    if is_compiled and chosen["ctest"] is None:
+        cause = "these are not tests of Python"
+        raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
     failing = failing_tests(evidence, chosen["tests"])
     require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
-    shown = not chosen["hide_values"]
-    inquiry = WhyInquiry(
-        setup=rerun_setup(command, chosen, values_shown=shown),
-        evidence=with_failing(evidence, failing),
-        failing=list(failing.values()),
-        baselines=older_texts(workspace, source, chosen["since"]),
-        seconds=chosen["why_seconds"],
-    )
-    interrupted = _search(inquiry)
+    about = with_failing(evidence, failing)
+    if chosen["ctest"] is None:
+        shown = not chosen["hide_values"]
+        setup = rerun_setup(command, chosen, values_shown=shown)
+        inquiry = WhyInquiry(
+            setup=setup,
+            evidence=about,
+            failing=list(failing.values()),
+            baselines=older_texts(workspace, source, chosen["since"]),
+            seconds=chosen["why_seconds"],
+        )
+    else:
+        inquiry = _for_c(command, chosen, chosen["ctest"], about, list(failing.values()))
+    with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
+        interrupted = _search(inquiry)
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":
             write_answer_json(inquiry.answer, out)
@@ -109,6 +127,25 @@ def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> in
             write_answer(inquiry.answer, out)
     warn(inquiry.problems)
     return INTERRUPTED if interrupted else 0
+
+
+def _for_c(
+    command: Sequence[str], chosen: _Options, build: Path, evidence: Evidence, failing: Sequence[FailingTest]
+) -> WhyInquiry:
+    from suspectra.changes.baselines import from_revision, revisions
+    from suspectra.experiments.inquiry import RerunSetup
+    from suspectra.why.compiled import CompiledWhyInquiry
+
+    require_nothing_of_python(command, chosen)
+    setup, since = RerunSetup(chosen["workspace"], ()), chosen["since"]
+    return CompiledWhyInquiry(
+        setup=setup,
+        evidence=evidence,
+        failing=failing,
+        baselines=revisions(setup.workspace) if since is None else [from_revision(setup.workspace, since)],
+        build=build,
+        seconds=chosen["why_seconds"],
+    )
 
 
 def _recorded(context: click.Context, command: Sequence[str], chosen: _Options) -> EvidenceSource:

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from suspectra.base.deadline import TimeIsUp
@@ -16,7 +16,7 @@ from suspectra.base.location import Location
 from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.log import ExperimentLog
-from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.schedule import ExperimentSchedule, Stream
 from suspectra.experiments.streams import RUNS, STREAMS, At, StreamSetting
 from suspectra.runs.experiment import COMBINATION, KINDS, Experiment
@@ -37,6 +37,8 @@ class ExperimentInquiry(Inquiry[Experiment]):
     at: Location | None = None  # the statement to alter; any unless given
     # whether runs with a switched decision are forks of the unaltered run; they share its open files
     forks: bool = False
+    # what runs the tests as long as the steps last, for those who want to run them otherwise between two steps
+    tests_again: RepeatedTests | None = field(default=None, init=False)
 
     def steps(self) -> Generator[Experiment]:
         """Make the experiments that are not in the log yet.
@@ -52,6 +54,7 @@ class ExperimentInquiry(Inquiry[Experiment]):
             closing(_Underway(self, folder, made, end)) as underway,
         ):
             runs = 0
+            self.tests_again = underway.tests
             while time.monotonic() < end and (stream := underway.schedule.next()) is not None:
                 for experiment in underway.moment(stream):
                     log.add(experiment, underway.sources(experiment.test))
@@ -87,7 +90,7 @@ class _Underway:
             self._note(experiment)
         self._suspects.update(made)
         kinds = [RUNS.get(kind, kind) for kind in investigation.kinds]
-        self._tests = investigation.setup.repeated(
+        self.tests = investigation.setup.repeated(
             folder, investigation.tests, kinds, self._passing(), forks=investigation.forks
         )
         self._failed = False
@@ -97,7 +100,7 @@ class _Underway:
     @property
     def notices(self) -> Sequence[Problem]:
         """What is different from a run by pytest itself, and what is left out."""
-        return self._tests.notices
+        return self.tests.notices
 
     @property
     def exhausted(self) -> bool:
@@ -116,7 +119,7 @@ class _Underway:
                 places.append((experiment.file, experiment.line))
                 self._note(experiment)
                 yield experiment
-                if time.monotonic() - began >= MOMENT_S and not self._tests.pending:
+                if time.monotonic() - began >= MOMENT_S and not self.tests.pending:
                     break  # what has been run already is taken before
             else:
                 self.schedule.end(stream)
@@ -136,14 +139,14 @@ class _Underway:
 
     def sources(self, test: str) -> Mapping[str, str]:
         """The digests of what a test loads."""
-        return self._tests[test].trace.sources
+        return self.tests[test].trace.sources
 
     def close(self) -> None:
         """End all processes."""
         for experiments in self._open.values():
             if isinstance(experiments, Generator):
                 experiments.close()
-        self._tests.close()
+        self.tests.close()
 
     def _streams(self) -> Iterator[Stream]:
         """All kinds with each test; tests that execute nothing suspicious are left out, as long as others do."""
@@ -178,7 +181,7 @@ class _Underway:
     def _opened(self, stream: Stream) -> Iterator[Experiment]:
         if stream not in self._open:
             end = self._end if self._open else math.inf  # without a first test nobody would know how long it takes
-            test = self._tests.before(end, stream.test)
+            test = self.tests.before(end, stream.test)
             self._open[stream] = STREAMS[stream.kind](test, self._setting(stream))
         return self._open[stream]
 
@@ -189,7 +192,7 @@ class _Underway:
             self._end,
             self._known,
             self._repaired[group],
-            self._tests,
+            self.tests,
             self._suspects.spectrum(group),
             self._suspects.read,
             alone=len(self._investigation.kinds) == 1,

@@ -9,6 +9,7 @@ from typing import TextIO
 from suspectra.base.english import many
 from suspectra.output.agents.bounded import NOTICE, as_data
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.program.languages import is_python
 from suspectra.why.answer import AnswerLine, Certainty, WhyAnswer
 
 MAX_LINES = 15
@@ -41,7 +42,8 @@ def write_answer(answer: WhyAnswer, out: TextIO) -> None:
     out.write(style(fit(first, columns) if len(first) > 2 * columns else first, "bold") + "\n")
     for line in others:
         out.write((fit(line, columns) if line.startswith(" ") else line) + "\n")
-    if answer.suspect is not None and len(others) + 1 < MAX_LINES:
+    suspect = answer.suspect
+    if suspect is not None and is_python(suspect.location.file) and len(others) + 1 < MAX_LINES:
         name = f" {answer.tests[0].rpartition('::')[2]}" if answer.others else ""
         passes = "it passes" if len(answer.tests) == 1 else "they pass"
         out.write(safe(f"`suspectra fix{name}` looks for a change with which {passes}.") + "\n")

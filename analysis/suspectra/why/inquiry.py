@@ -12,18 +12,19 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import every, many
 from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
-from suspectra.causes.inquiry import CauseInquiry, noted_values
+from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
+from suspectra.changes.mixed_tests import MixedTests
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
 from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at
@@ -36,11 +37,8 @@ from suspectra.evidence.logs.experiments import with_experiments
 from suspectra.evidence.named_tests import with_failing
 from suspectra.evidence.sources import Sources
 from suspectra.experiments.alterations.mutants import MAX_PASSING
-from suspectra.experiments.alterations.replacing import NotedValues
 from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.inquiry import Inquiry, RerunSetup
-from suspectra.experiments.log import ExperimentLog
-from suspectra.experiments.repeated_test import TRACE_S
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
@@ -53,7 +51,8 @@ from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
-from suspectra.why.shifts import Shift, differences, shifted
+from suspectra.why.shift_search import ShiftSearch
+from suspectra.why.shifts import Shift
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _MAX_TESTS = 20  # with which changes are tried
@@ -62,8 +61,7 @@ _AGAIN_S = 1.0
 """Between two looks at what experiments have found: to rank takes time, too."""
 _SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
 _ALIKE = 0.5  # the least similarity of a passing test that is worth a look
-_MAX_PLACES, _MAX_DIFFERENCES = 12, 3  # at which, and of which, a difference is tried with the other tests
-_MAX_SHIFTED = 6  # failing tests whose values are compared
+_MAX_PLACES = 12  # at which a difference is tried with the other tests
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
@@ -75,9 +73,13 @@ class WhyInquiry(Inquiry[str]):
     evidence: Evidence  # with the failing tests that the question is about, and all passing ones
     failing: Sequence[FailingTest]  # these failing tests
     baselines: Iterable[Baseline]  # older texts with which they may have passed, the newest first
+    # makes what runs tests with some of the changes, in a folder until a point of time; pytest does unless given
+    start: Callable[[Path, float], MixedTests] | None = None
     answer: WhyAnswer = field(init=False)  # what is known by now
     _sources: Sources = field(init=False)
     _tried: list[str] = field(default_factory=list, init=False)
+    _again: Localizer | None = field(default=None, init=False)  # ranks what experiments have found meanwhile
+    _shifted: tuple[int, Shift] | None = field(default=None, init=False)  # what all tests pass with, and where
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
 
     def __post_init__(self) -> None:
@@ -97,6 +99,11 @@ class WhyInquiry(Inquiry[str]):
         broke the tests.
         """
         self._end = self.begin()
+        self._shifts = ShiftSearch(self.setup, self._tests, self._end)
+        with closing(self._shifts):
+            yield from self._steps()
+
+    def _steps(self) -> Iterator[str]:
         if self._unranked is not None:
             yield from self._isolate()
             if not self.answer.changes:
@@ -106,10 +113,14 @@ class WhyInquiry(Inquiry[str]):
         if self._group.since is not Since.BEFORE:
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
-            suspicion = Suspicion(with_failing(self.evidence, self._group.tests))
-            yield from self._experiment(suspicion)
-            yield from self._follow(suspicion)
+            yield from self._learn()
         self.complete = True
+
+    def _learn(self) -> Iterator[str]:
+        """Find out more than what changed and what is recorded."""
+        suspicion = Suspicion(with_failing(self.evidence, self._group.tests))
+        yield from self._experiment(suspicion)
+        yield from self._follow(suspicion)
 
     def _rank(self) -> None:
         """Choose a failure group, and answer by all that is known without another run."""
@@ -125,7 +136,10 @@ class WhyInquiry(Inquiry[str]):
     def _rank_again(self) -> None:
         """Answer by what experiments have found meanwhile, about the same tests."""
         evidence = with_failing(with_experiments(self.evidence, self.setup.workspace), self._group.tests)
-        self._report = Localizer(default_technique(evidence.experiments)).update(evidence)
+        technique = default_technique(evidence.experiments)
+        if self._again is None or self._again.technique.name != technique.name:
+            self._again = Localizer(technique)
+        self._report = self._again.update(evidence)
         if not self.answer.changes:
             self.answer = self._ranked(self._report)
 
@@ -141,6 +155,7 @@ class WhyInquiry(Inquiry[str]):
             setup=self.setup,
             tests=self._tests[:_MAX_TESTS],
             baselines=self.baselines,
+            start=self.start,
             seconds=self._left * _FOR_CHANGES,
         )
         try:
@@ -198,6 +213,8 @@ class WhyInquiry(Inquiry[str]):
                     if news and time.monotonic() - looked > _AGAIN_S:
                         yield _found(experiment, made)
                         self._rank_again()
+                        if self._shift_meanwhile(inquiry):
+                            break
                         looked = time.monotonic()
                         news = self._is_sure() and not self._is_verified()  # passing tests are still run
                         if self._is_sure() and not news:
@@ -207,7 +224,17 @@ class WhyInquiry(Inquiry[str]):
         self.note(inquiry.problems)
         if made:
             self._tried.append(many(made, "altered run"))
+        if made and self._shifted is None:
             self._rank_again()
+
+    def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> bool:
+        """Try the differences that are known by now with the other tests, if other values are all that helps."""
+        report = self._report
+        if not isinstance(report, InvestigationReport) or self._is_sure():
+            return False
+        found, passing = _with_other_values(report), report.spectrum.counts.ep
+        turn = sorted(found, key=lambda element: (int(passing[element]), int(report.position[element])))
+        return any(self._shift_at(element, found[element], inquiry.tests_again) for element in turn[:_MAX_PLACES])
 
     def _is_sure(self) -> bool:
         return self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
@@ -332,7 +359,8 @@ class WhyInquiry(Inquiry[str]):
 
     def _test_of_finding(self) -> FailingTest:
         """A test that passes by the finding, else the first one."""
-        passing = {one.test for one in self._finding.found} if self._finding is not None else set()
+        finding = self._finding if self._shifted is None else None  # with a shift, all of them pass
+        passing = {one.test for one in finding.found} if finding is not None else set()
         return next((test for test in self._tests if test.name in passing), self._tests[0])
 
     def _trace(self, test: FailingTest, suspicion: Suspicion) -> None:
@@ -340,7 +368,7 @@ class WhyInquiry(Inquiry[str]):
         traces = TraceInquiry(self.setup, [test], suspicion)
         with closing(traces.steps()) as made:
             for trace in made:
-                if self._finding is not None and self._finding.kind == "value" and not self._shift(trace):
+                if self._finding is not None and self._finding.kind == "value" and not self._is_shifted(trace):
                     self._from_inputs(trace)
                 if len(self.answer.chain) <= 1:
                     self._to_failure(trace)
@@ -403,65 +431,31 @@ class WhyInquiry(Inquiry[str]):
                 reasons=(str(shift), counts),
             )
 
+    def _is_shifted(self, trace: DependenceTrace) -> bool:
+        return self._shifted is not None or self._shift(trace)
+
     def _shift(self, trace: DependenceTrace) -> bool:
-        """Look for a statement whose value has to differ by the same in all failing tests, and try it with each."""
-        report, tests = self._report, [test.name for test in self._tests]
-        if not isinstance(report, InvestigationReport) or not 1 < len(tests) <= _MAX_SHIFTED:
+        """Look for a statement whose value has to differ by the same in all failing tests."""
+        report = self._report
+        if not isinstance(report, InvestigationReport):
             return False
-        found = {
-            element: values
-            for element, repairs in report.repairs.items()
-            if (values := [one for repair in repairs if repair.kind == "value" for one in repair.found])
-        }
         where, passing = report.spectrum.elements.location, report.spectrum.counts.ep
+        found = _with_other_values(report)
 
         def turn(element: int) -> tuple[int, int]:
             """What few passing tests execute comes first; of several what runs first, as the others depend on it."""
             nodes = nodes_at(trace, where(element).file, where(element).line)
             return int(passing[element]), int(nodes.max(initial=-1))
 
-        order = sorted(found, key=turn)[:_MAX_PLACES]
-        with (
-            self.setup.folder() as folder,
-            ExperimentLog(self.setup.workspace) as log,
-            closing(self.setup.repeated(folder, self._tests, ("values", "value"))) as repeated,
-        ):
-            try:
-                noted = {name: noted_values(repeated[name], name, TRACE_S) for name in tests}
-                for element in order:
-                    if shift := self._common(found[element], noted, repeated, log):
-                        self._about(element, report, shift)
-                        return True
-            except (EvidenceError, TimeIsUp):
-                pass  # one of the tests can't be run again, or not in time
-        return False
+        return any(self._shift_at(element, found[element]) for element in sorted(found, key=turn)[:_MAX_PLACES])
 
-    def _common(
-        self,
-        found: Sequence[Experiment],
-        noted: Mapping[str, NotedValues],
-        repeated: RepeatedTests,
-        log: ExperimentLog,
-    ) -> Shift | None:
-        """The difference at a statement with which all tests pass; those that are not known to are run with it."""
-        known = {(one.test, wanted): one for one in found for wanted in differences(one, noted[one.test])}
-        each = list(dict.fromkeys(wanted for _, wanted in known))
-        for wanted in sorted(each, key=lambda one: len(str(one.by)))[:_MAX_DIFFERENCES]:
-            first = next(one for (_, other), one in known.items() if other == wanted)
-            for name in noted:
-                if (name, wanted) in known:
-                    continue
-                replacement = shifted(first, wanted, noted[name])
-                if replacement is None:
-                    break
-                made = list(repeated[name].experiments([replacement], self._end, ()))
-                for experiment in made:
-                    log.add(experiment, repeated[name].trace.sources)
-                if not any(experiment.outcome.repairs for experiment in made):
-                    break
-            else:
-                return Shift(wanted.name, wanted.by, len(noted))
-        return None
+    def _shift_at(self, element: int, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
+        """Look for the same difference at a statement, and let the answer be about that."""
+        shift = self._shifts.common(found, repeated)
+        if shift is not None and isinstance(self._report, InvestigationReport):
+            self._shifted = element, shift
+            self._about(element, self._report, shift)
+        return shift is not None
 
     def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
         lines = []
@@ -474,6 +468,15 @@ class WhyInquiry(Inquiry[str]):
 
     def _line(self, location: Location) -> AnswerLine:
         return AnswerLine(location, self._sources.lines(location))
+
+
+def _with_other_values(report: InvestigationReport) -> dict[int, list[Experiment]]:
+    """By statement, the experiments in which tests pass with another value of it."""
+    found = {
+        element: [one for repair in repairs if repair.kind == "value" for one in repair.found]
+        for element, repairs in report.repairs.items()
+    }
+    return {element: several for element, several in found.items() if several}
 
 
 def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:

@@ -39,6 +39,7 @@ class MixedRequest(TypedDict):
     fresh: bool  # whether the program has to be loaded for this run
     columns: str  # the file that takes the columns of a trace of dependences; empty for no trace
     most: int  # how many nodes that may have
+    lines: bool  # whether to tell what is executed of the files; then the program is loaded for this run
 
 
 class MixedAnswer(TypedDict, total=False):
@@ -51,3 +52,6 @@ class MixedAnswer(TypedDict, total=False):
     exchanged: bool  # whether it was loaded for an earlier run
     ends: bool  # whether the process that has loaded it ends with this run
     dependences: TracedRunAnswer  # the trace, besides its columns
+    executed: dict[str, list[tuple[str, int]]]  # by test; files and lines, those that were executed last at the end
+    imported: list[tuple[str, int]]  # the same, before the first test
+    opened: list[str]  # files that were opened

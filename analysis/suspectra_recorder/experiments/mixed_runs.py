@@ -22,6 +22,7 @@ import pytest
 
 from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.exchanged_code import LoadedProgram
+from suspectra_recorder.experiments.last_executed import LastExecuted
 from suspectra_recorder.experiments.limits import be_alone
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import RunRequest
@@ -59,6 +60,7 @@ class MixedRuns:
         self._own = RecordedFiles(order.workspace, include_tests=True)
         self._original = RecordedFiles(order.original or order.workspace, include_tests=True)
         self._tracing: TracingDependences | None = None
+        self._executed: LastExecuted | None = None
         self._threads = 1  # before tests are collected
 
     # while pytest starts
@@ -76,6 +78,8 @@ class MixedRuns:
                 test_patterns(early_config.getini("python_files"), args, str(early_config.invocation_params.dir))
             )
         self._program = LoadedProgram(self._order.workspace, self._request["files"])
+        if self._request["lines"]:
+            self._executed = LastExecuted(self._order.workspace, self._request["files"])
         yield
 
     def _serve(self) -> tuple[MixedRequest, socket.socket]:
@@ -88,7 +92,7 @@ class MixedRuns:
         requests = channel.makefile("rb")
         while line := requests.readline():
             request: MixedRequest = json.loads(line)
-            whole = request["fresh"] or bool(request["columns"])
+            whole = request["fresh"] or request["lines"] or bool(request["columns"])
             answer = b"" if whole else _answer_of(collected, line, request["seconds"])
             if not answer:
                 _load(request["modules"])
@@ -156,7 +160,8 @@ class MixedRuns:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Wait for requests, and let pytest go on in a fork for each; in this process where it can't be forked."""
-        alone = self._request["fresh"] or threading.active_count() > self._threads or session.testsfailed
+        fresh = self._request["fresh"] or self._request["lines"]
+        alone = fresh or threading.active_count() > self._threads or session.testsfailed
         if self._tracing is not None:
             columns, most = self._request["columns"], self._request["most"]
             job: RunRequest = {"kind": "dependences", "columns": columns, "most": most}
@@ -169,6 +174,15 @@ class MixedRuns:
             self._serve_collected()
         wanted = frozenset(self._request["tests"])
         session.items[:] = [item for item in session.items if self._names[item.nodeid] in wanted]
+        if self._executed is not None:
+            self._answer["imported"], self._answer["executed"] = self._executed.take(), {}
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Keep what a test executes."""
+        yield
+        if self._executed is not None:
+            self._answer["executed"][self._names.get(item.nodeid, item.nodeid)] = self._executed.take()
 
     def _serve_collected(self) -> None:
         """Answer requests until nobody asks any more; returns in the fork that runs the tests."""
@@ -237,6 +251,8 @@ class MixedRuns:
         """Answer, and end: all tests are over, with what was set up for them."""
         if self._tracing is not None and self._tracing.traces:
             self._answer["dependences"] = self._tracing.take_back()["dependences"]
+        if self._executed is not None:
+            self._answer["opened"] = sorted(self._executed.opened)
         loaded = list(sys.modules.items())
         # a package without a file of its own belongs to what is in it
         own = {name.partition(".")[0] for name, module in loaded if self._is_ours(module)}

@@ -1,0 +1,242 @@
+"""The search for a cause among changes: runs with some of them, until one set passes and a slightly larger one fails.
+
+1. What a failing test does not notice is not made: one run shows that it fails as before.
+2. What is left is left out of the present text, function by function, the most likely one first, then two at once, four
+   and so on, and file by file. Such a text is near the present one, so it is likely to work: if the test fails as
+   before, these changes are harmless; if it passes, the cause is among them; if it does anything else, they are left
+   out in two halves.
+3. What then decides is narrowed down by delta debugging, first by functions, then change by change.
+4. A new function that is called by the cause alone is part of it: which of the two is wrong, no run can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from suspectra.base.cancellation import check
+from suspectra.changes.baselines import Baseline
+from suspectra.changes.blocks import blocks
+from suspectra.changes.definitions import ChangeOrder
+from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun, MixedTests
+from suspectra.changes.noticed import ChangePlaces
+from suspectra.changes.units import ChangeUnit
+from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
+from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
+
+_FEW = 4  # changes that need each other, and are one cause
+_LOOKED_AT = 4  # tests of which one is chosen
+_LIKELY = 8  # blocks that are left out before all blocks of a file are
+_UNTOLD = 30  # runs after each other that tell nothing, after which parts of a rewritten function belong together
+_NOTHING: Differences = frozenset()
+
+
+class ChangeNarrowing:
+    """Runs with some of the changes since a baseline, by their numbers."""
+
+    def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
+        self._baseline, self._program, self._failing = baseline, program, failing
+        self._units = baseline.units
+        self._order = ChangeOrder.from_differences(baseline.differences, self._units)
+        self._places = ChangePlaces.from_differences(baseline.differences, self._units)
+        self._blocks = blocks(baseline.differences, self._units)
+        self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
+        self._executed: ExecutedChanges | None = None
+        self.is_fresh = False  # whether the program is loaded for each run
+        # where the search is: with the first changes the test passes, with the others, too, it fails
+        self.low, self.high = _NOTHING, frozenset(range(len(self._units)))
+
+    def units(self, numbers: Iterable[int]) -> tuple[ChangeUnit, ...]:
+        """The changes with some numbers, in order."""
+        return tuple(self._units[number] for number in sorted(numbers))
+
+    def run(self, made: Collection[int], tests: Sequence[str], *, fresh: bool = True) -> MixedRun:
+        """Run tests with some of the changes."""
+        return self._program.run(self._baseline, frozenset(self.units(made)), tests, fresh=fresh)
+
+    def look(self, tests: Sequence[str]) -> str:
+        """Look at what some tests execute, and choose the one of these that notices the fewest changes."""
+        self._executed = self._program.executed(self._baseline, frozenset(self._units), tests[:_LOOKED_AT])
+        if self._executed is None:
+            return tests[0]
+        executed = self._executed
+        counts = {test: len(self._places.noticed(executed, test)) for test in tests if test in executed.tests}
+        return min(counts, key=counts.__getitem__, default=tests[0])
+
+    def decided(self, tests: Sequence[str], low: Differences, cause: Differences) -> set[str]:
+        """Those of some tests that changes decide about, if the program is loaded with them."""
+        passed = self.run(low, tests).passed
+        failed = self.run(low | cause, tests).failed
+        return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
+
+    def load_anew(self) -> None:
+        """Load the program for each run from now on."""
+        self.is_fresh = True
+        self._known.clear()
+
+    def first_difference(self, test: str, low: Differences, cause: Differences) -> ValueDifference | None:
+        """The first value that some changes make another one, if others are made; in the lines of the present text."""
+        made, changed = frozenset(self.units(low)), frozenset(self.units(cause))
+        runs = [self._program.trace(self._baseline, one, test) for one in (made, made, made | changed)]
+        if any(run is None for run in runs):
+            return None
+        passing, again, failing = (run for run in runs if run is not None)
+        before, after, present = (
+            {one.path: one.lines(some, changed) for one in self._baseline.differences}
+            for some in (made, made | changed, frozenset(self._units))
+        )
+        same = corresponding(passing, again, before)
+
+        def unstable(node: int) -> bool:
+            return node not in same or passing.value(node) != again.value(same[node])
+
+        found = first_difference(passing, failing, before, after, unstable)
+        if found is None or found.file not in present:
+            return found
+        place = after[found.file][found.line - 1]
+        return found._replace(line=present[found.file].index(place) + 1) if place in present[found.file] else None
+
+    def isolate(self, test: str, high: Differences) -> tuple[Differences, Differences, bool]:
+        """Changes with which a test passes, those with which it fails then, and whether none of these can be left out.
+
+        With all of `high` it fails, and with none it passes.
+        """
+        self.low, self.high = _NOTHING, high
+        noticed = self._places.noticed(self._executed, test) if self._executed is not None else {}
+        parts = [block & high for block in self._blocks if block & high]
+        if noticed:
+            self._leave_out(test, _NOTHING.union(*(part for part in parts if part.isdisjoint(noticed))))
+        parts = self._places.in_turn((part for part in parts if part & self.high), noticed)
+        self._leave_out_in_turn(test, parts)
+        self._narrow(test, parts)
+        minimal = self._narrow(test, [frozenset([number]) for part in parts for number in sorted(part)])
+        low, cause = self.low, self.high - self.low
+        needed = self._order.together(cause, high)
+        if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
+            cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
+        own = self._only_for(cause, high) & noticed.keys() & low
+        if own and self._verdict(test, low - own) is ConfigurationVerdict.PASSES:
+            low, cause = low - own, cause | own
+        return low - cause, cause, minimal
+
+    def _only_for(self, cause: Differences, high: Differences) -> Differences:
+        """What changes need, and no other change does, as a new function that only they call: it is one with them."""
+        needed = self._order.with_needed(cause, high)
+        others = high - needed
+        return frozenset(
+            number for number in needed - cause if others <= self._order.without_needing(high, frozenset([number]))
+        )
+
+    def _leave_out(self, test: str, some: Differences) -> ConfigurationVerdict:
+        """Leave some changes out, and keep what that tells.
+
+        If that does not work, leave out only those that no other change needs, or all that need them, too.
+        """
+        kept, lost = self._with_needed(self.high - some), self._needing(some)
+        ways = [self.high - some, kept] + [self.high - lost] * (2 * len(lost) <= len(self.high) + len(some))
+        for rest in dict.fromkeys(ways):
+            verdict = self._verdict(test, rest) if rest != self.high else ConfigurationVerdict.UNRESOLVED
+            if verdict is ConfigurationVerdict.FAILS:
+                self.high = rest
+            elif verdict is ConfigurationVerdict.PASSES:
+                self.low = rest
+            if verdict is not ConfigurationVerdict.UNRESOLVED:
+                return verdict
+        return ConfigurationVerdict.UNRESOLVED
+
+    def _with_needed(self, made: Differences) -> Differences:
+        """Changes with all blocks of which they need one, and so on."""
+        return self._closed(made, lambda some: self._order.with_needed(some, self.high))
+
+    def _needing(self, left_out: Differences) -> Differences:
+        """Changes with all blocks of which one needs them, and so on."""
+        return self._closed(left_out, lambda some: self.high - self._order.without_needing(self.high, some))
+
+    def _closed(self, begin: Differences, more: Callable[[Differences], Differences]) -> Differences:
+        found, before = begin, _NOTHING
+        while found != before:
+            before = found
+            reached = found | more(found)
+            found = self.high & _NOTHING.union(*(block for block in self._blocks if block & reached))
+        return found
+
+    def _leave_out_in_turn(self, test: str, blocks: Sequence[Differences]) -> None:
+        """Leave blocks out until the test passes; what does not matter is left out from then on."""
+        self._leave_out_growing(test, blocks[:_LIKELY])
+        if len(blocks) > _LIKELY:
+            by_file: dict[str, list[Differences]] = {}
+            for block in blocks:
+                by_file.setdefault(self._units[min(block)].file, []).append(block)
+            for several in by_file.values():
+                if not self.low and len(several) > 1:
+                    self._leave_out(test, self.high.intersection(_NOTHING.union(*several)))
+            self._leave_out_growing(test, blocks[_LIKELY:])
+
+    def _leave_out_growing(self, test: str, blocks: Sequence[Differences]) -> None:
+        """Leave out one block, one more, two, four and so on, and halves of those with which nothing works."""
+        waiting, untold = list(_growing(blocks)), 0
+        while waiting and not self.low and untold < _UNTOLD:
+            part = waiting.pop(0)
+            some = self.high.intersection(_NOTHING.union(*part))
+            unresolved = bool(some) and self._leave_out(test, some) is ConfigurationVerdict.UNRESOLVED
+            untold = untold + 1 if unresolved else 0
+            if unresolved and len(part) > 1:
+                half = len(part) // 2
+                waiting[:0] = [part[:half], part[half:]]
+
+    def _narrow(self, test: str, parts: Sequence[Differences]) -> bool:
+        """Narrow down what decides, by parts; whether nothing can be left out any more."""
+        low, high = self.low, self.high
+        left = [part & high - low for part in parts if part & high - low]
+        if len(left) < 2:
+            return all(len(part) == 1 for part in left)
+
+        def numbers(some: Iterable[int]) -> Differences:
+            return low.union(*(left[number] for number in some))
+
+        def within(some: Differences) -> Differences:
+            return frozenset(number for number, part in enumerate(left) if part <= some)
+
+        untold = 0
+
+        def verdict(some: Differences) -> ConfigurationVerdict:
+            nonlocal untold
+            made = numbers(some)
+            found = self._verdict(test, made)
+            untold = untold + 1 if found is ConfigurationVerdict.UNRESOLVED else 0
+            if found is ConfigurationVerdict.PASSES and len(made) > len(self.low):
+                self.low = made
+            elif found is ConfigurationVerdict.FAILS and len(made) < len(self.high):
+                self.high = made
+            return found
+
+        found = isolate(
+            len(left),
+            verdict,
+            lambda: untold < _UNTOLD,
+            by_leaving_out=True,  # the present text is what somebody wants to mend
+            with_needed=lambda some: within(self._order.with_needed(numbers(some), high) | low),
+            without=lambda some, others: within(self._order.without_needing(numbers(some), numbers(others) - low)),
+        )
+        self.low, self.high = numbers(found.passing), numbers(found.failing)
+        return found.minimal
+
+    def _verdict(self, test: str, made: Differences) -> ConfigurationVerdict:
+        key = made, test
+        if key not in self._known:
+            check()
+            run = self.run(made, [test], fresh=self.is_fresh)
+            if test in run.passed:
+                self._known[key] = ConfigurationVerdict.PASSES
+            elif run.failed.get(test) == self._failing[test]:
+                self._known[key] = ConfigurationVerdict.FAILS
+            else:
+                self._known[key] = ConfigurationVerdict.UNRESOLVED
+        return self._known[key]
+
+
+def _growing(blocks: Sequence[Differences]) -> Iterable[Sequence[Differences]]:
+    """Blocks in parts of one, one, two, four and so on."""
+    at, size = 0, 1
+    while at < len(blocks):
+        yield blocks[at : at + size]
+        at, size = at + size, max(at + size, 1)
