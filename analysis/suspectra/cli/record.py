@@ -175,6 +175,13 @@ def record_c(
     from suspectra.c.recording import run as c_tests
     from suspectra.processes.watchdog import Watchdog
 
+    # before anything is built
+    if config and not ctest:
+        raise click.UsageError("--config goes with --ctest.")
+    if (template is None) != (tests is None):
+        raise click.UsageError("--command and --tests go together.")
+    if expect_stdout and not (template or shell):
+        raise click.UsageError("--expect-stdout goes with --command or --shell.")
     # The watchdog ends the build and the tests if this process is killed.
     with _trouble_reported(chosen["progress"]), Watchdog(os.environ):
         if make is not None:
@@ -263,8 +270,6 @@ def _built_suites(
     from suspectra.c.recording.suites import ctest_suite
     from suspectra.c.recording.test_programs import divided
 
-    if config and not ctest:
-        raise click.UsageError("--config goes with --ctest.")
     suites = []
     if ctest:
         suites.append(ctest_suite(workspace, ctest.absolute(), config))
@@ -291,10 +296,6 @@ def _listed_suites(
     """The tests whose commands the user gives."""
     from suspectra.c.recording.suites import command_suite, shell_suite
 
-    if (template is None) != (tests is None):
-        raise click.UsageError("--command and --tests go together.")
-    if expect_stdout and not (template or shell):
-        raise click.UsageError("--expect-stdout goes with --command or --shell.")
     expected = expect_stdout and expect_stdout.absolute()
     if template and tests:
         yield command_suite(workspace, template, tests, expected)
