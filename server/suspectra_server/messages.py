@@ -607,6 +607,19 @@ class Test(TypedDict):
     """Where it is defined, if that is known and in the workspace folder."""
     line: int | None
     """As it was run, counted from 1."""
+    failed: lsp.Location | None
+    """The line of the test in which it failed, where it is now; null if it passed, or if that is not known."""
+    compared: ComparedMessage | None
+    """What the assertion that failed compared; null if it compared nothing, or none failed."""
+
+
+class ComparedMessage(TypedDict):
+    """Two values that are not equal but were to be."""
+
+    expected: str
+    """What the test expects."""
+    actual: str
+    """What it got."""
 
 
 class ExplanationMessage(TypedDict):

@@ -578,6 +578,18 @@ export interface Test {
   uri: DocumentUri | null;
   /** As it was run, counted from 1. */
   line: number | null;
+  /** The line of the test in which it failed, where it is now; null if it passed, or if that is not known. */
+  failed: Location | null;
+  /** What the assertion that failed compared; null if it compared nothing, or none failed. */
+  compared: ComparedMessage | null;
+}
+
+/** Two values that are not equal but were to be. */
+export interface ComparedMessage {
+  /** What the test expects. */
+  expected: string;
+  /** What it got. */
+  actual: string;
 }
 
 /** Why a line has its rank, in parts for a view. */

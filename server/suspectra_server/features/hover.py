@@ -60,7 +60,7 @@ def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.Hover
         if session.trust.granted and can_be_investigated(folder):
             yield _command(WOULD_PASS, "investigate", folder.uri, list(suspect.failing_tests))
     test = first_failing(snapshot.ranking, suspect)
-    failed = next((mark for mark in snapshot.failures if mark.test == test), None)
+    failed = snapshot.failure_of.get(test) if test else None
     if failed is not None:
         yield f"[{code(short_name(failed.test))}]({folder.uri_of(failed.file)}#L{failed.line + 1})"
 

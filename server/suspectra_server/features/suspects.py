@@ -155,7 +155,7 @@ def _overviews(session: Session, folder: Folder) -> list[GroupOverview]:
 
 
 def _overview(session: Session, folder: Folder, group: Group, number: int | None) -> GroupOverview:
-    ranking, placed = folder.snapshot.ranking, {mark.test: mark for mark in folder.snapshot.failures}
+    ranking, placed = folder.snapshot.ranking, folder.snapshot.failure_of
     first = next((test for test in group.covered if test in placed), group.covered[0])
     failed = placed.get(first)
     return {

@@ -363,9 +363,8 @@ class Folder:
     def _failures(self, ranking: Ranking) -> tuple[FailureMark, ...]:
         """The failing tests at the lines in which they failed, as far as these are as they were."""
         marks = (
-            FailureMark.for_test(test, stack, self.texts.placement(DocumentVersion.for_test_line(stack.test_line)))
-            for test, stack in ranking.failed_at.items()
-            if stack.test_line
+            FailureMark.for_test(test, stack, line, self.texts.placement(DocumentVersion.for_test_line(line)))
+            for test, stack, line in ranking.failed_lines
         )
         return tuple(mark for mark in marks if mark is not None)
 

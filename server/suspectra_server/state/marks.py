@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from suspectra.base.location import Location
 from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.stack import Stack
+from suspectra_recorder.log.stack import FailedLine, Stack
 from suspectra_server.messages import SuspicionLevel
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.ranking import RecordedLine, suspicion_level
@@ -74,13 +74,10 @@ class FailureMark:
     end: int
 
     @classmethod
-    def for_test(cls, test: str, stack: Stack, placement: Placement | None) -> FailureMark | None:
-        """The mark of a test, given the placement of the file in which it failed; None if it can't be placed."""
-        if stack.test_line is None:
-            return None
-        file, line, _ = stack.test_line
-        found = _line_now(file, line, placement)
-        return cls(test, stack, file, *found) if found else None
+    def for_test(cls, test: str, stack: Stack, line: FailedLine, placement: Placement | None) -> FailureMark | None:
+        """The mark of a test, given the placement of the file of a line in which it failed; None if it has no place."""
+        found = _line_now(line.file, line.line, placement)
+        return cls(test, stack, line.file, *found) if found else None
 
 
 def _line_now(file: str, line: int, placement: Placement | None) -> tuple[int, int, int] | None:

@@ -77,6 +77,11 @@ class Snapshot:
         return steps if math.isfinite(steps) else None
 
     @cached_property
+    def failure_of(self) -> Mapping[str, FailureMark]:
+        """Of each failing test the mark at its own line, or else the one in the helper in which it failed."""
+        return {mark.test: mark for mark in reversed(self.failures)}
+
+    @cached_property
     def regions(self) -> tuple[Region, ...]:
         """The subgraphs with suspects, as regions of the text; a statement belongs to its best subgraph.
 

@@ -276,19 +276,34 @@ export class Testing implements vscode.Disposable {
   }
 }
 
-function reportTest(run: vscode.TestRun, item: vscode.TestItem, { verdict, message, seconds }: Test): void {
+function reportTest(run: vscode.TestRun, item: vscode.TestItem, test: Test): void {
+  const { verdict, seconds } = test;
   switch (verdict) {
     case 'passed':
     case 'xpassed':
       run.passed(item, seconds * 1000);
       break;
     case 'failed':
-      run.failed(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      run.failed(item, failureOf(test), seconds * 1000);
       break;
     case 'error':
-      run.errored(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      run.errored(item, failureOf(test), seconds * 1000);
       break;
     default:
       run.skipped(item);
   }
+}
+
+/** What a test says at the line in which it failed: its message, and the two values that its assertion compared. */
+export function failureOf({ verdict, message, failed, compared }: Test): vscode.TestMessage {
+  const text = message || verdict;
+  const said = compared
+    ? vscode.TestMessage.diff(text, compared.expected, compared.actual)
+    : new vscode.TestMessage(text);
+  if (failed) {
+    const { start, end } = failed.range;
+    const range = new vscode.Range(start.line, start.character, end.line, end.character);
+    said.location = new vscode.Location(vscode.Uri.parse(failed.uri), range);
+  }
+  return said;
 }
