@@ -250,11 +250,30 @@ class GroupOverview(TypedDict):
     sure: bool
     """False for C and C++, and where a test has a much better explanation of its own; the heading says "perhaps"."""
     tests: list[str]
-    """Its failing tests."""
+    """Its failing tests, without those in `unexplained`."""
     uncovered: list[str]
     """Those of its tests that executed nothing that can be a suspect."""
     current: bool
     """Whether it is the one whose suspects are shown."""
+
+
+class UnexplainedFailures(TypedDict):
+    """Failing tests that execute none of the most suspicious lines: look for their cause elsewhere, such as in what
+    they need from outside.
+    """
+
+    folder: DocumentUri
+    """The workspace folder."""
+    names: str
+    """The first of them without file and parameters, and how many more there are."""
+    failure: str
+    """The exception by which that test failed, with what was expected if that is known."""
+    uri: DocumentUri | None
+    """The document of test code in which it failed, if it is known."""
+    range: lsp.Range | None
+    """The line in which it failed."""
+    tests: list[str]
+    """All of them."""
 
 
 class Suspects(TypedDict):
@@ -289,6 +308,8 @@ class Suspects(TypedDict):
     groups: list[GroupOverview]
     """The failing tests of each folder by failure group: first what a change broke, then the largest. Where all of a
     folder probably share a fault, that is one group, whose `id` is null."""
+    unexplained: list[UnexplainedFailures]
+    """Those failing tests of each folder that are in no group, as they execute none of the first suspects."""
     suspects: list[SuspectMessage]
     """Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder with several failure
     groups, those of the current one."""
@@ -517,6 +538,8 @@ class ComparedRuns(TypedDict):
     """The failing test."""
     technique: str
     """How the run that passes was searched for."""
+    similar: bool
+    """Whether the run that passes does nearly the same. If not, even the nearest one tells little: no line is shown."""
     passing: str | None
     """The passing test that goes nearly the same way, or the input that passes."""
     found: str

@@ -540,8 +540,9 @@ COMMANDS = (
         " The first decision that came out differently gets a diagnostic"
         " with the code `nearest-path`, whose related information names both tests and where each goes on; it stays"
         " until `clearComparison`, or until the sources change. Also asks the client to show that line"
-        " (`window/showDocument`) where it can. What was found comes as `window/showMessage`. Refused in a workspace"
-        " that the client does not trust, and while tests run.",
+        " (`window/showDocument`) where it can. Where even the nearest passing test shares less than half of the"
+        " decisions and calls, it says so, and shows no line. What was found comes as `window/showMessage`. Refused in a"
+        " workspace that the client does not trust, and while tests run.",
         icon="diff-multiple",
         enablement="isWorkspaceTrusted",
     ),

@@ -31,7 +31,7 @@ from suspectra_server.session.workers import FolderContext, Workers
 from suspectra_server.settings import EVIDENCE, Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Document, DocumentVersion, Placement, Texts
-from suspectra_server.state.marks import ErrorMark, FailureMark
+from suspectra_server.state.marks import ErrorMark, FailureMark, is_repaired
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking, RecordedLine
@@ -343,6 +343,7 @@ class Folder:
         errors = tuple(
             ErrorMark.for_error(error, self.texts.placement(DocumentVersion.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
+            if not is_repaired(error, self.texts.now(error.file) if error.file else None)
         )
         after = Snapshot(
             ranking,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from suspectra.base.location import Location
@@ -9,8 +10,10 @@ from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import FailedLine, Stack
 from suspectra_server.messages import SuspicionLevel
-from suspectra_server.state.documents import Placement
+from suspectra_server.state.documents import Lines, Placement
 from suspectra_server.state.ranking import RecordedLine, suspicion_level
+
+_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,17 @@ class ErrorMark:
         """The mark of an error, given the placement of its file."""
         found = _line_now(error.file, error.line, placement)
         return cls(error, *found) if found else cls(error)
+
+
+def is_repaired(error: CollectionError, now: Lines | None) -> bool:
+    """Whether the text of a file that could not be parsed has changed since, and can be parsed now."""
+    if now is None or error.exception not in _SYNTAX or not error.file.endswith(".py"):
+        return False
+    try:
+        ast.parse("\n".join(now))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

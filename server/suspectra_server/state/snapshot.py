@@ -77,6 +77,16 @@ class Snapshot:
         return steps if math.isfinite(steps) else None
 
     @cached_property
+    def unexplained(self) -> tuple[str, ...]:
+        """The failing tests, of those whose suspects are shown, that execute none of the most suspicious lines."""
+        best = min((suspect.rank_best for suspect in self.ranking.suspects), default=0)
+        first = [suspect for suspect in self.ranking.suspects if suspect.rank_best == best]
+        explained = {test for suspect in first for test in suspect.failing_tests}
+        group = self.ranking.group
+        tests = group.tests if group else self.ranking.failing
+        return tuple(test for test in tests if test not in explained) if explained else ()
+
+    @cached_property
     def failure_of(self) -> Mapping[str, FailureMark]:
         """Of each failing test the mark at its own line, or else the one in the helper in which it failed."""
         return {mark.test: mark for mark in reversed(self.failures)}
@@ -145,9 +155,16 @@ class Snapshot:
             return FolderState.STALE
         # what keeps tests from running must be said; that nothing can be ranked so far, or that the user has stopped a
         # run, need not
-        broken = any(error.file or not error.is_cut_off for error in self.ranking.collection_errors)
+        broken = any(mark.error.file or not mark.error.is_cut_off for mark in self.errors)
         unranked = ranked is FolderState.ERROR and evidence is not None and not broken
-        return FolderState.STALE if self.saved and (unranked or ranked is FolderState.NO_FAILING_TESTS) else ranked
+        old = self.saved or self._repaired
+        return FolderState.STALE if old and (unranked or ranked is FolderState.NO_FAILING_TESTS) else ranked
+
+    @property
+    def _repaired(self) -> str:
+        """A file that could not be parsed when tests were collected, and can be now; empty for none."""
+        shown = {mark.error for mark in self.errors}
+        return next((error.file for error in self.ranking.collection_errors if error not in shown), "")
 
     @property
     def message(self) -> str:
@@ -156,6 +173,8 @@ class Snapshot:
             return self.ranking.message
         if self.saved:
             return f"{self.saved} was saved since, and not all tests that it can affect have run"
+        if self._repaired and not self.changed:
+            return f"{self._repaired} was repaired since. Run the tests again"
         files = self.changed[0] if len(self.changed) == 1 else f"{len(self.changed)} files with suspects"
         return f"{files} changed since the tests ran"
 
