@@ -24,6 +24,7 @@ from suspectra.cli.console import BAD_INPUT, INTERNAL_ERROR, INTERRUPTED, NOTHIN
 _DEBUG = "SUSPECTRA_DEBUG"
 _COMMANDS = {
     "suspectra.cli.record": ("record", "record-c", "affected", "merge"),
+    "suspectra.cli.build_c": ("build-c",),
     "suspectra.cli.rank": ("rank", "report", "explain", "techniques"),
     "suspectra.cli.status": ("status",),
     "suspectra.cli.investigate": ("investigate",),

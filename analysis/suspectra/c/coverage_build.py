@@ -1,0 +1,189 @@
+"""Configuring and building a project so that its programs count what they execute.
+
+The build systems are CMake, Meson, those of autoconf and automake, and plain make. All but plain make build in a folder
+of their own, so other builds of the project stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.processes.runner import CommandToRun, Streams, run
+
+FLAGS = ("-O0", "-g", "--coverage")
+"""How everything is compiled."""
+
+_MARK = "suspectra-coverage.cmake"  # is in each folder that was built here
+_FOLDERS = ("build", "build-coverage")
+_JOBS = f"-j{os.cpu_count() or 1}"
+
+_INCLUDED = """\
+# included by each project(): behind the flags that a project sets itself, which would replace those of the command line
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:{flags}>")
+add_link_options(--coverage)
+"""
+
+_COMPILER = """\
+#!/bin/sh
+# a makefile may set its own flags, so these come behind them
+exec {compiler} "$@" {flags}
+"""
+
+
+@dataclass(frozen=True)
+class BuildStep:
+    """A command of a build."""
+
+    command: tuple[str, ...]
+    folder: Path  # in which it runs
+
+
+@dataclass(frozen=True)
+class CoverageBuild:
+    """How a project is built with coverage."""
+
+    system: str  # the name of the build system
+    folder: Path  # with the objects
+    steps: tuple[BuildStep, ...]
+    tests: tuple[str, ...]  # options of `record-c` for its tests; empty if only the user knows them
+    files: tuple[tuple[Path, str], ...] = ()  # what is written first, with the content
+
+    def make(self) -> int:
+        """Run all steps, with their output on standard error.
+
+        The number of objects with coverage.
+
+        Raises EvidenceError when a step fails, or nothing was built with coverage.
+        """
+        for path, content in self.files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+            path.chmod(0o700)
+        for step in self.steps:
+            step.folder.mkdir(parents=True, exist_ok=True)
+            cure = f"install {step.command[0]}"
+            environment = {
+                **os.environ,
+                "GCOV_PREFIX": os.devnull,
+            }  # generators of sources are built with coverage, too
+            ended = run(CommandToRun(step.command, str(step.folder), environment, Streams.STDERR, cure=cure))
+            if ended.interrupted:
+                raise KeyboardInterrupt
+            if ended.status:
+                cause = f"it ended with status {ended.status}, so the project is not built"
+                cure = "fix what it complains about; options for configuring go behind --"
+                raise EvidenceError(Problem(shlex.join(step.command), "", cause, cure))
+        found = sum(name.endswith(".gcno") for _, _, names in os.walk(self.folder) for name in names)
+        if not found:
+            cause = (
+                "everything is built, but nothing with coverage: the project chooses its compiler or its flags itself"
+            )
+            cure = f"let it compile and link with {' '.join(FLAGS)}"
+            raise EvidenceError(Problem(str(self.folder), "", cause, cure))
+        return found
+
+
+def coverage_build(
+    workspace: Path,
+    folder: str | None = None,  # for the objects; chosen unless given
+    system: str | None = None,  # one of `SYSTEMS`; found out unless given
+    options: Sequence[str] = (),  # for configuring
+) -> CoverageBuild:
+    """Say how a project is configured and built with coverage. Nothing is executed.
+
+    Raises UsageError when the workspace has no build system that is known.
+    """
+    root = workspace.absolute()
+    names = [name for name, files in SYSTEMS.items() if any((root / file).is_file() for file in files)]
+    if system is not None:
+        names = [system]
+    if not names:
+        cause = f"there is none of {', '.join(file for files in SYSTEMS.values() for file in files)}"
+        raise UsageError(Problem(str(root), "", cause, "name the folder of the sources with --workspace"))
+    return _PLANS[names[0]](root, root / (folder or _free_folder(root)), tuple(options))
+
+
+SYSTEMS = {
+    "cmake": ("CMakeLists.txt",),
+    "meson": ("meson.build",),
+    "autotools": ("configure", "configure.ac", "configure.in"),
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+}
+"""What the root of a project of each build system has; the first that is found is used."""
+
+
+def _free_folder(root: Path) -> str:
+    """The first usual name that no other build, and no folder of sources, has."""
+    free = (name for name in _FOLDERS if not (root / name).exists() or (root / name / _MARK).is_file())
+    return next(free, _FOLDERS[-1])
+
+
+def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
+    include = folder / _MARK
+    configure = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
+    configure += (f"-DCMAKE_PROJECT_INCLUDE={include}", *options)
+    steps = BuildStep(configure, root), BuildStep(("cmake", "--build", str(folder), _JOBS), root)
+    content = _INCLUDED.format(flags=";".join(FLAGS))
+    return CoverageBuild("CMake", folder, steps, ("--ctest", _named(folder, root)), ((include, content),))
+
+
+def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
+    again = ("--reconfigure",) if (folder / "meson-private").is_dir() else ()
+    settings = ("-Db_coverage=true", "-Doptimization=0", "-Ddebug=true", "-Db_lto=false", "-Dwerror=false")
+    configure = ("meson", "setup", *again, str(folder), str(root), *settings, *options)
+    steps = BuildStep(configure, root), BuildStep(("meson", "compile", "-C", str(folder)), root)
+    return CoverageBuild("Meson", folder, steps, ("--meson", _named(folder, root)), ((folder / _MARK, ""),))
+
+
+def _autotools(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
+    first = () if (root / "configure").is_file() else (BuildStep(("autoreconf", "-fi"), root),)
+    flags = " ".join(FLAGS)
+    set_flags = (f"CFLAGS={flags}", f"CXXFLAGS={flags}", "LDFLAGS=--coverage")
+    configure = (str(root / "configure"), *set_flags, *options)
+    steps = (*first, BuildStep(configure, folder), BuildStep(("make", _JOBS), folder))
+    if not _has_automake_tests(root):
+        return CoverageBuild("autoconf", folder, steps, (), ((folder / _MARK, ""),))
+    steps += (BuildStep(("make", _JOBS, "check", "TESTS="), folder),)  # builds the tests, and runs none
+    return CoverageBuild("automake", folder, steps, ("--automake", _named(folder, root)), ((folder / _MARK, ""),))
+
+
+def _has_automake_tests(root: Path) -> bool:
+    for place, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in {"Makefile.am", "Makefile.in"}.intersection(names):
+            text = Path(place, name).read_text(encoding="utf-8", errors="replace")
+            if re.search(r"^TESTS\s*\+?=", text, re.MULTILINE):
+                return True
+    return False
+
+
+def _make(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
+    wrappers = []
+    for name, usual in (("CC", "cc"), ("CXX", "c++")):
+        compiler = os.environ.get(name) or shutil.which(usual) or usual
+        content = _COMPILER.format(compiler=compiler, flags=" ".join(FLAGS))
+        wrappers.append((root / ".suspectra" / "compilers" / usual, content))
+    settings = tuple(f"{name}={path}" for name, (path, _) in zip(("CC", "CXX"), wrappers, strict=True))
+    # what is built already has no coverage
+    step = BuildStep(("make", "-B", _JOBS, *settings, *options), root)
+    return CoverageBuild("make", root, (step,), (), tuple(wrappers))
+
+
+_PLANS: dict[str, Callable[[Path, Path, tuple[str, ...]], CoverageBuild]] = {
+    "cmake": _cmake,
+    "meson": _meson,
+    "autotools": _autotools,
+    "make": _make,
+}
+
+
+def _named(folder: Path, root: Path) -> str:
+    """A folder as it is named in the folder of the workspace."""
+    return os.path.relpath(folder, root) if folder.is_relative_to(root) else str(folder)

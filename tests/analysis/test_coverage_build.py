@@ -1,0 +1,104 @@
+"""Configuring and building with coverage: each build system in a folder of its own, and what is said if it fails."""
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from suspectra.base.errors import EvidenceError, UsageError
+from suspectra.c.coverage_build import coverage_build
+from suspectra.cli.main import cli
+
+PROGRAM = "int main(int count, char **words) { (void)words; return count > 1; }\n"
+
+
+def written(folder, **files):
+    for name, text in files.items():
+        (folder / name.replace("_txt", ".txt").replace("_c", ".c")).write_text(text)
+    return folder
+
+
+def commands(build):
+    return [" ".join(step.command).replace(str(build.folder), "BUILD") for step in build.steps]
+
+
+@pytest.mark.parametrize(
+    ("file", "system", "tests"),
+    [
+        ("CMakeLists.txt", "CMake", ("--ctest", "build")),
+        ("meson.build", "Meson", ("--meson", "build")),
+        ("configure.ac", "autoconf", ()),
+        ("Makefile", "make", ()),
+    ],
+)
+def test_each_build_system_is_known_by_a_file(tmp_path, file, system, tests):
+    (tmp_path / file).touch()
+    build = coverage_build(tmp_path)
+    assert (build.system, build.tests) == (system, tests)
+    assert not (tmp_path / "build").exists()  # nothing is done yet
+
+
+def test_options_reach_the_step_that_configures(tmp_path):
+    for name in ("CMakeLists.txt", "meson.build", "configure", "Makefile"):
+        (tmp_path / name).touch()
+    for system, begin in {"cmake": "cmake -S", "meson": "meson setup", "autotools": f"{tmp_path}/configure"}.items():
+        chosen = [step for step in commands(coverage_build(tmp_path, None, system, ["--own"])) if "--own" in step]
+        assert [step.startswith(begin) for step in chosen] == [True]
+    (tmp_path / "Makefile.am").write_text("check_PROGRAMS = t\nTESTS = t\n")
+    build = coverage_build(tmp_path, "there", "autotools")
+    assert build.tests == ("--automake", "there")
+    assert commands(build)[-1].endswith("check TESTS=")  # builds the tests, and runs none
+
+
+def test_a_folder_of_others_is_not_touched(tmp_path):
+    (tmp_path / "CMakeLists.txt").touch()
+    (tmp_path / "build").mkdir()
+    assert coverage_build(tmp_path).folder.name == "build-coverage"
+    (tmp_path / "build" / "suspectra-coverage.cmake").touch()  # built before by the same command
+    assert coverage_build(tmp_path).folder.name == "build"
+
+
+def test_a_workspace_without_build_system_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="there is none of CMakeLists.txt, meson.build"):
+        coverage_build(tmp_path)
+
+
+def test_a_makefile_compiles_with_coverage_whatever_flags_it_sets(tmp_path):
+    rules = "CFLAGS = -O2\nprogram: main.o\n\t$(CC) -o $@ $^\nmain.o: main.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n"
+    written(tmp_path, Makefile=rules, main_c=PROGRAM)
+    ended = CliRunner().invoke(cli, ["build-c", "--workspace", str(tmp_path)])
+    assert ended.exit_code == 0, ended.output
+    assert "make built 1 object with coverage" in ended.output
+    assert ended.output.splitlines()[-1] == "suspectra record-c --shell FILE"
+    assert (tmp_path / "main.gcno").exists()
+
+
+def test_what_fails_is_said_with_its_step(tmp_path, monkeypatch):
+    written(tmp_path, Makefile="all:\n\tfalse\n")
+    with pytest.raises(EvidenceError, match="it ended with status 2"):
+        coverage_build(tmp_path).make()
+    written(tmp_path, Makefile="all:\n\ttrue\n")
+    with pytest.raises(EvidenceError, match="nothing with coverage"):
+        coverage_build(tmp_path).make()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EvidenceError, match="install make"):
+        coverage_build(tmp_path).make()
+
+
+@pytest.mark.slow
+def test_a_cmake_project_that_sets_its_flags_anew_is_built_and_recorded(tmp_path, tool):
+    tool("cmake", "cmake")
+    lists = (
+        "cmake_minimum_required(VERSION 3.14)\nproject(small C)\nset(CMAKE_C_FLAGS -O2)\n"
+        "set(CMAKE_EXE_LINKER_FLAGS -s)\nenable_testing()\nadd_executable(program main.c)\n"
+        "add_test(NAME alone COMMAND program)\nadd_test(NAME more COMMAND program x)\n"
+    )
+    written(tmp_path, CMakeLists_txt=lists, main_c=PROGRAM)
+    ended = CliRunner().invoke(cli, ["build-c", "--workspace", str(tmp_path), "--", "-DANY=1"])
+    assert ended.output.splitlines()[-1] == "suspectra record-c --ctest build"
+    assert "ANY:UNINITIALIZED=1" in Path(tmp_path, "build", "CMakeCache.txt").read_text()
+    ended = CliRunner().invoke(cli, ["record-c", "--workspace", str(tmp_path), "--ctest", str(tmp_path / "build")])
+    assert "recorded 2 tests, 1 failed" in ended.output
+    assert "read by Suspectra" in ended.output
+    assert os.listdir(tmp_path / ".suspectra" / "recording-c")
