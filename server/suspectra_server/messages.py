@@ -84,6 +84,8 @@ class Status(TypedDict):
     """Tests that failed."""
     passed: int
     """Tests that passed."""
+    compiled: bool
+    """Whether all recorded tests are compiled programs, which are not run again with something altered."""
     collectionErrors: int
     """What could not be collected; `suspectra/suspects` lists it."""
     progress: Progress | None
@@ -204,6 +206,11 @@ class CollectionErrorMessage(TypedDict):
     """As it is now, counted from 1; if it was edited since, as it was run; 0 without a file."""
     test: DocumentUri | None
     """The file or folder that could not be collected, if it is in the workspace."""
+    missing: str
+    """The module that is not installed; empty for other errors."""
+    missingPackage: str
+    """What is to be installed, as pip names it, for an option of pytest, or a module of another name; empty if that is
+    not known."""
 
 
 class ProblemMessage(TypedDict):
@@ -498,6 +505,28 @@ class SliceMessage(TypedDict):
     """What could not be traced, in sentences."""
     svg: str
     """A picture of the nearest steps, self-contained: no scripts, links or requests. Names in it are escaped."""
+
+
+class RunLines(TypedDict):
+    """The lines of a file that one run of a failing test executes."""
+
+    uri: DocumentUri
+    """The document."""
+    executed: list[int]
+    """Lines of the document as it is now, counted from 0."""
+    failed: list[int]
+    """Those in which the test failed."""
+
+
+class RunValues(TypedDict):
+    """What one run of a failing test executes. Its values are in the inlay hints."""
+
+    test: str
+    """The failing test."""
+    files: list[RunLines]
+    """The files that it executes."""
+    leftOut: list[str]
+    """What could not be traced, in sentences."""
 
 
 class Causes(TypedDict):

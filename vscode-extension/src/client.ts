@@ -1,9 +1,16 @@
 /** The server: finding an interpreter for it, starting it, talking to it. */
 
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import * as vscode from 'vscode';
-import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
+import type {
+  CloseHandlerResult,
+  LanguageClient,
+  LanguageClientOptions,
+  MessageActionItem,
+  ShowMessageRequestParams,
+} from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
 import { createEnvironment, findEnvironment, InstallationError, wheelIn } from './environment/privateEnvironment';
@@ -157,6 +164,7 @@ export class Server implements vscode.Disposable {
     this.client = client;
     try {
       await client.start();
+      client.onRequest('window/showMessageRequest', askUser);
     } catch (error) {
       this.client = undefined;
       this.output.error(String(error));
@@ -244,6 +252,7 @@ export class Server implements vscode.Disposable {
         closed: () => this.closed(),
       },
       middleware: {
+        provideCodeLenses: async (document, token, next) => (await next(document, token))?.map(withMenu),
         // runs of tests are the only work with progress: each gets a notification with a cancel button
         handleWorkDoneProgress: (token, params) => this.runs.handle(token, params),
         workspace: {
@@ -300,12 +309,43 @@ export class Server implements vscode.Disposable {
   }
 }
 
+/** Ask the user. What may do harm is asked in a dialogue, since a notification hides after a while. */
+async function askUser({ type, message, actions = [] }: ShowMessageRequestParams): Promise<MessageActionItem | null> {
+  if (type !== library.MessageType.Warning) {
+    const show =
+      type === library.MessageType.Error ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
+    return (await show(message, ...actions)) ?? null;
+  }
+  const [head = message, ...rest] = message.split(/(?<=[.]) (?=[A-Z])/);
+  const offered = actions.filter(({ title }) => title !== 'Cancel'); // a dialogue has its own
+  return (await vscode.window.showWarningMessage(head, { modal: true, detail: rest.join(' ') }, ...offered)) ?? null;
+}
+
+/** The first lens of a failing test opens the list of all experiments. */
+function withMenu(lens: vscode.CodeLens): vscode.CodeLens {
+  const { command } = lens;
+  if (command?.command === serverCommands.why && command.title !== 'Why?') {
+    lens.command = { ...command, title: `${t('Why Does It Fail?')} ▾`, command: 'suspectra.experiments' };
+  } else if (command?.command === serverCommands.why) {
+    lens.command = { ...command, title: t('Why?') };
+  }
+  return lens;
+}
+
+/** The interpreter that the setting of the Python extension names, which a workspace may have without the extension. */
+function defaultInterpreter(folder = vscode.workspace.workspaceFolders?.[0]?.uri): string | undefined {
+  const named = vscode.workspace.getConfiguration('python', folder).get<string>('defaultInterpreterPath', '');
+  const path = named.replaceAll(/\$\{workspaceFolder\}/g, folder?.fsPath ?? '').replace(/^~(?=\/)/, homedir());
+  return path && path !== 'python' ? path : undefined;
+}
+
 /** Settings of a folder. If no test interpreter is set, it is the one selected in the Python extension. */
 async function withTestInterpreter(settings: unknown, scope: string | undefined): Promise<unknown> {
   const plain = typeof settings === 'object' && settings !== null && 'testInterpreter' in settings;
   if (!plain || settings.testInterpreter || !vscode.workspace.isTrusted) {
     return settings;
   }
-  const selected = await activeInterpreter(scope ? vscode.Uri.parse(scope) : undefined);
+  const folder = scope ? vscode.Uri.parse(scope) : undefined;
+  const selected = (await activeInterpreter(folder)) ?? defaultInterpreter(folder);
   return selected ? { ...settings, testInterpreter: selected } : settings;
 }

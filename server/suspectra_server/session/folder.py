@@ -126,7 +126,12 @@ class Folder:
         self.rankings.rank()
 
     def test_arguments(
-        self, *, chosen: bool = False, affected: bool | None = None, on_save: bool = False
+        self,
+        *,
+        chosen: bool = False,
+        affected: bool | None = None,
+        on_save: bool = False,
+        despite_errors: bool = False,
     ) -> Callable[[], tuple[str, ...]]:
         """A function for a worker thread: the arguments of `suspectra` that record all tests, or some.
 
@@ -134,7 +139,15 @@ class Folder:
         """
         settings = self.settings if affected is None else replace(self.settings, affected_only=affected)
         recorded = self.rankings.recorded_by, self.rankings.run_again_by
-        return partial(test_arguments, self.root, settings, *recorded, chosen=chosen, on_save=on_save)
+        return partial(
+            test_arguments,
+            self.root,
+            settings,
+            *recorded,
+            chosen=chosen,
+            on_save=on_save,
+            despite_errors=despite_errors,
+        )
 
     def python_command(self) -> tuple[str, ...]:
         """The command that runs the Python tests; for a worker thread."""
