@@ -445,6 +445,15 @@ COMMANDS = (
         icon="diff",
     ),
     CommandDeclaration(
+        "undoChange",
+        "Undo This Change",
+        (_URI, _LINE),
+        "boolean",
+        "Take back the change on this line that broke tests, by `workspace/applyEdit`, which a client that can lets the"
+        " user confirm. True if that was done. Refused where no such change is known.",
+        icon="discard",
+    ),
+    CommandDeclaration(
         "findCause",
         "Find the Cause of This Failure",
         _FAILING_TEST,

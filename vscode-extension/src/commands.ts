@@ -86,6 +86,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     findChange: (_, argument) =>
       server.command(serverCommands.findChange, ...targetOf(argument, (item) => testing.testsOf(item))),
     showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),
+    undoChange: (suspect) => server.command(serverCommands.undoChange, ...locationOf(suspect)),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),

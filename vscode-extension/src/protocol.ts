@@ -778,6 +778,7 @@ export const serverCommands = {
   findFix: 'suspectra.server.findFix',
   findChange: 'suspectra.server.findChange',
   showDifference: 'suspectra.server.showDifference',
+  undoChange: 'suspectra.server.undoChange',
   findCause: 'suspectra.server.findCause',
   stateIsRight: 'suspectra.server.stateIsRight',
   stateIsWrong: 'suspectra.server.stateIsWrong',

@@ -16,6 +16,8 @@ from suspectra_server.state.marks import ErrorMark, FailureMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.ranking import Ranking, RecordedLine
 
+_C_ENDINGS = (".c", ".h", ".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C", ".inl", ".ipp")
+
 
 @dataclass(frozen=True)
 class Region:
@@ -59,10 +61,31 @@ class Snapshot:
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
         """The suspects that can be placed, best first. One whose lines were edited can't."""
-        marks = [mark for suspect in self.ranking.suspects if (mark := self._mark(suspect))]
+        marks = self._with_statements([mark for suspect in self.ranking.suspects if (mark := self._mark(suspect))])
         if self.by_steps:
             marks.sort(key=self.sort_key)
         return tuple(marks)
+
+    def _with_statements(self, marks: list[Mark]) -> list[Mark]:
+        """Marks without the lines of C that only open or close a function or a block, unless it has no others.
+
+        gcov counts them, and nobody looks for a fault there.
+        """
+        statements = [mark for mark in marks if not self._only_opens_or_closes(mark)]
+        if len(statements) == len(marks):
+            return marks
+        there = {(mark.file, mark.suspect.function) for mark in statements}
+        kept = {mark.suspect.element for mark in statements}
+        return [m for m in marks if m.suspect.element in kept or (m.file, m.suspect.function) not in there]
+
+    def _only_opens_or_closes(self, mark: Mark) -> bool:
+        if not mark.file.endswith(_C_ENDINGS):
+            return False
+        text = self.placements[mark.file].now[mark.first].strip()
+        elements = self.ranking.elements
+        function = int(elements.function[mark.suspect.element])
+        opens = function >= 0 and elements.functions[function].line == mark.suspect.location.line and ";" not in text
+        return opens or not text.strip("{}(); \t")
 
     def sort_key(self, mark: Mark) -> tuple[float, int]:
         """The key by which suspects are sorted: expected steps if the settings say so, then rank."""
