@@ -119,8 +119,10 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     # the values of the failing run, and which lines it executes, until they are hidden again
     bench.see(ROWS, "test_grouping_assignment").click()
     bench.experiment("Show values of the failing run")
-    go_to_line()
-    wait(lambda: f"{WRONG}  → None" in bench.code().replace("\u200c", ""), "the value is at the end of its line", 60)
+    wait(lambda: "→ " in bench.code(), "values at the ends of the lines of the test", 90)
+    bench.ranked.first.click()
+    wait(lambda: bench.cursor() == ("grouping.py", line), "the first suspect")
+    wait(lambda: "→ None" in bench.code(), "the value is at the end of its line")
     document(bench, "day-values.png")
     bench.command("Suspectra: Show Values of the Failing Run")
     wait(lambda: "→ None" not in bench.code(), "the values are hidden")

@@ -123,7 +123,7 @@ class Published:
             code=technique.name,
             code_description=lsp.CodeDescription(_page_of(technique.name.partition("+")[0])),
             source=SOURCE,
-            message=plain(one_line(suspect)),
+            message=plain(one_line(folder.snapshot.ranking, suspect)),
             data=self._data(folder, mark),
         )
 
