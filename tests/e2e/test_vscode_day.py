@@ -119,10 +119,9 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     # the values of the failing run, and which lines it executes, until they are hidden again
     bench.see(ROWS, "test_grouping_assignment").click()
     bench.experiment("Show values of the failing run")
-    wait(lambda: "→ " in bench.code(), "values at the ends of the lines of the test", 90)
     bench.ranked.first.click()
     wait(lambda: bench.cursor() == ("grouping.py", line), "the first suspect")
-    wait(lambda: "→ None" in bench.code(), "the value is at the end of its line")
+    wait(lambda: "→ None" in bench.code(), "the value is at the end of its line", 90)
     document(bench, "day-values.png")
     bench.command("Suspectra: Show Values of the Failing Run")
     wait(lambda: "→ None" not in bench.code(), "the values are hidden")

@@ -4,18 +4,14 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import * as vscode from 'vscode';
-import type {
-  CloseHandlerResult,
-  LanguageClient,
-  LanguageClientOptions,
-  MessageActionItem,
-  ShowMessageRequestParams,
-} from 'vscode-languageclient/node';
+import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
 import { createEnvironment, findEnvironment, InstallationError, wheelIn } from './environment/privateEnvironment';
 import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
+import { askUser } from './questions';
+import { withMenu } from './lenses';
 import {
   ask,
   candidates,
@@ -307,29 +303,6 @@ export class Server implements vscode.Disposable {
       void vscode.window.showErrorMessage(`Suspectra: ${t('{0}. Fix: {1}', problem, cure)}`);
     }
   }
-}
-
-/** Ask the user. What may do harm is asked in a dialogue, since a notification hides after a while. */
-async function askUser({ type, message, actions = [] }: ShowMessageRequestParams): Promise<MessageActionItem | null> {
-  if (type !== library.MessageType.Warning) {
-    const show =
-      type === library.MessageType.Error ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
-    return (await show(message, ...actions)) ?? null;
-  }
-  const [head = message, ...rest] = message.split(/(?<=[.]) (?=[A-Z])/);
-  const offered = actions.filter(({ title }) => title !== 'Cancel'); // a dialogue has its own
-  return (await vscode.window.showWarningMessage(head, { modal: true, detail: rest.join(' ') }, ...offered)) ?? null;
-}
-
-/** The first lens of a failing test opens the list of all experiments. */
-function withMenu(lens: vscode.CodeLens): vscode.CodeLens {
-  const { command } = lens;
-  if (command?.command === serverCommands.why && command.title !== 'Why?') {
-    lens.command = { ...command, title: `${t('Why Does It Fail?')} ▾`, command: 'suspectra.experiments' };
-  } else if (command?.command === serverCommands.why) {
-    lens.command = { ...command, title: t('Why?') };
-  }
-  return lens;
 }
 
 /** The interpreter that the setting of the Python extension names, which a workspace may have without the extension. */
