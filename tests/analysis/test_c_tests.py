@@ -17,9 +17,11 @@ from suspectra.base.location import Location
 from suspectra.c.recording.case import CCase, cmake_pattern, judge
 from suspectra.c.recording.crash_calls import CrashCalls, calls_in_files
 from suspectra.c.recording.ctest_command import ctest_command
-from suspectra.c.recording.run import modify, record_c
+from suspectra.c.recording.environment import modify
+from suspectra.c.recording.run import record_c
 from suspectra.c.recording.suite import CSuite
-from suspectra.c.recording.suites import catch2_suite, command_suite, ctest_suite, gtest_suite, shell_suite
+from suspectra.c.recording.suites import command_suite, ctest_suite, shell_suite
+from suspectra.c.recording.test_programs import FRAMEWORKS, program_suite
 from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.c.store import FOLDER, CRecording
 from suspectra.evidence.c.writer import CRecorder
@@ -257,7 +259,7 @@ int main(int argc, char **argv) {
 
 def test_googletest_programs_run_test_by_test(build_c):
     program = build_c({"suite.c": GTEST_LIKE})
-    suite = gtest_suite(program.workspace, ["build/program"])
+    suite = program_suite(program.workspace, ["build/program"])
     assert [case.name for case in suite.cases] == ["Triple.Small", "Triple.Large", "Triple.DISABLED_Odd", "Skip.Me"]
     run = record_c(program.workspace, suite)
     assert verdicts(run) == {
@@ -273,8 +275,8 @@ def test_googletest_programs_run_test_by_test(build_c):
     assert "suite.c:7" in lines_of(evidence, "Triple.Large")
     assert "suite.c:7" not in lines_of(evidence, "Triple.Small")
     assert not program.profile("suite").exists()  # listing left nothing in the build folder
-    with pytest.raises(EvidenceError, match="can't be started"):
-        gtest_suite(program.workspace, ["build/nothing"])
+    with pytest.raises(EvidenceError, match="there is no such program"):
+        program_suite(program.workspace, ["build/nothing"])
 
 
 CATCH_LIKE = r"""
@@ -308,7 +310,8 @@ int main(int argc, char **argv) {
 @pytest.mark.parametrize("version", [2, 3])
 def test_catch2_programs_run_test_by_test(build_c, version):
     program = build_c({"c.c": f"#define VERSION {version}\n" + CATCH_LIKE})
-    run = record_c(program.workspace, catch2_suite(program.workspace, ["build/program"]))
+    catch2 = next(one for one in FRAMEWORKS if one.name == "Catch2")
+    run = record_c(program.workspace, program_suite(program.workspace, ["build/program"], catch2))
     assert verdicts(run) == {"adds, twice": "passed", "fails": "failed"}
     assert messages(run)["fails"] == "1 == 2"
     places = {test.name: test.location for test in run.tests}

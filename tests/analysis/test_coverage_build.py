@@ -60,7 +60,7 @@ def test_a_folder_of_others_is_not_touched(tmp_path):
 
 
 def test_a_workspace_without_build_system_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="there is none of CMakeLists.txt, meson.build"):
+    with pytest.raises(UsageError, match=r"there is none of CMakeLists\.txt, meson\.build"):
         coverage_build(tmp_path)
 
 

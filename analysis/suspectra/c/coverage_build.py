@@ -127,7 +127,7 @@ def _free_folder(root: Path) -> str:
 
 def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     include = folder / _MARK
-    configure = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
+    configure: tuple[str, ...] = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
     configure += (f"-DCMAKE_PROJECT_INCLUDE={include}", *options)
     steps = BuildStep(configure, root), BuildStep(("cmake", "--build", str(folder), _JOBS), root)
     content = _INCLUDED.format(flags=";".join(FLAGS))
@@ -143,7 +143,8 @@ def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
 
 
 def _autotools(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
-    first = () if (root / "configure").is_file() else (BuildStep(("autoreconf", "-fi"), root),)
+    complete = (root / "configure").is_file() and (root / "Makefile.in").exists() >= (root / "Makefile.am").exists()
+    first = () if complete else (BuildStep(("autoreconf", "-fi"), root),)
     flags = " ".join(FLAGS)
     set_flags = (f"CFLAGS={flags}", f"CXXFLAGS={flags}", "LDFLAGS=--coverage")
     configure = (str(root / "configure"), *set_flags, *options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -128,12 +128,16 @@ def affected(workspace: Path, since: str | None, form: str) -> None:
 @click.option("--make", metavar="COMMAND", help="Build with this first, in the workspace.")
 @click.option("--ctest", type=_PATH, metavar="BUILD", help="The tests of a CMake build folder.")
 @click.option("--config", metavar="NAME", help="The configuration CTest is to run, such as Debug.")
+@click.option("--meson", type=_PATH, metavar="BUILD", help="The tests of a Meson build folder.")
+@click.option("--automake", type=_PATH, metavar="BUILD", help="The tests of `make check` of automake in this folder.")
+@click.option("--program", type=_PATH, multiple=True, metavar="PROGRAM", help="A test program (repeatable).")
 @click.option("--gtest", type=_PATH, multiple=True, metavar="PROGRAM", help="A GoogleTest program (repeatable).")
 @click.option("--catch2", type=_PATH, multiple=True, metavar="PROGRAM", help="A Catch2 program (repeatable).")
 @click.option("--command", "template", metavar="TEXT", help="A command for each test, which {test} stands for.")
 @click.option("--tests", metavar="GLOB|FILE", help="With --command: files that are tests, or a file that lists tests.")
 @click.option("--shell", type=_PATH, metavar="FILE", help="A list of shell commands: name, tab, command.")
 @click.option("--expect-stdout", type=_PATH, metavar="DIR", help="Expected outputs of --command and --shell.")
+@click.option("--whole", is_flag=True, help="Run test programs whole, not each of their cases alone.")
 @click.option(
     "--junit", type=_PATH, metavar="FILE", help="Take the results from this JUnit XML, not from the exit codes."
 )
@@ -149,12 +153,16 @@ def record_c(
     make: str | None,
     ctest: Path | None,
     config: str | None,
+    meson: Path | None,
+    automake: Path | None,
+    program: tuple[Path, ...],
     gtest: tuple[Path, ...],
     catch2: tuple[Path, ...],
     template: str | None,
     tests: str | None,
     shell: Path | None,
     expect_stdout: Path | None,
+    whole: bool,
     **chosen: Unpack[_RecordCOptions],
 ) -> int:
     """Run the tests of a C or C++ program and record what each executes.
@@ -168,9 +176,16 @@ def record_c(
     with _trouble_reported(chosen["progress"]), Watchdog(os.environ):
         if make is not None:
             _make(make, workspace)
-        suite = _c_suite(workspace, ctest, config, gtest, catch2, template, tests, shell, expect_stdout)
+        suites = [
+            *_built_suites(workspace, ctest, config, meson, automake, whole=whole or chosen["junit"] is not None),
+            *_program_suites(workspace, {"": program, "GoogleTest": gtest, "Catch2": catch2}),
+            *_listed_suites(workspace, template, tests, shell, expect_stdout),
+        ]
+        if not suites:
+            named = "--ctest, --meson, --automake, --program, --command or --shell"
+            raise click.UsageError(f"Say what the tests are: {named}.")
         command = _as_given(click.get_current_context(), workspace)
-        return _record_c(c_tests.record_c, workspace, suite, chosen, command)
+        return _record_c(c_tests.record_c, workspace, reduce(add, suites), chosen, command)
 
 
 def _as_given(context: click.Context, workspace: Path) -> list[str]:
@@ -236,41 +251,52 @@ def _make(command: str, workspace: Path) -> None:
         raise UsageError(Problem(command, "", cause, "fix what the build complains about"))
 
 
-def _c_suite(
-    workspace: Path,
-    ctest: Path | None,
-    config: str | None,
-    gtest: Sequence[Path],
-    catch2: Sequence[Path],
-    template: str | None,
-    tests: str | None,
-    shell: Path | None,
-    expect_stdout: Path | None,
-) -> CSuite:
-    """The tests of all the options together."""
-    from suspectra.c.recording import suites as c_suites
+def _built_suites(
+    workspace: Path, ctest: Path | None, config: str | None, meson: Path | None, automake: Path | None, *, whole: bool
+) -> Iterator[CSuite]:
+    """The tests that build folders know."""
+    from suspectra.c.recording.automake import automake_suite
+    from suspectra.c.recording.meson import meson_suite
+    from suspectra.c.recording.suites import ctest_suite
+    from suspectra.c.recording.test_programs import divided
+
+    if config and not ctest:
+        raise click.UsageError("--config goes with --ctest.")
+    suites = []
+    if ctest:
+        suites.append(ctest_suite(workspace, ctest.absolute(), config))
+    if meson:
+        suites.append(meson_suite(workspace, meson.absolute()))
+    if automake:
+        suites.append(automake_suite(workspace, automake.absolute()))
+    yield from suites if whole else (divided(suite, workspace) for suite in suites)
+
+
+def _program_suites(workspace: Path, programs: Mapping[str, Sequence[Path]]) -> Iterator[CSuite]:
+    """The cases of test programs, by the name of the framework; empty for any."""
+    from suspectra.c.recording.test_programs import FRAMEWORKS, program_suite
+
+    for name, paths in programs.items():
+        if paths:
+            framework = next((one for one in FRAMEWORKS if one.name == name), None)
+            yield program_suite(workspace, [path.absolute() for path in paths], framework)
+
+
+def _listed_suites(
+    workspace: Path, template: str | None, tests: str | None, shell: Path | None, expect_stdout: Path | None
+) -> Iterator[CSuite]:
+    """The tests whose commands the user gives."""
+    from suspectra.c.recording.suites import command_suite, shell_suite
 
     if (template is None) != (tests is None):
         raise click.UsageError("--command and --tests go together.")
-    if config and not ctest:
-        raise click.UsageError("--config goes with --ctest.")
     if expect_stdout and not (template or shell):
         raise click.UsageError("--expect-stdout goes with --command or --shell.")
     expected = expect_stdout and expect_stdout.absolute()
-    suites = []
-    if ctest:
-        suites.append(c_suites.ctest_suite(workspace, ctest.absolute(), config))
-    if gtest:
-        suites.append(c_suites.gtest_suite(workspace, [program.absolute() for program in gtest]))
-    if catch2:
-        suites.append(c_suites.catch2_suite(workspace, [program.absolute() for program in catch2]))
     if template and tests:
-        suites.append(c_suites.command_suite(workspace, template, tests, expected))
+        yield command_suite(workspace, template, tests, expected)
     if shell:
-        suites.append(c_suites.shell_suite(workspace, shell.absolute(), expected))
-    if not suites:
-        raise click.UsageError("Say what the tests are: --ctest, --gtest, --catch2, --command or --shell.")
-    return reduce(add, suites)
+        yield shell_suite(workspace, shell.absolute(), expected)
 
 
 @contextmanager
@@ -306,6 +332,7 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
     """The tests that a command of CTest chooses, as `record-c` records them."""
     from suspectra.c.recording import run as c_tests
     from suspectra.c.recording.ctest_command import ctest_command
+    from suspectra.c.recording.test_programs import divided
     from suspectra.processes.watchdog import Watchdog
 
     usable = {"only", "progress", "children", "keep_texts"}
@@ -317,6 +344,7 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
         raise UsageError(Problem(option, "", cause, "leave it out; `ctest -R NAME` chooses tests by name"))
     with Watchdog(os.environ):
         asked = ctest_command(command, workspace)
+        suite = divided(asked.suite, workspace)
         chosen_c: _RecordCOptions = {
             "junit": None,
             "build": (),
@@ -329,7 +357,7 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
             "timeout": asked.timeout,
         }
         again = ["record", "--", *command]
-        return _record_c(c_tests.record_c, workspace, asked.suite, chosen_c, again)
+        return _record_c(c_tests.record_c, workspace, suite, chosen_c, again)
 
 
 class _RecordCOptions(TypedDict):
@@ -359,6 +387,7 @@ def _record_c(
     select, only, progress, junit = chosen["select"], chosen["only"], chosen["progress"], chosen["junit"]
     shown, written = ProgressLines(sys.stderr), ProgressWriter(str(progress.absolute()) if progress else "")
     names = [case.name for case in suite.cases]
+    names += dict.fromkeys(case.whole.name for case in suite.cases if case.whole and case.whole.name not in names)
     if only is not None:
         wanted = set(named_tests(only))
         names = [name for name in names if name in wanted]

@@ -26,6 +26,7 @@ _DOCTEST = re.compile(r"DOCTEST_ANON_(FUNC|CLASS|TMP|SUITE|CAPTURE|REGISTER)|^_G
 _OF_A_FRAMEWORK = re.compile(  # the framework itself, where projects keep a copy of it
     r"(^|/)(unity(_fixture|_memory)?|cmocka|munit|greatest|acutest|doctest|catch(_amalgamated)?|gtest(-\w+)?|gmock(-\w+)?)"
     r"\.(c|cc|cpp|h|hpp)$"
+    r"|\.moc$|(^|/)moc_[^/]*\.cpp$"  # what Qt writes for it
 )
 _USES_FRAMEWORK = re.compile(
     rb"^[ \t]*#[ \t]*include[ \t]*(<check\.h>"
@@ -68,13 +69,15 @@ def with_c_tests_marked(files: Sequence[MeasuredFile], text_of: Callable[[str], 
     """Mark the files of C and C++ that use or contain a framework for tests, wherever they are.
 
     `text_of` returns the beginning of a file of the workspace, empty if there is none. If every file would be test code
-    then, the tests are in the program's own files, and nothing is marked. doctest is made for tests beside the code: a
-    file that uses it is test code if it defines nothing but tests and `main`.
+    then, the tests are in the program's own files, and only copies of frameworks are marked. doctest is made for tests
+    beside the code: a file that uses it is test code if it defines nothing but tests and `main`.
     """
     marked = tuple(
         replace(file, is_test=True) if not file.is_test and _is_c_test(file, text_of) else file for file in files
     )
-    return tuple(files) if all(file.is_test for file in marked) else marked
+    if not all(file.is_test for file in marked):
+        return marked
+    return tuple(replace(one, is_test=one.is_test or _OF_A_FRAMEWORK.search(one.path) is not None) for one in files)
 
 
 def _is_c_test(file: MeasuredFile, text_of: Callable[[str], bytes]) -> bool:

@@ -20,8 +20,8 @@ from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.paths.disassembly import RECORDING, STOP, Disassembly
 from suspectra.c.paths.gdb_script import VARIABLE, GdbSwitch, SwitchedRun, Switches
-from suspectra.c.paths.traced_tests import environment_of
 from suspectra.c.recording.case import CCase, judge
+from suspectra.c.recording.environment import environment_of
 from suspectra.evidence.evidence import Verdict
 from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, Streams, memory_folder, run

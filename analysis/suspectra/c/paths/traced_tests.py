@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_run import MAX_EVENTS, CTracedRun
 from suspectra.c.recording.case import CCase, judge
-from suspectra.c.recording.run import modify
+from suspectra.c.recording.environment import environment_of
 from suspectra.evidence.evidence import Verdict
 from suspectra.processes.events import Stopped
 from suspectra.processes.runner import CommandToRun, memory_folder, run
@@ -83,11 +83,3 @@ class TracedTests:
             cause = f"{name} executes more than {MAX_EVENTS:,} basic blocks"
             raise EvidenceError(Problem("", "", cause, "let the test do less, or choose another one"))
         return TracedTest(judge(case, ended)[0], found, ended.seconds)
-
-
-def environment_of(case: CCase, more: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a test."""
-    environment = {**os.environ, **case.environment}
-    for modification in case.modifications:
-        modify(environment, modification)
-    return {**environment, **more}

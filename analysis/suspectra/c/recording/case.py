@@ -21,6 +21,12 @@ SHOWN_BEFORE = 40
 COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
 """What a line of output has that says why a test fails."""
 
+NOTED, NOTED_FILE = "SUSPECTRA_TESTS", "tests"
+"""The variable that names the file in which a program notes which of its cases it runs, and its usual name."""
+
+_TAP_FAILED = re.compile(r"^(not ok\b(?!.*#\s*(?:TODO|SKIP)).*|Bail out!.*)$", re.MULTILINE | re.IGNORECASE)
+_TAP_SKIPPED = re.compile(r"^1\.\.0\b.*$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class CCase:
@@ -55,7 +61,10 @@ class CCase:
     serial: bool = False  # whether no other test may run at the same time
     disabled: bool = False  # whether it is listed, but does not run
     required_files: tuple[str, ...] = ()  # files that must exist
+    tap: bool = False  # whether its output says by lines of TAP how it ends
     problem: str = ""  # why it can't be run; empty if it can
+    whole: CCase | None = None  # runs all cases of the program, if this is one of several
+    noted: str = ""  # the name that its program notes when it runs it, where the case is chosen by a number
 
 
 def judge(case: CCase, ended: ProgramEnded) -> tuple[Verdict, str]:
@@ -76,7 +85,8 @@ def judge(case: CCase, ended: ProgramEnded) -> tuple[Verdict, str]:
     if case.expected is not None:
         return _compare(case.expected, ended.stdout)
     output = (ended.stdout + ended.stderr).decode("utf-8", "replace")
-    if ended.code == case.skip_code or _found(case.skip_patterns, output):
+    skipped = ended.code == case.skip_code or (case.tap and _TAP_SKIPPED.search(output))
+    if skipped or _found(case.skip_patterns, output):
         return Verdict.SKIPPED, "skipped by itself"
     reason = ""
     if case.pass_patterns and not _found(case.pass_patterns, output):
@@ -84,6 +94,8 @@ def judge(case: CCase, ended: ProgramEnded) -> tuple[Verdict, str]:
         reason = f"its output contains nothing like {wanted}"
     elif found := _found(case.fail_patterns, output):
         reason = f'its output contains something like "{found}"'
+    elif case.tap and (failed := _TAP_FAILED.search(output)):
+        reason = failed[0].strip()
     elif ended.code and not case.pass_patterns:
         reason = _first_complaint(output) or f"exit code {ended.code}"
     if case.will_fail:

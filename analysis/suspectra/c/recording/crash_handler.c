@@ -264,26 +264,62 @@ static ElfW(Addr) address_in(const char *file, size_t size, const char *name) {
     return 0;
 }
 
-static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) {
+/* The file of a loaded object; MAP_FAILED if it can't be read. */
+static char *map_file(const struct dl_phdr_info *object, size_t *size) {
     const char *path = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
     struct stat status;
+    char *file = MAP_FAILED;
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
-        return 0;
+        return file;
     if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
-        char *file = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-        if (file != MAP_FAILED) {
-            ElfW(Addr) address = address_in(file, status.st_size, "__gcov_exit");
-            if (!address && (address = address_in(file, status.st_size, "__gcov_dump")))
-                by_clang = 1;
-            if (address && found < MAX_DUMPS)
-                *(void **)&dumps[found++] = (void *)(object->dlpi_addr + address);
-            munmap(file, status.st_size);
-        }
+        *size = (size_t)status.st_size;
+        file = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     }
     close(descriptor);
+    return file;
+}
+
+static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) {
+    size_t size;
+    char *file = map_file(object, &size);
+    if (file != MAP_FAILED) {
+        ElfW(Addr) address = address_in(file, size, "__gcov_exit");
+        if (!address && (address = address_in(file, size, "__gcov_dump")))
+            by_clang = 1;
+        if (address && found < MAX_DUMPS)
+            *(void **)&dumps[found++] = (void *)(object->dlpi_addr + address);
+        munmap(file, size);
+    }
     (void)unused, (void)nothing;
     return 0;
+}
+
+struct symbol {
+    const char *name;
+    ElfW(Addr) address;
+};
+
+static int look_for(struct dl_phdr_info *object, size_t unused, void *symbol) {
+    struct symbol *wanted = symbol;
+    size_t size;
+    char *file = map_file(object, &size);
+    if (file != MAP_FAILED) {
+        ElfW(Addr) address = address_in(file, size, wanted->name);
+        if (address)
+            wanted->address = object->dlpi_addr + address;
+        munmap(file, size);
+    }
+    (void)unused;
+    return wanted->address != 0;
+}
+
+/* Where a function is in the running program; 0 if it has none of this name. */
+__attribute__((visibility("hidden"))) ElfW(Addr) suspectra_address(const char *name) {
+    struct symbol wanted = {name, (ElfW(Addr))dlsym(RTLD_DEFAULT, name)};
+    if (!wanted.address)
+        dl_iterate_phdr(look_for, &wanted);
+    return wanted.address;
 }
 #endif
 

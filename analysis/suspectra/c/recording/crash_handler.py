@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from suspectra.base.errors import Problem
@@ -14,6 +15,8 @@ from suspectra.processes.scratch import ScratchFolder
 HANDLER = Path(__file__).with_name("crash_handler.c")
 """The source of the crash handler, which may also be linked into a program."""
 
+_ONE_TEST = Path(__file__).with_name("one_test.c")
+
 
 def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Problem | None]:
     """Compile the crash handler, unless it is compiled already.
@@ -22,7 +25,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
 
     Why it can't be built; None if it was.
     """
-    source = HANDLER.read_bytes()
+    source = HANDLER.read_bytes() + _ONE_TEST.read_bytes()
     built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")
     if built.exists():
         return str(built), None
@@ -33,7 +36,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
     built.parent.mkdir(parents=True, exist_ok=True)
     with ScratchFolder(str(built.parent)) as unfinished:
         library = os.path.join(unfinished, "crash-handler.so")
-        command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, str(HANDLER), "-ldl"]
+        command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, str(HANDLER), str(_ONE_TEST), "-ldl"]
         done = run(CommandToRun(tuple(command), str(unfinished), os.environ))
         if done.status:
             words = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or compiler
@@ -41,3 +44,15 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
             return None, Problem("", "", cause, f"link {HANDLER} into the program with -DSUSPECTRA_LINKED instead")
         os.replace(library, built)
     return str(built), None
+
+
+def with_library(environment: Mapping[str, str], library: str) -> dict[str, str]:
+    """An environment in which programs load the library first."""
+    given = environment.get("LD_PRELOAD", "")
+    # AddressSanitizer refuses to start if another library is loaded first
+    options = environment.get("ASAN_OPTIONS", "")
+    return {
+        **environment,
+        "LD_PRELOAD": given if library in given else f"{given}:{library}".lstrip(":"),
+        "ASAN_OPTIONS": f"{options}:verify_asan_link_order=0".lstrip(":"),
+    }

@@ -21,6 +21,7 @@ import numpy as np
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
+from suspectra.c.recording.llvm_gcov import counted_files
 from suspectra.evidence.c.call_ends import CallEnd, ends_of_calls
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
@@ -59,6 +60,7 @@ class ProfileReader:
         """Descriptions of the readers that were used."""
         self._described: dict[str, GcovrObject] = {}
         self._digests: dict[str, str] = {}
+        self._marked_notes: dict[str, bool] = {}  # whether sources of an object have markers
         self._lock = threading.Lock()
 
     @property
@@ -109,7 +111,13 @@ class ProfileReader:
         problems: list[Problem],
     ) -> TestData:
         measured = [one for one, _ in found]
-        files = self.gcovr.read(measured)
+        commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
+        if len(commands) == 1 and all(one.compiler.is_clang for one in measured) and self._all_lines_count(measured):
+            reader = commands[0]
+            files = counted_files(reader, measured, self.gcovr.cancel)
+        else:
+            reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
+            files = self.gcovr.read(measured)
         if ends:
             self._correct(files, found, ends)
         sources = sorted(gcovr_table(files, self.paths, self.recorder.recording.log))
@@ -122,16 +130,26 @@ class ProfileReader:
                 problems.append(Problem(source, "", cause, "build again and run the tests again"))
             else:
                 digests[source] = self._digest(whole)
-        commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
         compilers = sorted({str(one.compiler) for one in others})
         why = "whose own reader knows more" if compilers == ["clang"] else "which is not known here"
-        reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
         self.readers.add(reader)
         built_by = f"{' and '.join(compilers)}, {why}, built the program"
         cause = f"{reader} read the profiles, since {built_by}: there are no flow graphs"
         cure = "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15"
         problems.append(Problem("", "", cause, cure))
         return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
+
+    def _all_lines_count(self, measured: Sequence[GcovrObject]) -> bool:
+        """Whether neither settings of gcovr nor markers in the sources exclude anything."""
+        if self.gcovr.settings.file:
+            return False
+        with self._lock:
+            for one in measured:
+                if one.notes not in self._marked_notes:
+                    compiled = self.notes.find(f"{os.path.splitext(one.notes)[0]}.gcda")
+                    found = {self.paths.resolve(source, compiled.folder) for source in compiled.sources}
+                    self._marked_notes[one.notes] = self._marked(source for source in found if source)
+            return not any(self._marked_notes[one.notes] for one in measured)
 
     def _correct(
         self, files: list[dict[str, Any]], found: Sequence[tuple[GcovrObject, str]], ends: Sequence[CallEnd]

@@ -11,21 +11,24 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.location import Location
 from suspectra.base.operating_system import ELSEWHERE, FILE_LOCKS, require
-from suspectra.c.recording.case import CCase, judge, signal_name
+from suspectra.c.recording.case import NOTED, NOTED_FILE, CCase, judge, signal_name
 from suspectra.c.recording.crash_calls import CALLS_FILE, EXIT_FILE, CallUnderWay, CrashCalls
-from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler
+from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler, with_library
+from suspectra.c.recording.environment import environment_of
 from suspectra.c.recording.gcovr import Gcovr
 from suspectra.c.recording.profiles import ProfileReader, TestData
 from suspectra.c.recording.schedule import TestSchedule
 from suspectra.c.recording.suite import CSuite, located
+from suspectra.c.recording.whole_programs import WholeProgram, whole_programs
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.call_ends import CallEnd
 from suspectra.evidence.c.demangling import demangled
@@ -118,8 +121,10 @@ def record_c(
         )
         session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT_S, stop, files)
         results, problems = session.run(cases, jobs, progress)
+        together = session.run_together(cases, results, problems) if not stop.cancelled else []
         if not stop.cancelled and select is None:
-            recorder.end([case.name for case in suite.cases])
+            recorder.end([*(case.name for case in suite.cases), *(test.name for test in together)])
+        results += together
         problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
         crashes = [problem for problem in problems if _NO_PROFILE in problem.cause]
         if not reader.readers and len(crashes) < len(results):  # else each says why
@@ -189,6 +194,36 @@ class _Session:
                             progress(len(results), len(cases), result)
         return results, problems
 
+    def run_together(
+        self, cases: Sequence[CCase], alone: Sequence[TestResult], problems: list[Problem]
+    ) -> list[TestResult]:
+        """Run whole programs whose cases ran alone, and say what ends in another way.
+
+        The results of those that fail in a way in which no case does alone.
+        """
+        ended = {result.name: result for result in alone}
+        found = (self._together(program, ended, problems) for program in whole_programs(cases, ended))
+        return [result for result in found if result is not None]
+
+    def _together(
+        self, program: WholeProgram, alone: Mapping[str, TestResult], problems: list[Problem]
+    ) -> TestResult | None:
+        """Run a whole program; its result if it fails in a way in which none of its cases does alone."""
+        kept: list[TestResult] = []
+
+        def fails_in_its_own_way(result: TestResult, end: ProgramEnded) -> bool:
+            output = _clipped(end.stdout) + _clipped(end.stderr)
+            completed = not end.signal and end.stopped is None
+            differs, said = program.differences(result, output, alone, completed=completed)
+            problems.extend(said)
+            kept.extend([result] if differs else [])
+            return differs
+
+        case = replace(program.whole, timeout=program.whole.timeout or self.timeout)
+        with ScratchFolder(memory_folder()) as scratch:
+            problems.extend(self._run(case, str(scratch), fails_in_its_own_way)[1])
+        return next(iter(kept), None)
+
     def _test(self, case: CCase, unable: str) -> tuple[TestResult | None, list[Problem]]:
         """Run one test and record it; without result if it was cancelled."""
         case = replace(case, timeout=case.timeout or self.timeout)
@@ -200,7 +235,12 @@ class _Session:
         with ScratchFolder(memory_folder()) as scratch:
             return self._run(case, str(scratch))
 
-    def _run(self, case: CCase, scratch: str) -> tuple[TestResult | None, list[Problem]]:
+    def _run(
+        self,
+        case: CCase,
+        scratch: str,
+        wanted: Callable[[TestResult, ProgramEnded], bool] = lambda result, ended: True,  # whether it is to be recorded
+    ) -> tuple[TestResult | None, list[Problem]]:
         prefix = os.path.join(scratch, "profile")
         os.mkdir(prefix)
         argv = tuple(word.replace("{scratch}", scratch) for word in case.argv)
@@ -214,6 +254,8 @@ class _Session:
         problems: list[Problem] = _complaints(case, ended)
         measured = self.reader.measured(prefix, problems)
         result = self._result(case, ended, scratch)
+        if not wanted(result, ended):
+            return result, []
         unknown: list[Problem] = []
         crashes = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
         stack = self._stack(case, ended, result, scratch, crashes) if result.verdict.failing else None
@@ -271,24 +313,20 @@ class _Session:
         return stack if stack.exception else stack.saying(result.message)
 
     def _environment(self, case: CCase, prefix: str) -> dict[str, str]:
-        environment = {**os.environ, **case.environment}
-        for modification in case.modifications:
-            modify(environment, modification)
-        environment["GCOV_PREFIX"] = prefix
-        environment["SUSPECTRA_CALLS"] = os.path.join(os.path.dirname(prefix), CALLS_FILE)
+        scratch = os.path.dirname(prefix)
+        more = {"GCOV_PREFIX": prefix, "SUSPECTRA_CALLS": os.path.join(scratch, CALLS_FILE)}
+        environment = environment_of(case, more)
+        if case.noted:
+            environment[NOTED] = os.path.join(scratch, NOTED_FILE)
         environment.pop("GCOV_PREFIX_STRIP", None)
         if self.preload is not None:
-            given = environment.get("LD_PRELOAD", "")
-            environment["LD_PRELOAD"] = f"{given}:{self.preload}" if given else self.preload
-            # AddressSanitizer refuses to start if another library is loaded first
-            options = environment.get("ASAN_OPTIONS", "")
-            environment["ASAN_OPTIONS"] = (
-                f"{options}:verify_asan_link_order=0" if options else "verify_asan_link_order=0"
-            )
+            environment = with_library(environment, self.preload)
         return environment
 
     def _result(self, case: CCase, ended: ProgramEnded, scratch: str) -> TestResult:
         verdict, message = judge(case, ended)
+        if case.noted and not _noted(case, scratch):
+            verdict, message = Verdict.SKIPPED, "its program does not run it without the others"
         location = case.location
         report = case.report.replace("{scratch}", scratch)
         if report and os.path.exists(report):
@@ -364,40 +402,31 @@ def _clipped(output: bytes) -> str:
     return output.decode("utf-8", "replace")
 
 
-def modify(environment: dict[str, str], modification: str) -> None:
-    """Apply one entry of CTest's ``ENVIRONMENT_MODIFICATION`` (``NAME=operation:value``)."""
-    name, _, rest = modification.partition("=")
-    operation, _, value = rest.partition(":")
-    old = environment.get(name, "")
-    if operation == "unset":
-        environment.pop(name, None)
-    elif operation == "reset":
-        environment.pop(name, None)
-        if name in os.environ:
-            environment[name] = os.environ[name]
-    elif operation == "set":
-        environment[name] = value
-    elif match := re.fullmatch(r"(string|path_list|cmake_list)_(append|prepend)", operation):
-        separator = {"string": "", "path_list": os.pathsep, "cmake_list": ";"}[match[1]]
-        parts = [old, value] if match[2] == "append" else [value, old]
-        environment[name] = separator.join(part for part in parts if part or not separator)
-
-
 def _selected(cases: Sequence[CCase], select: Collection[str] | None) -> list[CCase]:
     """The selected tests, with the fixtures they require."""
     if select is None:
         return list(cases)
-    unknown = sorted(set(select) - {case.name for case in cases})
+    divided = {case.whole.name for case in cases if case.whole}
+    unknown = sorted(set(select) - {case.name for case in cases} - divided)
     if unknown:
         problem = Problem("", f"test {unknown[0]}", "there is no such test", "look up its name in the list of tests")
         raise UsageError(problem)
-    wanted = set(select)
+    wanted = {*select, *(case.name for case in cases if case.whole and case.whole.name in select)}
     while True:
         fixtures = {fixture for case in cases if case.name in wanted for fixture in case.required}
         more = {case.name for case in cases if fixtures & {*case.setup, *case.cleanup}} - wanted
         if not more:
             return [case for case in cases if case.name in wanted]
         wanted |= more
+
+
+def _noted(case: CCase, scratch: str) -> bool:
+    """Whether a test that is chosen by its number has run under its name."""
+    try:
+        text = Path(scratch, NOTED_FILE).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return False
+    return text.split("\t")[1:2] == [case.noted]
 
 
 def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]:

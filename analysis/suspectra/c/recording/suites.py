@@ -1,13 +1,12 @@
-"""Listing tests: from CTest, GoogleTest, Catch2, a command for each file, or a list of shell commands."""
+"""Listing tests: from CTest, a command for each file, or a list of shell commands."""
 
 from __future__ import annotations
 
 import glob
 import json
 import os
-import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,8 @@ from typing import Any
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.location import Location
 from suspectra.c.recording.case import CCase
+from suspectra.c.recording.listing import listed
 from suspectra.c.recording.suite import CSuite, located
-from suspectra.evidence.formats.outcomes import parse_xml
-from suspectra.processes.events import Stopped
-from suspectra.processes.runner import CommandToRun, run
-
-LISTING_TIMEOUT_S = 60.0
-"""For a program to list its tests: one that takes longer probably runs them."""
 
 _CTEST_LIST = "CTestTestfile.cmake"
 _CONFIGURE = (
@@ -65,7 +59,7 @@ def listed_by_ctest(command: Sequence[str], folder: str) -> str:
 
     Raises EvidenceError when CTest can't list them.
     """
-    return _listed([*command, "--show-only=json-v1"], folder, "install CMake, configure the build folder and build it")
+    return listed([*command, "--show-only=json-v1"], folder, "install CMake, configure the build folder and build it")
 
 
 def _ctest_case(test: dict[str, Any], graph: dict[str, Any], folder: str, workspace: str) -> CCase:
@@ -111,70 +105,6 @@ def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> L
             found = node
         at = node.get("parent")
     return located(graph["files"][found["file"]], found["line"], workspace) if found else None
-
-
-def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    """List the tests of GoogleTest programs.
-
-    Raises EvidenceError when a program can't be run, or lists no tests.
-    """
-    return _program_suite(workspace, programs, _gtest_cases)
-
-
-def _gtest_cases(program: str, workspace: str) -> Iterator[CCase]:
-    listing = _listed([program, "--gtest_list_tests"], os.path.dirname(program), "build the test program")
-    for name in _gtest_names(listing):
-        report = "{scratch}/report.xml"
-        argv = (program, f"--gtest_filter={name}", f"--gtest_output=xml:{report}", "--gtest_color=no")
-        if ".DISABLED_" in name or name.startswith("DISABLED_") or "/DISABLED_" in name:
-            yield CCase(name, argv, workspace, disabled=True)
-        else:
-            yield CCase(name, argv, workspace, report=report)
-
-
-def _gtest_names(listing: str) -> list[str]:
-    """Parse lines ``Suite.``, each followed by indented test names; ``#`` starts a comment."""
-    names, suite = [], ""
-    for line in listing.splitlines():
-        text = line.partition("#")[0].rstrip()
-        if line.startswith("  ") and suite:
-            names.append(suite + text.strip())
-        elif re.fullmatch(r"\S+\.", text):
-            suite = text
-    return names
-
-
-def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    """List the test cases of Catch2 programs (versions 2 and 3).
-
-    Raises EvidenceError when a program can't be run, or lists no tests.
-    """
-    return _program_suite(workspace, programs, _catch2_cases)
-
-
-def _catch2_cases(program: str, workspace: str) -> Iterator[CCase]:
-    for name, location in _catch2_names(program, workspace):
-        escaped = re.sub(r"([\\,\[\]\"])", r"\\\1", name)
-        report = "{scratch}/report.xml"
-        argv = (program, escaped, "--reporter", "junit", "--out", report)
-        yield CCase(name, argv, workspace, report=report, location=location, skip_code=4)
-
-
-def _catch2_names(program: str, workspace: str) -> list[tuple[str, Location | None]]:
-    """List the tests. Version 3 writes XML; version 2 lists names, and their number is its exit code."""
-    cure = "build the test program"
-    folder = os.path.dirname(program)
-    listing = _listed([program, "--list-tests", "--reporter", "xml"], folder, cure, any_code=True)
-    if not listing.lstrip().startswith("<"):
-        listing = _listed([program, "--list-test-names-only"], folder, cure, any_code=True)
-        return [(line.strip(), None) for line in listing.splitlines() if line.strip()]
-    root = parse_xml(listing, program, cure)
-    found = []
-    for case in root.iter("TestCase"):
-        line = case.findtext("SourceInfo/Line", "").strip()
-        place = located(case.findtext("SourceInfo/File", "").strip(), int(line) if line.isdecimal() else 0, workspace)
-        found.append((case.findtext("Name", "").strip(), place))
-    return found
 
 
 def command_suite(
@@ -285,33 +215,6 @@ def _with_distinct_names(cases: Sequence[CCase]) -> tuple[CCase, ...]:
         seen[name] = seen.get(name, 0) + 1
         result.append(replace(case, name=name if seen[name] == 1 else f"{name} ({seen[name]})"))
     return tuple(result)
-
-
-def _program_suite(
-    workspace: str | os.PathLike[str],
-    programs: Iterable[str | os.PathLike[str]],
-    cases: Callable[[str, str], Iterable[CCase]],
-) -> CSuite:
-    """The tests of programs that list them; `cases` lists those of one program, given its path and the workspace."""
-    root = os.path.abspath(workspace)
-    found = [os.path.normpath(os.path.join(root, program)) for program in programs]
-    named = _with_distinct_names([case for program in found for case in cases(program, root)])
-    return CSuite(named, tuple(os.path.dirname(program) for program in found))
-
-
-def _listed(command: Sequence[str], folder: str, cure: str, any_code: bool = False) -> str:
-    """The output of a command that lists tests."""
-    environment = {**os.environ, "GCOV_PREFIX": os.devnull}  # listing tests must not write a profile
-    ended = run(CommandToRun(tuple(command), folder, environment, timeout=LISTING_TIMEOUT_S, cure=cure))
-    if ended.stopped is Stopped.TIMEOUT:
-        cause = f"it did not list its tests within {LISTING_TIMEOUT_S} s"
-        raise EvidenceError(Problem(command[0], "", cause, cure))
-    text = ended.stdout.decode("utf-8", "replace")
-    if (ended.status and not any_code) or not text.strip():
-        complaint = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        cause = f"it lists no tests: {complaint or f'exit code {ended.status}'}"
-        raise EvidenceError(Problem(command[0], "", cause, cure))
-    return text
 
 
 def _usage(place: str, cause: str, cure: str) -> UsageError:

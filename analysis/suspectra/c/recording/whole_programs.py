@@ -1,0 +1,74 @@
+"""Comparing cases that ran alone with a run of their whole program: some fail only alone, or only with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from suspectra.base.errors import Problem
+from suspectra.c.recording.case import CCase
+from suspectra.c.recording.test_programs import Framework, framework_for, printed_name
+from suspectra.evidence.evidence import TestResult
+
+
+@dataclass(frozen=True)
+class WholeProgram:
+    """A program all of whose cases ran alone."""
+
+    whole: CCase  # runs all of them
+    cases: tuple[CCase, ...]
+    framework: Framework
+
+    def differences(
+        self,
+        together: TestResult,  # how the whole program ended
+        output: str,  # what it printed
+        alone: Mapping[str, TestResult],  # how the cases ended
+        *,
+        completed: bool,  # whether it ended by itself, and so ran all cases
+    ) -> tuple[bool, list[Problem]]:
+        """Say which cases end in another way with the others.
+
+        Whether the run of the whole program fails in a way that no case does alone, and what to say.
+        """
+        failed = self.framework.failed_cases(output) if together.verdict.failing else set()
+        failing_alone = [case for case in self.cases if case.name in alone and alone[case.name].verdict.failing]
+        printed = {printed_name(self.framework, case) for case in failing_alone}
+        known = completed and (bool(failed) or not together.verdict.failing)
+        only_alone = [one for one in failing_alone if known and printed_name(self.framework, one) not in failed]
+        passing_alone = [case for case in self.cases if case.name in alone and not alone[case.name].verdict.failing]
+        others_fail = failed - printed
+        only_together = [case for case in passing_alone if printed_name(self.framework, case) in others_fail]
+        others = f"when all cases of {self.whole.name} run together"
+        recorded = f"another case leaves something behind; that run is recorded as the test {self.whole.name}"
+        said = [_problem(case, f"this test fails alone, and passes {others}", _FIRST) for case in only_alone]
+        said += [_problem(case, f"this test passes alone, and fails {others}", recorded) for case in only_together]
+        if together.verdict.failing and not failing_alone and not only_together:
+            cause = f"each case of {self.whole.name} passes alone, but they fail together: {together.message}"
+            said.append(Problem(self.whole.name, "", cause, recorded))
+            return True, said
+        return bool(only_together), said
+
+
+_FIRST = "it needs something that another case does first"
+
+
+def _problem(case: CCase, cause: str, cure: str) -> Problem:
+    return Problem(case.name, "", cause, cure)
+
+
+def whole_programs(cases: Iterable[CCase], ran: Collection[str]) -> list[WholeProgram]:
+    """Find the programs whose cases have all run alone."""
+    groups: dict[tuple[object, ...], list[CCase]] = {}
+    for case in cases:
+        if case.whole is not None:
+            groups.setdefault((case.whole.name, case.whole.argv, case.whole.folder), []).append(case)
+    found = []
+    for group in groups.values():
+        whole = group[0].whole
+        if whole is None or len(group) == 1 or not all(case.name in ran for case in group):
+            continue
+        framework = framework_for(whole)
+        if framework is not None:
+            found.append(WholeProgram(whole, tuple(group), framework))
+    return found

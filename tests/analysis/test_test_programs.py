@@ -1,0 +1,210 @@
+"""Cases of test programs: listed and chosen as each framework wants it, and compared with the whole program."""
+
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+
+from suspectra.base.location import Location
+from suspectra.c.recording import test_programs
+from suspectra.c.recording.automake import automake_suite
+from suspectra.c.recording.case import CCase, judge
+from suspectra.c.recording.run import record_c
+from suspectra.c.recording.suite import CSuite
+from suspectra.c.recording.test_programs import FRAMEWORKS, TestProgram, divided, framework_of, program_suite
+from suspectra.evidence.evidence import Verdict
+from suspectra.processes.events import ProgramEnded
+
+DOCTEST = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<doctest binary="./d" version="2.4.9">
+  <TestCase name="even, twice" filename="d.cpp" line="4" skipped="false"/>
+  <TestCase name="odd [x] &quot;q&quot; *" filename="d.cpp" line="5" skipped="false"/>
+  <TestCase name="even, twice" testsuite="s" filename="d.cpp" line="6" skipped="false"/>
+  <OverallResultsTestCases unskipped="3"/>
+</doctest>
+"""
+BOOST = """\
+digraph G {rankdir=LR;
+tu1[shape=ellipse,peripheries=2,fontname=Helvetica,color=green,label="mod"];
+{
+tu65536[shape=Mrecord,fontname=Helvetica,color=green,label="even|b.cpp(6)"];
+tu1 -> tu65536;
+tu2[shape=Mrecord,fontname=Helvetica,color=green,label="inner|b.cpp(7)"];
+tu1 -> tu2;
+{
+tu65538[shape=Mrecord,fontname=Helvetica,color=yellow,label="off|b.cpp(9)"];
+tu2 -> tu65538;
+tu3[shape=Mrecord,fontname=Helvetica,color=green,label="data|b.cpp(10)"];
+tu2 -> tu3;
+{
+tu65541[shape=Mrecord,fontname=Helvetica,color=green,label="_0|b.cpp(10)"];
+tu3 -> tu65541;
+}
+tu65539[shape=Mrecord,fontname=Helvetica,color=green,label="tpl<int>|b.cpp(12)"];
+tu2 -> tu65539;
+}
+}
+"""
+QT = "TestHalf even\nTestHalf rows two\nTestHalf rows a five\n"
+
+
+@pytest.fixture
+def listing(monkeypatch, tmp_path):
+    """What a framework makes of a listing that its program printed."""
+
+    def cases(name, text):
+        ended = SimpleNamespace(stdout=b"", stderr=text.encode())
+        monkeypatch.setattr(test_programs, "listed", lambda *arguments: text)
+        monkeypatch.setattr(test_programs, "asked", lambda *arguments: ended)
+        for file in ("b.cpp", "d.cpp"):
+            (tmp_path / file).touch()
+        framework = next(one for one in FRAMEWORKS if one.name == name)
+        whole = CCase("t", ("t",), str(tmp_path))
+        return {case.name: case for case in framework.cases(TestProgram(whole, str(tmp_path / "t"), str(tmp_path)))}
+
+    return cases
+
+
+def test_cases_of_doctest_are_chosen_by_number(listing):
+    cases = listing("doctest", DOCTEST)
+    assert list(cases) == ["even, twice", 'odd [x] "q" *']  # the third has the name of the first
+    assert cases['odd [x] "q" *'].argv[1:3] == ("--first=2", "--last=2")
+    assert cases['odd [x] "q" *'].location == Location("d.cpp", 5, 5)
+
+
+def test_cases_of_boost_test_have_the_names_of_their_suites(listing):
+    cases = listing("Boost.Test", BOOST)
+    assert list(cases) == ["even", "inner/off", "inner/data/_0", "inner/tpl<int>"]
+    assert [name for name, case in cases.items() if case.disabled] == ["inner/off"]
+    assert cases["inner/data/_0"].argv[1] == "--run_test=inner/data/_0"
+    assert cases["inner/tpl<int>"].location == Location("b.cpp", 12, 12)
+
+
+def test_rows_of_qt_test_are_cases(listing):
+    assert [case.argv[1] for case in listing("Qt Test", QT).values()] == ["even", "rows:two", "rows:a five"]
+    assert not listing("Qt Test", QT + "Other first\n")  # an argument would go to both classes
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "failed"),
+    [
+        (
+            "GoogleTest",
+            "[  FAILED  ] A/B.c/1, where GetParam() = 2 (0 ms)\n[  FAILED  ] 1 test, listed below:\n",
+            {"A/B.c/1"},
+        ),
+        ("Catch2", f"{'-' * 79}\nodd [x]\n  section\n{'-' * 79}\nc2.cpp:5\n{'.' * 79}\n", {"odd [x]"}),
+        ("doctest", "TEST CASE:  odd [x]\n\nd.cpp:5: ERROR: CHECK( false )\n", {"odd [x]"}),
+        ("Boost.Test", 'b.cpp(8): error: in "inner/odd": check failed\n', {"inner/odd"}),
+        ("Qt Test", "PASS   : T::even()\nFAIL!  : T::rows(a five) Compared\n", {"rows(a five)"}),
+        ("Check", "k.c:6:F:A:odd:0: Assertion 'x' failed\nk.c:8:E:B:crash:0: (after this point)\n", {"odd", "crash"}),
+        ("cmocka", "[  FAILED  ] odd\n[  FAILED  ] 1 test(s), listed below:\n", {"odd"}),
+        ("Unity", "u.c:9:even:PASS\nu.c:6:odd:FAIL: Expected 2 Was 3\n", {"odd"}),
+    ],
+)
+def test_the_output_of_a_whole_program_names_what_failed(name, printed, failed):
+    framework = next(one for one in FRAMEWORKS if one.name == name)
+    assert framework.failed_cases(printed) == failed
+
+
+@pytest.mark.parametrize(
+    ("output", "verdict"),
+    [
+        (b"1..2\nok 1\nnot ok 2 - b\n", Verdict.FAILED),
+        (b"1..2\nok 1\nnot ok 2 # TODO later\n", Verdict.PASSED),
+        (b"1..0 # SKIP no network\n", Verdict.SKIPPED),
+        (b"1..2\nok 1\nBail out! disk full\n", Verdict.FAILED),
+    ],
+)
+def test_lines_of_tap_decide(output, verdict):
+    assert judge(CCase("t", ("t",), "/", tap=True), ProgramEnded(0, 0, None, False, output, b"", 0.1))[0] is verdict
+
+
+UNITY = """\
+#include <stdio.h>
+#include <setjmp.h>
+static int failures, state;
+static int half(int n) { return n % 2 ? n / 2 + 1 : n / 2; }
+static int failed;
+void UnityBegin(const char *file) { (void)file; }
+void UnityDefaultTestRun(void (*function)(void), const char *name, int line) {
+    failed = 0;
+    function();
+    printf("u.c:%d:%s:%s\\n", line, name, failed ? "FAIL" : "PASS");
+    failures += failed;
+}
+static void even(void) { failed = half(4) != 2; state = 1; }
+static void odd(void) { failed = half(5) != 2; }
+static void needs_even(void) { failed = state != 1; }
+static void needs_none(void) { failed = state == 1; }
+int main(void) {
+    UnityBegin("u.c");
+    UnityDefaultTestRun(even, "even", 1);
+    UnityDefaultTestRun(odd, "odd", 2);
+    UnityDefaultTestRun(needs_even, "needs_even", 3);
+    UnityDefaultTestRun(needs_none, "needs_none", 4);
+    return failures;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def unity(tmp_path_factory):
+    """A program that tells each test to a function with the name, and the arguments, of Unity's."""
+    folder = tmp_path_factory.mktemp("unity")
+    (folder / "u.c").write_text(UNITY)
+    subprocess.run(["gcc", "-O0", "-g", "--coverage", "u.c", "-o", "u"], cwd=folder, check=True)
+    return folder
+
+
+def test_a_framework_without_options_runs_one_case(unity):
+    run = record_c(unity, program_suite(unity, ["u"]))
+    ends = {test.name: test.verdict.value for test in run.tests}
+    # the last fails only with the others, so the run of all is kept, too
+    assert ends == {"even": "passed", "odd": "failed", "needs_even": "failed", "needs_none": "passed", "u": "failed"}
+    said = {problem.file: problem.cause for problem in run.problems}
+    assert said == {
+        "needs_even": "this test fails alone, and passes when all cases of u run together",
+        "needs_none": "this test passes alone, and fails when all cases of u run together",
+    }
+
+
+def test_whole_programs_are_divided_unless_they_are_judged_whole(unity):
+    program = CCase("whole", (str(unity / "u"),), str(unity))
+    assert framework_of(str(unity / "u")).name == "Unity"
+    names = [case.name for case in divided(CSuite((program,)), unity).cases]
+    assert names == ["whole/even", "whole/odd", "whole/needs_even", "whole/needs_none"]
+    chooses = CCase("chooses", (str(unity / "u"), "-n", "odd"), str(unity))
+    inverted = CCase("inverted", program.argv, str(unity), will_fail=True)
+    other = CCase("other", ("true",), str(unity))
+    kept = CSuite((chooses, inverted, other))
+    assert divided(kept, unity) == kept
+
+
+MAKEFILE = """\
+TESTS = a.sh sub/b bad.sh
+XFAIL_TESTS = bad.sh
+TEST_EXTENSIONS = .sh
+SH_LOG_COMPILER = sh
+AM_SH_LOG_FLAGS = -e
+AM_TESTS_ENVIRONMENT = KIND=automake; export KIND;
+srcdir = ../source
+"""
+
+
+def test_tests_of_automake_run_as_make_check_runs_them(tmp_path):
+    build = tmp_path / "build"
+    (build / "sub").mkdir(parents=True)
+    (tmp_path / "source").mkdir()
+    (build / "Makefile").write_text(MAKEFILE)
+    (tmp_path / "source" / "a.sh").write_text('test "$KIND-$srcdir" = automake-../source\n')
+    (build / "bad.sh").write_text("false; true\n")
+    (build / "sub" / "b").write_text("#!/bin/sh\nexit 77\n")
+    (build / "sub" / "b").chmod(0o700)
+    run = record_c(tmp_path, automake_suite(tmp_path, "build"))
+    assert {test.name: test.verdict.value for test in run.tests} == {
+        "a.sh": "passed",
+        "sub/b": "skipped",
+        "bad.sh": "passed",
+    }
