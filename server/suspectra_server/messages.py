@@ -265,8 +265,8 @@ class GroupOverview(TypedDict):
 
 
 class UnexplainedFailures(TypedDict):
-    """Failing tests that execute none of the most suspicious lines: look for their cause elsewhere, such as in what
-    they need from outside.
+    """Failing tests that execute none of the listed suspects: look for their cause elsewhere, such as in what they need
+    from outside.
     """
 
     folder: DocumentUri
@@ -316,7 +316,7 @@ class Suspects(TypedDict):
     """The failing tests of each folder by failure group: first what a change broke, then the largest. Where all of a
     folder probably share a fault, that is one group, whose `id` is null."""
     unexplained: list[UnexplainedFailures]
-    """Those failing tests of each folder that are in no group, as they execute none of the first suspects."""
+    """Those failing tests of each folder that are in no group, as they execute none of the listed suspects."""
     suspects: list[SuspectMessage]
     """Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder with several failure
     groups, those of the current one."""

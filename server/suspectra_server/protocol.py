@@ -705,7 +705,8 @@ REQUESTS = (
         ),
         "CommandLine | null",
         "The command line that records the tests of a folder in a terminal in that folder, just as"
-        " `suspectra.server.runTests` does, the one that makes its build folder, or that installs a package; null without one.",
+        " `suspectra.server.runTests` does, the one that makes its build folder, or that"
+        " installs a package; null without a folder.",
     ),
     RequestDeclaration(
         AGENT_ANSWER,

@@ -471,7 +471,8 @@ def film(request: pytest.FixtureRequest) -> Film:
 
 
 STATUS = "#suspectra\\.suspectra\\.status"
-ROWS = "#workbench\\.parts\\.sidebar .monaco-list-row"
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+ROWS = f"{SIDEBAR} .monaco-list-row"
 
 
 class Workbench:

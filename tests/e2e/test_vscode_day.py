@@ -48,6 +48,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     assert line == 197
     # experiments on one line end by themselves, however slow the machine is
     settings = {"suspectra.run": "onSave", "suspectra.investigationSeconds": 100, "editor.fontSize": 12}
+    settings["suspectra.causesSeconds"] = 600
     settings["suspectra.keepTexts"] = False  # so that the change is not found by itself, before it is asked for
     bench = workbench(sqlparse.folder, settings)
     bench.page.set_viewport_size({"width": 1560, "height": 820})

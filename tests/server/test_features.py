@@ -46,7 +46,7 @@ def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line
     where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 9}}
     reason, failing, ranked, *_ = client.request("textDocument/hover", where)["contents"]["value"].split("\n\n")
     assert reason == "All 3 failing tests run it, no passing one does."
-    assert failing.startswith("✗ test")
+    assert failing.startswith("✗ `test_never_below_zero` and 2 more: expected 0, actual ")
     assert ranked.startswith("Suspect 1 of 24")
     assert found["range"]["start"]["character"] == 8
     counts = {

@@ -234,8 +234,8 @@ export interface GroupOverview {
 }
 
 /**
- * Failing tests that execute none of the most suspicious lines: look for their cause elsewhere, such as in what they
- * need from outside.
+ * Failing tests that execute none of the listed suspects: look for their cause elsewhere, such as in what they need
+ * from outside.
  */
 export interface UnexplainedFailures {
   /** The workspace folder. */
@@ -289,7 +289,7 @@ export interface Suspects {
    * folder probably share a fault, that is one group, whose `id` is null.
    */
   groups: GroupOverview[];
-  /** Those failing tests of each folder that are in no group, as they execute none of the first suspects. */
+  /** Those failing tests of each folder that are in no group, as they execute none of the listed suspects. */
   unexplained: UnexplainedFailures[];
   /**
    * Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder with several failure

@@ -101,12 +101,11 @@ class Snapshot:
 
     @cached_property
     def unexplained(self) -> tuple[str, ...]:
-        """The failing tests, of those whose suspects are shown, that execute none of the most suspicious lines."""
-        best = min((suspect.rank_best for suspect in self.ranking.suspects), default=0)
-        first = [suspect for suspect in self.ranking.suspects if suspect.rank_best == best]
-        explained = {test for suspect in first for test in suspect.failing_tests}
+        """The failing tests, of those whose suspects are listed, that execute none of these."""
+        explained = {test for suspect in self.ranking.suspects for test in suspect.failing_tests}
         group = self.ranking.group
-        tests = group.tests if group else self.ranking.failing
+        # the tests of one of several groups share what they execute, or the user has put them together
+        tests = group.uncovered if group else self.ranking.failing
         return tuple(test for test in tests if test not in explained) if explained else ()
 
     @cached_property

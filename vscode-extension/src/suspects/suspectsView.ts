@@ -420,7 +420,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 function unexplainedItem({ folder, names, failure, uri, range, tests }: UnexplainedFailures): vscode.TreeItem {
   const item = new vscode.TreeItem(names);
   item.id = `unexplained ${folder}`;
-  item.description = [failure && `— ${failure}`, t('executes none of the first suspects')].filter(Boolean).join(' · ');
+  item.description = [failure && `— ${failure}`, t('executes none of these suspects')].filter(Boolean).join(' · ');
   item.tooltip = [t('The cause is probably elsewhere, such as in what these tests need from outside:'), ...tests].join(
     '\n',
   );
