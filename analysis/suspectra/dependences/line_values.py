@@ -9,7 +9,7 @@ from suspectra.dependences.trace import DependenceTrace
 
 _VALUES = ("value", "target", "parameter")
 """The kinds of places whose values a reader looks for: what is assigned, bound, returned, yielded or passed."""
-_MOST = 4  # values of a line that are shown
+_MAX_VALUES = 4  # values of a line that are shown
 _FIRST = 2  # of more of them, the first ones and the last
 
 
@@ -48,4 +48,4 @@ def lines_of(trace: DependenceTrace) -> Mapping[tuple[str, int], LineRun]:
 
 def _shortened(values: Sequence[str]) -> list[str]:
     """The first and the last of many values."""
-    return list(values) if len(values) <= _MOST else [*values[:_FIRST], "…", values[-1]]
+    return list(values) if len(values) <= _MAX_VALUES else [*values[:_FIRST], "…", values[-1]]

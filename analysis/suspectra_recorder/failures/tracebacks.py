@@ -120,7 +120,7 @@ class Tracebacks:
 
     def _line_of_example(self, error: BaseException) -> FailedLine | None:
         """The line of the example of a doctest that failed; None for any other failure."""
-        failed = failed_example(error)
+        failed = _failed_example(error)
         if failed is None:
             return None
         path = os.path.abspath(str(failed.test.filename))
@@ -205,13 +205,13 @@ def raised_by_example(
 
     The same one where no example raised it.
     """
-    failed = failed_example(error)
+    failed = _failed_example(error)
     if hasattr(failed, "exc_info"):
         return failed.exc_info[1], failed.exc_info[2]
     return error, traceback
 
 
-def failed_example(error: BaseException) -> Any:
+def _failed_example(error: BaseException) -> Any:
     """The exception that reports the first example of a doctest that failed; None for any other exception."""
     inner: Any = error
     if type(inner).__name__ == "MultipleDoctestFailures" and type(inner).__module__ == "_pytest.doctest":

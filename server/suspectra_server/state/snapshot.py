@@ -9,14 +9,13 @@ from functools import cached_property
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
+from suspectra.program.languages import is_c
 from suspectra.report import Subgraph, SubgraphReport, Suspect
 from suspectra_server.messages import FolderState
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.marks import ErrorMark, FailureMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.ranking import Ranking, RecordedLine
-
-_C_ENDINGS = (".c", ".h", ".cc", ".cpp", ".cxx", ".c++", ".hh", ".hpp", ".hxx", ".C", ".inl", ".ipp")
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class Snapshot:
         return [m for m in marks if m.suspect.element in kept or (m.file, m.suspect.function) not in there]
 
     def _only_opens_or_closes(self, mark: Mark) -> bool:
-        if not mark.file.endswith(_C_ENDINGS):
+        if not is_c(mark.file):
             return False
         text = self.placements[mark.file].now[mark.first].strip()
         elements = self.ranking.elements

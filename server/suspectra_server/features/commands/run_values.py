@@ -42,7 +42,7 @@ class ValueCommands:
         folder, evidence, failing = self._find.failing_test(uri, test, cursor, "no run to show").first
         trace = await self._traced.trace(Tracing(folder, evidence, failing))
         steps = StepMessages(self._session, folder)
-        run = await folder.ask(lambda _: ShownRun.of_trace(folder, evidence, trace))
+        run = await folder.ask(lambda _: ShownRun.from_trace(folder, evidence, trace))
         if run is None:
             raise RequestFailed(CHANGED)
         await steps.read(file for file, _ in run.lines)

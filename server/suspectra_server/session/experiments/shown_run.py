@@ -26,7 +26,7 @@ class ShownRun:
     failed: tuple[tuple[str, int], ...]  # the lines in which it failed
 
     @classmethod
-    def of_trace(cls, folder: Folder, evidence: Evidence, trace: DependenceTrace) -> ShownRun | None:
+    def from_trace(cls, folder: Folder, evidence: Evidence, trace: DependenceTrace) -> ShownRun | None:
         """What a trace has; for the thread for long work."""
         from suspectra.dependences.line_values import lines_of
 
