@@ -260,6 +260,39 @@ With a prefix argument, choose another TECHNIQUE that finds the run."
                            (display-buffer (diff-no-select failing passing "-U99999" t))))
                        nil nil (suspectra--cursor)))
 
+(defun suspectra-why ()
+  "Say why failing tests fail: the test at point, or those of the group."
+  (interactive)
+  (suspectra--ask-then "why"
+                       (lambda (found)
+                         (when found
+                           (with-help-window "*suspectra why*"
+                             (princ (plist-get found :headline))
+                             (seq-doseq (sentence (plist-get found :sentences))
+                               (princ "\n\n")
+                               (princ sentence)))))
+                       nil nil (suspectra--cursor)))
+
+(defun suspectra-find-fix ()
+  "Search changes with which failing tests pass and no other one fails."
+  (interactive)
+  (suspectra--ask "findFix" nil nil (suspectra--cursor)))
+
+(defun suspectra-show-values ()
+  "Show the values of the failing run at the ends of its lines, or hide them.
+They are inlay hints, which eglot shows from Emacs 29 on."
+  (interactive)
+  (suspectra--ask-then "showValues"
+                       (lambda (found)
+                         (when (and found (fboundp 'eglot-inlay-hints-mode))
+                           (eglot-inlay-hints-mode 1)))
+                       nil nil (suspectra--cursor)))
+
+(defun suspectra-undo-change ()
+  "Take back the change at point that broke tests."
+  (interactive)
+  (apply #'suspectra--ask "undoChange" (suspectra--line)))
+
 (defun suspectra-show-difference ()
   "Show the file as it is and without the change at point that broke tests."
   (interactive)
@@ -416,6 +449,10 @@ With a prefix argument, choose another TECHNIQUE that finds the run."
     (define-key map "i" #'suspectra-investigate)
     (define-key map "a" #'suspectra-test-suspect)
     (define-key map "V" #'suspectra-compare-values)
+    (define-key map "q" #'suspectra-why)
+    (define-key map "X" #'suspectra-find-fix)
+    (define-key map "o" #'suspectra-show-values)
+    (define-key map "U" #'suspectra-undo-change)
     (define-key map "y" #'suspectra-find-change)
     (define-key map "Y" #'suspectra-show-difference)
     (define-key map "c" #'suspectra-find-cause)

@@ -84,6 +84,8 @@ class Status(TypedDict):
     """Tests that failed."""
     passed: int
     """Tests that passed."""
+    compiled: bool
+    """Whether all recorded tests are compiled programs, which are not run again with something altered."""
     collectionErrors: int
     """What could not be collected; `suspectra/suspects` lists it."""
     progress: Progress | None
@@ -204,6 +206,11 @@ class CollectionErrorMessage(TypedDict):
     """As it is now, counted from 1; if it was edited since, as it was run; 0 without a file."""
     test: DocumentUri | None
     """The file or folder that could not be collected, if it is in the workspace."""
+    missing: str
+    """The module that is not installed; empty for other errors."""
+    missingPackage: str
+    """What is to be installed, as pip names it, for an option of pytest, or a module of another name; empty if that is
+    not known."""
 
 
 class ProblemMessage(TypedDict):
@@ -250,11 +257,30 @@ class GroupOverview(TypedDict):
     sure: bool
     """False for C and C++, and where a test has a much better explanation of its own; the heading says "perhaps"."""
     tests: list[str]
-    """Its failing tests."""
+    """Its failing tests, without those in `unexplained`."""
     uncovered: list[str]
     """Those of its tests that executed nothing that can be a suspect."""
     current: bool
     """Whether it is the one whose suspects are shown."""
+
+
+class UnexplainedFailures(TypedDict):
+    """Failing tests that execute none of the listed suspects: look for their cause elsewhere, such as in what they need
+    from outside.
+    """
+
+    folder: DocumentUri
+    """The workspace folder."""
+    names: str
+    """The first of them without file and parameters, and how many more there are."""
+    failure: str
+    """The exception by which that test failed, with what was expected if that is known."""
+    uri: DocumentUri | None
+    """The document of test code in which it failed, if it is known."""
+    range: lsp.Range | None
+    """The line in which it failed."""
+    tests: list[str]
+    """All of them."""
 
 
 class Suspects(TypedDict):
@@ -289,6 +315,8 @@ class Suspects(TypedDict):
     groups: list[GroupOverview]
     """The failing tests of each folder by failure group: first what a change broke, then the largest. Where all of a
     folder probably share a fault, that is one group, whose `id` is null."""
+    unexplained: list[UnexplainedFailures]
+    """Those failing tests of each folder that are in no group, as they execute none of the listed suspects."""
     suspects: list[SuspectMessage]
     """Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder with several failure
     groups, those of the current one."""
@@ -479,6 +507,28 @@ class SliceMessage(TypedDict):
     """A picture of the nearest steps, self-contained: no scripts, links or requests. Names in it are escaped."""
 
 
+class RunLines(TypedDict):
+    """The lines of a file that one run of a failing test executes."""
+
+    uri: DocumentUri
+    """The document."""
+    executed: list[int]
+    """Lines of the document as it is now, counted from 0."""
+    failed: list[int]
+    """Those in which the test failed."""
+
+
+class RunValues(TypedDict):
+    """What one run of a failing test executes. Its values are in the inlay hints."""
+
+    test: str
+    """The failing test."""
+    files: list[RunLines]
+    """The files that it executes."""
+    leftOut: list[str]
+    """What could not be traced, in sentences."""
+
+
 class Causes(TypedDict):
     """What a search for the cause of a failure has found."""
 
@@ -517,6 +567,8 @@ class ComparedRuns(TypedDict):
     """The failing test."""
     technique: str
     """How the run that passes was searched for."""
+    similar: bool
+    """Whether the run that passes does nearly the same. If not, even the nearest one tells little: no line is shown."""
     passing: str | None
     """The passing test that goes nearly the same way, or the input that passes."""
     found: str
@@ -607,6 +659,19 @@ class Test(TypedDict):
     """Where it is defined, if that is known and in the workspace folder."""
     line: int | None
     """As it was run, counted from 1."""
+    failed: lsp.Location | None
+    """The line of the test in which it failed, where it is now; null if it passed, or if that is not known."""
+    compared: ComparedMessage | None
+    """What the assertion that failed compared; null if it compared nothing, or none failed."""
+
+
+class ComparedMessage(TypedDict):
+    """Two values that are not equal but were to be."""
+
+    expected: str
+    """What the test expects."""
+    actual: str
+    """What it got."""
 
 
 class ExplanationMessage(TypedDict):

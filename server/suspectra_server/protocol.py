@@ -111,6 +111,7 @@ _FAILING_TESTS = (
     Argument("cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."),
 )
 _STEP = "Location | null"
+_REPEATS = "isWorkspaceTrusted && !suspectra.compiled"  # for what runs tests of Python again
 
 COMMANDS = (
     CommandDeclaration(
@@ -320,6 +321,7 @@ COMMANDS = (
                 "{[folder: DocumentUri]: string[]}",
                 "The tests to run in each folder, by their names in `suspectra/testResults`; by default all its tests.",
             ),
+            Argument("others?", "boolean", "Whether pytest runs tests although others can't be collected."),
         ),
         "boolean",
         "Start `suspectra record -- testCommand` in each of the folders, or `suspectra record-c cTests` for C and"
@@ -356,7 +358,7 @@ COMMANDS = (
         " bar, the log and `suspectra/status`; the answer comes when the search has ended, and to cancel it keeps what"
         " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
         icon="question",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "investigate",
@@ -370,7 +372,7 @@ COMMANDS = (
         " execute tests with wrong values and skipped checks. True once it has started, false if the user declines."
         " Refused in a workspace that the client does not trust, and while tests run.",
         icon="lightbulb-sparkle",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "testSuspect",
@@ -379,7 +381,7 @@ COMMANDS = (
         "boolean",
         "The same, but only the statement on this line is altered, with the failing tests that execute it.",
         icon="beaker-stop",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "compareValues",
@@ -398,7 +400,7 @@ COMMANDS = (
         " the final message are those of `suspectra.server.investigate`. True once it has started; nobody is asked."
         " Refused in a workspace that the client does not trust, and while tests run.",
         icon="arrow-swap",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "findFix",
@@ -412,7 +414,7 @@ COMMANDS = (
         " user says *Apply*. Progress, cancelling, consent and trust are those of `suspectra.server.investigate`. The"
         " answer is how many changes were found; 0 if the user declines.",
         icon="lightbulb-autofix",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "findChange",
@@ -431,7 +433,7 @@ COMMANDS = (
         " of `suspectra.server.investigate`. True once it has started; nobody is asked. Refused in a workspace that the"
         " client does not trust, and while tests run.",
         icon="git-compare",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "showDifference",
@@ -441,6 +443,15 @@ COMMANDS = (
         "A file as it is and without the change on this line that broke tests, as two texts for a side-by-side view."
         " Refused where no such change is known.",
         icon="diff",
+    ),
+    CommandDeclaration(
+        "undoChange",
+        "Undo This Change",
+        (_URI, _LINE),
+        "boolean",
+        "Take back the change on this line that broke tests, by `workspace/applyEdit`, which a client that can lets the"
+        " user confirm. True if that was done. Refused where no such change is known.",
+        icon="discard",
     ),
     CommandDeclaration(
         "findCause",
@@ -453,7 +464,7 @@ COMMANDS = (
         " comes when the search has ended; to cancel it, in the progress bar or by cancelling the request, keeps what"
         " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
         icon="search-fuzzy",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "stateIsRight",
@@ -514,7 +525,7 @@ COMMANDS = (
         " `suspectra/status` also gets the nearest steps as `window/showMessage`. Refused in a workspace that the"
         " client does not trust.",
         icon="type-hierarchy-sub",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "whatThisInfluenced",
@@ -523,7 +534,19 @@ COMMANDS = (
         "SliceMessage",
         "The other direction: which values and decisions depend on those of a line.",
         icon="type-hierarchy-super",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
+    ),
+    CommandDeclaration(
+        "showValues",
+        "Show Values of the Failing Run",
+        _FAILING_TEST,
+        "RunValues | null",
+        "Show the values of one run of a failing test at the ends of its lines, as inlay hints; the same command hides"
+        " them again, and then it returns null. The test is run once more, traced, with nothing altered; the trace is"
+        " the one of `whatLedHere`. The values stay until the sources change. Refused in a workspace that the client"
+        " does not trust.",
+        icon="symbol-variable",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "comparePassing",
@@ -540,10 +563,11 @@ COMMANDS = (
         " The first decision that came out differently gets a diagnostic"
         " with the code `nearest-path`, whose related information names both tests and where each goes on; it stays"
         " until `clearComparison`, or until the sources change. Also asks the client to show that line"
-        " (`window/showDocument`) where it can. What was found comes as `window/showMessage`. Refused in a workspace"
-        " that the client does not trust, and while tests run.",
+        " (`window/showDocument`) where it can. Where even the nearest passing test shares less than half of the"
+        " decisions and calls, it says so, and shows no line. What was found comes as `window/showMessage`. Refused in"
+        " a workspace that the client does not trust, and while tests run.",
         icon="diff-multiple",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "compareRuns",
@@ -554,7 +578,7 @@ COMMANDS = (
         " no test is named and the cursor is in none, they are those of the last `comparePassing`; where there is none,"
         " the tests are compared first.",
         icon="diff",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "clearComparison",
@@ -574,7 +598,7 @@ COMMANDS = (
         " `suspectra/status` also gets a command line for debugpy as `window/showMessage`. Refused in a workspace that"
         " the client does not trust, and for tests of compiled programs, with what to do instead.",
         icon="debug-alt",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "debugTest",
@@ -584,7 +608,7 @@ COMMANDS = (
         "The same for a failing test: it stops on the most suspicious line that the test executes, or else where the"
         " test failed.",
         icon="debug-alt",
-        enablement="isWorkspaceTrusted",
+        enablement=_REPEATS,
     ),
     CommandDeclaration(
         "debugChain",
@@ -674,10 +698,15 @@ REQUESTS = (
     ),
     RequestDeclaration(
         COMMAND_LINE,
-        (Argument("folder?", "DocumentUri", "By default the first workspace folder."),),
+        (
+            Argument("folder?", "DocumentUri", "By default the first workspace folder."),
+            Argument("install?", "string", "A package that it is to install where the tests run."),
+            Argument("build?", "boolean", "Whether it is to configure and build a C or C++ project with coverage."),
+        ),
         "CommandLine | null",
         "The command line that records the tests of a folder in a terminal in that folder, just as"
-        " `suspectra.server.runTests` does; null without a folder.",
+        " `suspectra.server.runTests` does, the one that makes its build folder, or that"
+        " installs a package; null without a folder.",
     ),
     RequestDeclaration(
         AGENT_ANSWER,

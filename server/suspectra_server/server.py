@@ -39,6 +39,7 @@ from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.experiments.consent import Consent
 from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.experiments.run_comparison import RunComparison
+from suspectra_server.session.experiments.shown_run import ShownRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.navigation.learned_moves import LearnedMoves
@@ -101,6 +102,7 @@ class SuspectraServer(LanguageServer):
         self.on_save = OnSave(self.trust, self.test_run, self.experiment_run, self.keep_running)
         self.after_run = AfterRun(self, self.trust, self.test_run, self.experiment_run, self.keep_running)
         self.cause_search: CauseSearch | None = None
+        self.shown_run: ShownRun | None = None
         self.comparison: RunComparison | None = None
         self.notices = Notices(self, self.test_run, self.keep_running)
         self._configuration: Configuration | None = None

@@ -124,6 +124,7 @@ class Setting:
     more: str = ""  # more text that only the setting needs, after the text of the option
     in_vscode: str = ""  # the text in VS Code, where that differs
     heading: str = GENERAL  # its group in the settings editor
+    advanced: bool = False  # whether few people change it: VS Code lists it on request only
     scope: Scope = "window"  # where VS Code lets it be set
     # whether it names a file or a program, or when programs run; then a workspace that is not trusted can't set it
     names: Literal["", "file", "program"] = ""
@@ -243,18 +244,24 @@ def _jump_weight(option: Option) -> Setting:
 def _file(option: Option, more: str = "") -> Setting:
     """Evidence that another tool wrote."""
     text = f"It is relative to the workspace folder. {more}".strip()
-    return Setting(option, more=text, scope="resource", names="file")
+    return Setting(option, more=text, scope="resource", names="file", advanced=True)
 
 
-def _experiments(option: Option, example: tuple[str, ...] = ()) -> Setting:
+def _experiments(option: Option, example: tuple[str, ...] = (), *, advanced: bool = False) -> Setting:
     """What all experiments have in common."""
     named = option._replace(name=f"experiments_{option.name}")
-    return Setting(named, heading=EXPERIMENTS, scope="resource", example=example)
+    return Setting(named, heading=EXPERIMENTS, scope="resource", example=example, advanced=advanced)
+
+
+def _seconds(option: Option, more: str = "", *, advanced: bool = True) -> Setting:
+    """How long a kind of experiment may take."""
+    limited = option._replace(minimum=1, maximum=3600)
+    return Setting(limited, more=more, heading=EXPERIMENTS, scope="resource", advanced=advanced)
 
 
 SETTINGS = (
     Setting(TECHNIQUE),
-    Setting(CLONE_FAILED),
+    Setting(CLONE_FAILED, advanced=True),
     Setting(
         Option(
             "top",
@@ -275,7 +282,8 @@ SETTINGS = (
                 "rank": "The most suspicious first.",
                 "steps": "Fewest expected steps first, for a reader who also looks around a line.",
             },
-        )
+        ),
+        advanced=True,
     ),
     Setting(INCLUDE_TESTS),
     Setting(
@@ -291,6 +299,7 @@ SETTINGS = (
         " the newest one that has it.",
         scope="resource",
         names="file",
+        advanced=True,
     ),
     *(_file(option) for option in (GCOV, GCOVR, LCOV, COBERTURA)),
     _file(OUTCOMES, "Empty: `outcomes.json` in the folder, or beside the file, that is ranked from."),
@@ -318,10 +327,10 @@ SETTINGS = (
             " take the one that recorded the tests.",
         ),
         in_vscode="The Python that runs the tests if `#suspectra.testCommand#` begins with `pytest` or `python`,"
-        " without a path. Empty: the environment selected in the Python extension, if that is installed; otherwise the"
-        " active virtual environment, `.venv` or `venv` in the folder, or the Python on the `PATH`; the first of them"
-        " that has pytest. Altered and traced runs take the one that recorded the tests, unless one is set or"
-        " selected.",
+        " without a path. Empty: the environment selected in the Python extension, or the one that the setting"
+        " `python.defaultInterpreterPath` names; otherwise the active virtual environment, `.venv` or `venv` in the"
+        " folder, or the Python on the `PATH`; the first of them that has pytest. Altered and traced runs take the one"
+        " that recorded the tests, unless one is set or selected.",
         scope="machine-overridable",
         names="program",
     ),
@@ -334,7 +343,7 @@ SETTINGS = (
         ),
         scope="resource",
     ),
-    Setting(KEEP_TEXTS, scope="machine-overridable"),
+    Setting(KEEP_TEXTS, scope="machine-overridable", advanced=True),
     Setting(
         Option(
             "run",
@@ -406,20 +415,15 @@ SETTINGS = (
         " appears.",
         scope="machine",
     ),
-    Setting(
-        INVESTIGATION_SECONDS._replace(minimum=1, maximum=3600),
-        more="For *Find Out What Would Make It Pass* and *Test This Suspect*.",
-        heading=EXPERIMENTS,
-        scope="resource",
-    ),
-    Setting(WHY_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
-    Setting(CAUSES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
-    Setting(FIX_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
-    Setting(PATHS_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
-    Setting(CHANGES_SECONDS._replace(minimum=1, maximum=3600), heading=EXPERIMENTS, scope="resource"),
+    _seconds(INVESTIGATION_SECONDS, "For *Find Out What Would Make It Pass* and *Test This Suspect*."),
+    _seconds(WHY_SECONDS, advanced=False),
+    _seconds(CAUSES_SECONDS),
+    _seconds(FIX_SECONDS),
+    _seconds(PATHS_SECONDS),
+    _seconds(CHANGES_SECONDS),
     _experiments(EXCLUDE_MARKERS, example=("slow", "network")),
-    _experiments(COPY),
-    _experiments(FORKS),
+    _experiments(COPY, advanced=True),
+    _experiments(FORKS, advanced=True),
     _experiments(HIDE_VALUES),
     Setting(
         P_JUMP, more="With 1 the reader never returns to the ranking, so there are no expected steps.", heading=ADVANCED

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from suspectra.base.options import TECHNIQUE
 from suspectra.output.agents.bounded import NOTICE
+from suspectra.techniques import technique_infos
 from suspectra_recorder.options import Option
 from suspectra_server.agent.tools import TOOLS
 from suspectra_server.protocol import COMMANDS
@@ -39,6 +41,8 @@ EXTENSION_COMMANDS = (
         icon="diff-multiple",
         enablement="isWorkspaceTrusted",
     ),
+    ExtensionCommand("experiments", "Why Does It Fail, and Other Experiments…", enablement="isWorkspaceTrusted"),
+    ExtensionCommand("configureBuild", "Configure and Build With Coverage", enablement="isWorkspaceTrusted"),
     ExtensionCommand("showSlicePicture", "Show the Slice as a Picture", icon="graph", enablement="suspectra.hasSlice"),
     ExtensionCommand("clearSlice", "Show All Code Again", icon="clear-all", enablement="suspectra.hasSlice"),
     ExtensionCommand("filter", "Filter the Suspects…", icon="filter"),
@@ -69,13 +73,13 @@ EXTENSION_SETTINGS = (
             " the line with the cursor. `#suspectra.inlayHints#` shows the rank as text.",
         )
     ),
-    Setting(Option("tint", False, "Tint suspicious lines, too, by their score.")),
+    Setting(Option("tint", False, "Tint suspicious lines, too, by their score."), advanced=True),
     Setting(
         Option(
             "publish_coverage",
-            True,
-            "List the tests of the last recording in the Test Explorer, with their results and the coverage of each"
-            " test.",
+            False,
+            "Show the coverage of the last recording, and of each of its tests, whenever tests have run. Else it is"
+            " shown where *Localize Fault with Coverage* in the Test Explorer asks for it.",
         )
     ),
     Setting(
@@ -110,7 +114,8 @@ EXTENSION_SETTINGS = (
                 " the one that comes with the extension, in a private environment.",
                 "useBundled": "Always the Suspectra that comes with this extension, in a private environment.",
             },
-        )
+        ),
+        advanced=True,
     ),
     Setting(
         Option(
@@ -122,7 +127,8 @@ EXTENSION_SETTINGS = (
                 "messages": "What is sent, without its content.",
                 "verbose": "What is sent, with its content.",
             },
-        )
+        ),
+        advanced=True,
     ),
 )
 """Settings that the server does not read."""
@@ -191,7 +197,7 @@ def texts() -> dict[str, str]:
     found |= {f"tool.{tool.name}.text": tool.text for tool in TOOLS}
     for setting in (*SETTINGS, *EXTENSION_SETTINGS):
         found[f"setting.{setting.name}"] = setting.in_vscode or setting.text
-        found |= {f"setting.{setting.name}.{value}": text for value, text in setting.option.values.items()}
+        found |= {f"setting.{setting.name}.{value}": text for value, text in _values(setting).items()}
     return found
 
 
@@ -203,20 +209,25 @@ def _schema(setting: Setting) -> dict[str, object]:
         "integer": {"minimum": option.minimum, "maximum": option.maximum},
         "number": {"minimum": option.minimum, "maximum": option.maximum},
     }.get(setting.json_type, {})
+    values = _values(setting)
     return {
         "type": setting.json_type,
         **({"items": {"type": "string"}} if setting.json_type == "array" else {}),
-        **({"enum": list(option.values)} if option.values else {}),
-        **(
-            {"enumDescriptions": [f"%setting.{setting.name}.{value}%" for value in option.values]}
-            if option.values
-            else {}
-        ),
+        **({"enum": list(values)} if values else {}),
+        **({"enumDescriptions": [f"%setting.{setting.name}.{value}%" for value in values]} if values else {}),
         "default": _plain(setting.default),
         **{name: _plain(limit) for name, limit in limits.items() if limit is not None},
         "scope": setting.scope,
+        **({"tags": ["advanced"]} if setting.advanced or setting.heading == ADVANCED else {}),
         "markdownDescription": f"%setting.{setting.name}%",
     }
+
+
+def _values(setting: Setting) -> dict[str, str]:
+    """The values of a setting that can be chosen in a list, and what each of them is."""
+    if setting.option != TECHNIQUE:
+        return dict(setting.option.values)
+    return {info.name: f"{info.title}: {info.advice or info.paper}" for info in technique_infos()}
 
 
 def _plain(value: object) -> object:

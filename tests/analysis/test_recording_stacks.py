@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.formats.coverage_source import CoverageSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.merging import merge
@@ -21,6 +22,7 @@ FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "stacks"
 EXPECTED = {
     "test_raises": "Unbalanced: off by 1; post check",
     "test_assertion": "AssertionError: assert 1 == 2; (assertion)",
+    "test_in_a_helper": "AssertionError: assert 1 == 3; (assertion)",
     "test_assertion_inside": "AssertionError: it is not balanced; insist (assertion)",
     "test_in_a_library": "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1);"
     " parse",
@@ -105,6 +107,15 @@ def test_the_line_of_the_test_is_known(evidence, test, text):
     assert source.decode().splitlines()[line - 1].strip().startswith(text)
 
 
+def test_of_an_assertion_in_a_helper_both_lines_are_known(evidence):
+    lines = (FIXTURE / "tests" / "test_journal.py").read_text().splitlines()
+    own, helper = stack_of(evidence, "test_in_a_helper").failed_lines
+    assert lines[own.line - 1].strip() == 'is_parsed_as("1", 3)'
+    assert lines[helper.line - 1].strip() == "assert journal.parse(text) == value"
+    assert own.digest == helper.digest
+    assert len(stack_of(evidence, "test_wrapped_by_a_library").failed_lines) == 1
+
+
 def test_only_tests_that_count_as_failed_have_one(evidence):
     others = {"test_passes", "test_expected", "test_unexpected", "test_skipped", "TestUnit::test_unit_expected"}
     names = {test.name.partition("::")[2] for test in evidence.tests}
@@ -135,19 +146,20 @@ EXAMPLES = """\
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("expected", "message"),
+    ("expected", "message", "compared", "line"),
     [
-        ("3", "Expected: 3 Got: 2"),
-        ("3\n    >>> {}['DE']\n    20", "Expected: 3 Got: 2"),
-        ("2\n    >>> {}['DE']\n    20", "UNEXPECTED EXCEPTION: KeyError('DE')"),
-        ("2\n    >>> print()", "Expected nothing Got: <BLANKLINE>"),
+        ("3", "Expected: 3 Got: 2", "expected 3, actual 2", 5),
+        ("3\n    >>> {}['DE']\n    20", "Expected: 3 Got: 2", "expected 3, actual 2", 5),
+        ("2\n    >>> {}['DE']\n    20", "UNEXPECTED EXCEPTION: KeyError('DE')", "None", 7),
+        ("2\n    >>> print()", "Expected nothing Got: <BLANKLINE>", "expected nothing, actual <BLANKLINE>", 7),
     ],
 )
-def test_a_doctest_says_what_it_expected(tmp_path, expected, message):
+def test_a_doctest_says_what_it_expected(tmp_path, expected, message, compared, line):
     (tmp_path / "guide.txt").write_text("A guide.\n\n" + EXAMPLES.format(expected=expected))
     run(tmp_path, "--doctest-glob=*.txt", file="guide.txt")
     (stack,) = RecordingSource(tmp_path).read().stacks.values()
-    assert stack.message == message
+    assert (stack.message, str(ComparedValues.from_stack(stack))) == (message, compared)
+    assert [str(failed) for failed in stack.failed_lines] == [f"guide.txt:{line}"]
 
 
 def test_outcomes_reports_and_what_they_call_are_as_without(runs):
@@ -164,7 +176,9 @@ def test_a_junit_report_tells_the_same(runs, evidence):
     reported = source.read().stacks
     assert all(stack is reported[name] for name, stack in source.read().stacks.items())
     different = {"test_group", "test_long_message", "test_recursion"}  # pytest cuts these
-    in_both = {name: replace(stack, test_line=None, details=()) for name, stack in evidence.stacks.items()}
+    in_both = {
+        name: replace(stack, test_line=None, own_line=None, details=()) for name, stack in evidence.stacks.items()
+    }
     for name, stack in in_both.items():
         if name.partition("::")[2] not in different:
             assert reported[name] == stack, name

@@ -471,7 +471,8 @@ def film(request: pytest.FixtureRequest) -> Film:
 
 
 STATUS = "#suspectra\\.suspectra\\.status"
-ROWS = "#workbench\\.parts\\.sidebar .monaco-list-row"
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+ROWS = f"{SIDEBAR} .monaco-list-row"
 
 
 class Workbench:
@@ -566,6 +567,43 @@ class Workbench:
         """Choose from the list of choices that opens or is open."""
         self.fill(prefix + text, patience)
         self.see(".quick-input-list .monaco-list-row", text, patience).click(timeout=patience * 1000)
+
+    def experiment(self, title: str) -> None:
+        """Choose what to find out from the list that the lens of the failing test opens."""
+        lens = self.visible(".codelens-decoration a", "Why Does It Fail? ▾")
+        listed = self.visible(".quick-input-list .monaco-list-row", title)
+
+        def opened() -> bool:  # a lens that is drawn anew takes no click
+            with contextlib.suppress(PlaywrightTimeout):
+                lens.first.click(timeout=QUICK_S * 1000)
+                listed.first.wait_for(timeout=QUICK_S * 1000)
+            return listed.count() > 0
+
+        until(opened, "the list of experiments")
+        self.pick(title)
+
+    def agree(self) -> None:
+        """Allow altered runs, in the dialogue that asks."""
+        self.see(".monaco-dialog-box", "with wrong values and with checks skipped")
+        self.see(".monaco-dialog-box .monaco-button", "Run Altered Tests").click()
+
+    def choose_in_view(self, *titles: str) -> None:
+        """Choose from the menu … of the view in the side bar, again where that was still opening."""
+        more = self.visible(
+            f"{SIDEBAR} .title-actions .codicon-toolbar-more, {SIDEBAR} .pane-header .codicon-toolbar-more"
+        )
+
+        def chosen() -> bool:
+            with contextlib.suppress(PlaywrightTimeout):
+                if not self.visible(".monaco-menu").count():
+                    more.first.click(timeout=QUICK_S * 1000)
+                for title in titles:
+                    self.visible(".monaco-menu .action-label", title).last.click(timeout=QUICK_S * 1000)
+                return True
+            self.press("Escape")
+            return False
+
+        until(chosen, f"{' → '.join(titles)} is chosen")
 
     def show(self, view: str) -> None:
         """Open a view of the activity bar. A badge may come to lie over its button, or take a click away."""
@@ -672,7 +710,7 @@ class Workbench:
 
     def open_suspect(self, function: str, line: int) -> None:
         """Open a line of a function that has several suspects by its row in the Suspects view."""
-        self.unfold(f"{function} · ")
+        self.unfold(f"{function.rpartition('.')[2]}:")
         row = self.page.locator(f"{ROWS}[aria-label*=', line {line},']").first
 
         def opened() -> bool:

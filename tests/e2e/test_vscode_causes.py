@@ -21,7 +21,7 @@ def test_a_failing_test_is_compared_with_a_passing_one_and_what_led_to_it_is_sho
 
     # where it and a passing test part: both places, and both runs beside each other
     bench.open("test_discounts.py")
-    bench.see(".codelens-decoration a", "Compare with a passing run").click()
+    bench.experiment("Compare with a passing run")
     bench.see(".notifications-toasts", " passes, and goes the same way for ", 60)
     wait(lambda: bench.cursor()[0] == "discounts.py", "the decision is open")
     bench.command("Notifications: Clear All Notifications")
@@ -37,10 +37,10 @@ def test_a_failing_test_is_compared_with_a_passing_one_and_what_led_to_it_is_sho
 
     # what makes the difference between the two, chosen from the list of ways to compare
     bench.open("test_discounts.py")
-    bench.command("Suspectra: Compare With a Passing Run by…")
+    bench.choose_in_view("Experiments", "Compare With a Passing Run by…")
     bench.see(".quick-input-title", "Compare the failing test with")
     bench.see(".quick-input-list .monaco-list-row", "cause-transitions").first.click()
-    bench.see(".notifications-toasts .monaco-button", "Run Altered Tests").click()  # asked first
+    bench.agree()  # asked first
     bench.see(ROWS, "What makes the difference for test_bulk", 120)
     bench.see(ROWS, "before ")
     wait(lambda: bench.cursor()[0] == "money.py", "the first difference is open")
@@ -49,10 +49,10 @@ def test_a_failing_test_is_compared_with_a_passing_one_and_what_led_to_it_is_sho
 
     # what led to the failure: a tree, the rest of the code dimmed, and a picture
     bench.open("test_discounts.py")
-    bench.see(".codelens-decoration a", "What led here").click()
+    bench.command("Suspectra: What Led Here")
     bench.see(f"{SIDEBAR} .tree-explorer-viewlet-tree-view .message", "What led to the failure of", 60)
     bench.open("discounts.py")
     bench.picture("slice")
-    bench.command("Suspectra: Show the Slice as a Picture")
+    bench.see(f"{SIDEBAR} .action-label[aria-label*='Show the Slice as a Picture']").click()
     bench.explanation().locator("svg.suspectra-slice").wait_for()
     bench.picture("picture")

@@ -48,6 +48,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     assert line == 197
     # experiments on one line end by themselves, however slow the machine is
     settings = {"suspectra.run": "onSave", "suspectra.investigationSeconds": 100, "editor.fontSize": 12}
+    settings["suspectra.causesSeconds"] = 600
     settings["suspectra.keepTexts"] = False  # so that the change is not found by itself, before it is asked for
     bench = workbench(sqlparse.folder, settings)
     bench.page.set_viewport_size({"width": 1560, "height": 820})
@@ -81,7 +82,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     bench.drag(349, 540)
     bench.page.evaluate(OVERHEAR)
     write(WRONG)
-    wait(lambda: bench.suspects() and bench.status() == "Suspectra: 20 suspects", "suspects", 60)
+    wait(lambda: bench.suspects() and bench.status() == f"Suspectra: 2 failing · post:{line}", "suspects", 60)
     said = bench.page.evaluate("window.said")
     running = re.compile(r"Suspectra: (\d of 4 tests(, [12] failed)?|Running tests), since the save")
     assert any(map(running.fullmatch, said)), said
@@ -104,7 +105,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     film.take(bench, 3)
     bench.press("Control+;", "n")
     wait(lambda: bench.cursor() == ("grouping.py", line), "the first suspect")
-    bench.see(".codelens-decoration a", "you changed this")
+    bench.see(".codelens-decoration a", "Most suspicious (2 of 2 failing) · you changed this")
     reason = "2 of 2 failing, 2 of 460 passing · test_grouping_assignment and 1 more"
     wait(lambda: reason in "".join(bench.at_ends_of_lines()), "the reason at the end of the line")
     document(bench, "day-suspects.png")
@@ -120,14 +121,23 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     document(bench, "vscode-suspects.png")
     bench.command("View: Close Editors in Other Groups")
 
+    # the values of the failing run, and which lines it executes, until they are hidden again
+    bench.see(ROWS, "test_grouping_assignment").click()
+    bench.experiment("Show values of the failing run")
+    bench.ranked.first.click()
+    wait(lambda: bench.cursor() == ("grouping.py", line), "the first suspect")
+    wait(lambda: "→ None" in bench.code(), "the value is at the end of its line", 90)
+    document(bench, "day-values.png")
+    bench.command("Suspectra: Show Values of the Failing Run")
+    wait(lambda: "→ None" not in bench.code(), "the values are hidden")
+
     # eleven: the cause, and the way from there to the failure
     bench.see(ROWS, "test_grouping_assignment").click()
-    bench.see(".codelens-decoration a", "Find the cause").click()
-    bench.see(TOASTS, "with wrong values and with checks skipped")
-    bench.see(f"{TOASTS} .monaco-button", "Run Altered Tests").click()
+    bench.experiment("Find the cause")
+    bench.agree()
     bench.see(TOASTS, f"The cause is probably {GROUPING}:{line}: None", 120)
     bench.command("Notifications: Clear All Notifications")
-    bench.command("Suspectra: Next Step to the Failure")
+    bench.press("Control+;", "f")
     wait(lambda: bench.cursor() == ("grouping.py", line), "the cause is open")
     rows = bench.rows()
     for step in (
@@ -149,7 +159,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     bench.see(TOASTS, "altered runs", 120)
     bench.command("Notifications: Clear All Notifications")
     bench.see(".activitybar .badge")
-    bench.see(".codelens-decoration", "Suspect 1 · Investigation")
+    bench.see(".codelens-decoration", "Most suspicious (2 of 2 failing) · `")
     bench.command("Suspectra: Explain Suspect")
     found = f"`{WRONG}` → `pass` repairs 2 tests and breaks 1 test"
     bench.explanation().locator("body", has_text=found).wait_for()

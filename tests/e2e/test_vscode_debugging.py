@@ -71,11 +71,11 @@ class TestWithDebugger:
 
         # along a chain of causes: from one line of it to the next
         bench.open("test_discounts.py")
-        bench.see(".codelens-decoration a", "Find the cause").click()
-        bench.see(".notifications-toasts .monaco-button", "Run Altered Tests").click()
+        bench.experiment("Find the cause")
+        bench.agree()
         bench.see(".notifications-toasts", "The cause is probably ", 120)
         bench.command("Notifications: Clear All Notifications")
-        bench.command("Suspectra: Debug Along the Chain")
+        bench.see("#workbench\\.parts\\.sidebar .action-label[aria-label*='Debug Along the Chain']").click()
         bench.see(STOPPED, patience=60)
         begin = bench.cursor()
         bench.picture("chain")

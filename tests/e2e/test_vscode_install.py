@@ -91,7 +91,7 @@ def test_installs_itself_where_no_environment_has_it(
     wait(bench.suspects, "suspects in the view", 240)
     logs = lambda: {(log.stat().st_ino, log.stat().st_size) for log in recording.parent.glob("*.log")}  # noqa: E731
     wait(lambda: logs() != {before}, "the tests ran", 90)
-    wait(lambda: "suspects" in bench.status(), "the run is over", 90)
+    wait(lambda: "failing" in bench.status(), "the run is over", 90)
     (environment,) = environments(bench)
     assert environment.name.startswith("server-")
     assert str(environment) in Path(f"/proc/{bench.server()}/cmdline").read_text()
@@ -155,9 +155,9 @@ def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wa
     last = None
     for _ in range(5):
         last = wait(lambda last=last: (now := serving(bench)) != last and now, "another server runs", 60)
-        wait(lambda: "suspects" in bench.status(), "it shows what it found", 60)
+        wait(lambda: "failing" in bench.status(), "it shows what it found", 60)
         os.kill(last, signal.SIGKILL)
-        wait(lambda: "suspects" not in bench.status(), "the status item knows")
+        wait(lambda: "failing" not in bench.status(), "the status item knows")
     bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
     bench.see(PANEL, "crashed more than 4 times in 3 minutes")
     assert bench.toasts() == []

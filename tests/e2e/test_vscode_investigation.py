@@ -22,9 +22,10 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
 
     # the failing test offers it, and nothing runs before the user has agreed
     bench.open("test_discounts.py")
-    bench.see(".codelens-decoration a", "Find out what would make it pass").click()
-    bench.see(".notifications-toasts", "with wrong values and with checks skipped")
-    bench.see(".notifications-toasts .monaco-button", "Run Altered Tests").click()
+    bench.experiment("Find out what would make it pass")
+    bench.see(".monaco-dialog-box", "will run failing tests of")
+    bench.picture("consent")
+    bench.agree()
     bench.see(".notifications-toasts", "discounts.py:24: ", 120)
     bench.command("Notifications: Clear All Notifications")
     bench.command("Suspectra: Find Out What Would Make It Pass")  # all that fail

@@ -119,23 +119,21 @@ def test_goes_where_the_model_leads_and_back_and_previews_techniques(opened, led
     wait(lambda: bench.cursor() == first, "the first suspect again")
 
     # what was learned from that is shown, and forgotten
-    bench.command("Suspectra: Show Learned Jumps")
+    bench.choose_in_view("Show Learned Jumps")
     bench.see(".monaco-dialog-box", "of your")
     bench.see(".monaco-dialog-box", str(bench.home))
     bench.picture("learned")
     bench.press("Escape")
-    bench.command("Suspectra: Reset Learned Jumps")
-    bench.command("Suspectra: Show Learned Jumps")
+    bench.choose_in_view("Reset Learned Jumps")
+    bench.choose_in_view("Show Learned Jumps")
     bench.see(".monaco-dialog-box", "No moves were counted yet")
     bench.press("Escape")
 
     # other techniques order the suspects otherwise, at first for a look
     bench.command("Suspectra: Select Technique")
     bench.see(".quick-input-list .monaco-list-row", "evidence")
-    title = bench.choices()[1].split(",")[0].split()[0]
     bench.press("ArrowDown")
-    bench.see(".codelens-decoration a", title)
-    assert not message(bench).startswith("All evidence")
+    wait(lambda: not message(bench).startswith("All evidence"), "the next technique is previewed")
     document(bench, "vscode-techniques.png")
     bench.fill("tarantula")
     wait(lambda: message(bench).startswith("Tarantula"), "the order is previewed")
@@ -161,7 +159,7 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
         ("Group by Failing Test", "test_a_month_of_service["),
         ("Group by File", "tax.py, src/ledger, 16 suspects"),
     ):
-        bench.command(f"Suspectra: {title}")
+        bench.choose_in_view("Group the Suspects", title)
         wait(lambda group=group: [row for row in bench.rows() if row.startswith(group)], title)
     document(bench, "vscode-groups.png")
     page.add_init_script("""
@@ -174,7 +172,7 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     # and until the suspects were known again, no text was about them
     texts = page.evaluate("[...window.texts]")
     assert not [text for text in texts if "No line" in text or "no recorded test run" in text], texts
-    bench.command("Suspectra: Do Not Group")
+    bench.choose_in_view("Group the Suspects", "Do Not Group")
     wait(lambda: len(bench.suspects()) == 20, "a row for each line")
     everything = bench.suspects()
 
@@ -195,7 +193,7 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     wait(lambda: bench.suspects() == everything, "all suspects")
 
     # one by one they are examined, till none is left
-    row = page.locator(ROWS, has_text=f"{FUNCTION} · {fault}").first
+    row = page.locator(ROWS, has_text=f"{FUNCTION.rpartition('.')[2]}:{fault}").first
     is_innocent = lambda: [r for r in bench.suspects() if f"line {fault}," in r and r.endswith(", innocent")]  # noqa: E731
     bench.choose(row, "Mark as Innocent", is_innocent)
     bench.configure(suspectra_top=3)
@@ -284,7 +282,7 @@ def test_suspicion_is_recognised_in_every_theme_and_without_colours(opened, wait
         wait(lambda kind=kind: bench.color("suspectra.heat5") == palette(kind)["heat5"], f"the theme {theme}")
         said = "3 of 3 failing, 1 of 80 passing · test_a_month_of_service and 2 more"
         wait(lambda said=said: said in "".join(bench.at_ends_of_lines()), "the reason at the cursor's line")
-        bench.see(".codelens-decoration a", "Suspect ")
+        bench.see(".codelens-decoration a", "Most suspicious (3 of 3 failing)")
         lines = bench.page.locator(".editor-instance .squiggly-info")
         wait(lambda lines=lines: lines.count() == 2, "the first line of two functions is underlined")
         look_again(
@@ -324,6 +322,8 @@ def test_the_test_explorer_shows_the_coverage_of_each_test_and_runs_one_alone(le
     bench.picture("tests")
     assert bench.toasts() == []
     bench.open("tax.py", ledger.lines(TAX).index(f"        {FAULT}") + 1)
+    assert not page.locator(".coverage-deco-gutter").count()  # until it is asked for
+    bench.configure(reload=False, suspectra_publishCoverage=True)
     bench.command("Test: Open Coverage")  # VS Code does so by itself where it was ready when it was published
     bench.see(f"{SIDEBAR} .pane-header", "Test Coverage")
     bench.command("Test: Toggle Inline Coverage")
@@ -351,7 +351,7 @@ def test_the_test_explorer_shows_the_coverage_of_each_test_and_runs_one_alone(le
     bench.unfold("tests/test_money.py")
     bench.act(bench.see(ROWS, names[0].partition("::")[2]), "Run Test")
     wait(lambda: ran.exists() and ran.read_text().splitlines() == names[:1], "that test ran", 60)
-    wait(lambda: "suspects" in bench.status(), "the run is over", 60)
+    wait(lambda: "failing" in bench.status(), "the run is over", 60)
     assert ran.read_text().splitlines() == names[:1]
     bench.picture("one-test")
     ran.unlink()

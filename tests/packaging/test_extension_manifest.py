@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import suspectra
+from suspectra.techniques import technique_names
 from suspectra_server import vscode_manifest
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import SETTINGS
@@ -24,7 +25,8 @@ def test_the_settings_are_those_that_are_declared():
     assert properties.keys() == settings.keys()
     for name, setting in settings.items():
         assert setting.check(properties[name]["default"]) == setting.option.default
-        assert properties[name].get("enum", []) == list(setting.option.values)
+        values = technique_names() if name == "suspectra.technique" else setting.option.values
+        assert properties[name].get("enum", []) == list(values)
     trusted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
     assert trusted == vscode_manifest.restricted(), GENERATED
 
@@ -55,6 +57,17 @@ def test_the_commands_are_those_that_are_declared():
 
 def test_the_texts_are_those_that_are_declared():
     assert TEXTS == TEXTS | vscode_manifest.texts(), GENERATED
+
+
+def test_few_commands_and_settings_are_visible():
+    """What few people need is in menus, or is listed on request."""
+    palette = MANIFEST["contributes"]["menus"]["commandPalette"]
+    hidden = {item["command"] for item in palette if item["when"] == "false"}
+    names = [item["command"] for item in MANIFEST["contributes"]["commands"]]
+    assert len([name for name in names if name not in hidden]) <= 30
+    sections = MANIFEST["contributes"]["configuration"]
+    settings = [setting for section in sections for setting in section["properties"].values()]
+    assert len([setting for setting in settings if "advanced" not in setting.get("tags", [])]) <= 20
 
 
 def test_the_versions_agree():

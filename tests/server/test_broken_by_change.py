@@ -66,6 +66,13 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
     assert "value = round(value)" in shown["passing"]["text"]
     assert shown["line"] == 2
 
+    client.answers["workspace/applyEdit"] = {"applied": True}
+    assert client.command("undoChange", uri, 2) is True
+    (asked,) = [one["params"] for one in client.asked if one["method"] == "workspace/applyEdit"]
+    assert asked["edit"] == edit
+    with pytest.raises(client.Error, match="No change on this line is known"):
+        client.command("undoChange", uri, 0)
+
     assert client.command("findChange", project.as_uri()) is True
     assert client.outcome() == "test_rounded was broken by your change at price.py:3; without it it passes."
     assert not [one for one in client.asked if one["method"] == "window/showMessageRequest"]

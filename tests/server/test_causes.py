@@ -6,7 +6,7 @@ from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.logs.failure_slices import SLICES
 from suspectra.experiments.suspicion import Suspicion
-from suspectra_server.messages import Causes, SliceMessage, Step
+from suspectra_server.messages import Causes, RunValues, SliceMessage, Step
 from suspectra_server.session.tests.processes import rerun_setup
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
@@ -123,6 +123,37 @@ def test_what_led_to_a_failure_and_what_a_line_influenced(client, project):
     assert "return amount + tax" in {source for source, _ in sources_of(influenced["steps"])}
     with pytest.raises(client.Error, match="computes nothing on this line"):
         client.command("whatLedHere", uri, 3)
+
+
+def test_the_values_of_the_failing_run_are_at_the_ends_of_its_lines_until_they_are_hidden(client, project):
+    client.start(project)
+    uri, test_uri = client.open(project / "code_of_shop.py"), client.open(project / "test_shop.py")
+
+    def values(document):
+        everything = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+        hints = client.request("textDocument/inlayHint", {"textDocument": {"uri": document}, "range": everything})
+        return {hint["position"]["line"] + 1: hint["label"] for hint in hints}
+
+    assert values(uri) == {}
+    cursor = {"uri": test_uri, "position": {"line": 5, "character": 4}}
+    run = client.command("showValues", None, None, cursor)  # nobody is asked, as nothing is altered
+    assert run.keys() == RunValues.__annotations__.keys()
+    assert run["test"] == FAILING
+    assert values(uri) == {2: "→ 20", 3: "→ false", 5: "→ 20", 9: "→ 20", 10: "→ 20", 11: "→ 101", 12: "→ 120"}
+    assert values(test_uri)[5] == "→ 120"
+    lines = {one["uri"]: (one["executed"], one["failed"]) for one in run["files"]}
+    executed, failed = lines[test_uri]
+    assert failed == [5]
+    assert {4, 5} <= set(executed)
+    assert 3 not in lines[uri][0], "the line of the branch that was not taken"
+    # they move with the text, and an edited line has none
+    client.edit(uri, (0, 0), (0, 0), "# new\n")
+    client.edit(uri, (TOTAL - 1, 4), (TOTAL - 1, 4), "x", version=3)
+    client.ask_until(lambda: values(uri).get(3) == "→ 20" and TOTAL not in values(uri))
+    client.edit(uri, (TOTAL - 1, 4), (TOTAL - 1, 5), "", version=4)
+    client.edit(uri, (0, 0), (1, 0), "", version=5)
+    assert client.command("showValues", None, None, cursor) is None
+    assert values(uri) == {}
 
 
 @pytest.mark.slow

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_server.features.missing_packages import missing_module, missing_package
+
 ERROR = 1
 
 
@@ -48,6 +51,8 @@ def test_an_error_is_on_its_line_and_in_the_list_and_goes_when_fixed(client, bro
             "file": "shop/returns.py",
             "line": 3,
             "test": test.as_uri(),
+            "missing": "no_such_module",
+            "missingPackage": "no_such_module",
         }
     ]
     # it moves with the text, and goes when its line is edited
@@ -87,6 +92,18 @@ def test_a_first_run_without_any_test_says_why(client, tmp_path, record):
     assert status["message"] == "test_a.py could not be collected: test_a.py:1: SyntaxError: invalid syntax"
     assert not client.messages  # the view has a card for it
 
+    # repaired by another program, it goes: the text can be parsed again
+    (tmp_path / "test_a.py").write_text("x = 1\n")
+    changed = {"uri": (tmp_path / "test_a.py").as_uri(), "type": 2}
+    client.notify("workspace/didChangeWatchedFiles", {"changes": [changed]})
+    client.wait(lambda: client.statuses[-1]["collectionErrors"] == 0)
+    assert client.statuses[-1]["state"] == "stale"
+    assert client.statuses[-1]["message"] == "test_a.py was repaired since. Run the tests again"
+    assert client.suspects()["collectionErrors"] == []
+    (tmp_path / "test_a.py").write_text("x = = 2\n")
+    client.notify("workspace/didChangeWatchedFiles", {"changes": [changed]})
+    client.wait(lambda: client.statuses[-1]["collectionErrors"] == 1)
+
 
 def test_a_mistake_on_the_command_line_is_in_the_list_without_a_place(client, shop, record):
     assert record(shop, "--no-such-option").returncode == 4
@@ -118,3 +135,34 @@ def test_a_run_that_failed_as_a_whole_is_no_collection_error(client, shop, recor
     said = client.statuses[-1]["message"]
     assert "the test run failed" in said
     assert "collection error" not in said
+
+
+@pytest.mark.parametrize(
+    ("exception", "message", "module", "package"),
+    [
+        ("ModuleNotFoundError", "No module named 'yaml'", "yaml", "PyYAML"),
+        ("ModuleNotFoundError", "No module named 'test2ref.core'", "test2ref.core", "test2ref"),
+        ("UsageError", "unrecognized arguments: --cov=shop --cov-report=html", "", "pytest-cov"),
+        ("UsageError", "unrecognized arguments: -n 4", "", "pytest-xdist"),
+        ("UsageError", "Missing required plugins: pytest-mock", "", "pytest-mock"),
+        ("UsageError", "unrecognized arguments: --no-such-option", "", ""),
+        ("ValueError", "No module named 'x'", "", ""),
+    ],
+)
+def test_what_is_not_installed_is_named_as_pip_names_it(exception, message, module, package):
+    error = CollectionError("test_a.py", exception, message)
+    assert (missing_module(error), missing_package(error)) == (module, package)
+
+
+@pytest.mark.slow
+def test_the_other_tests_run_although_a_file_can_not_be_collected(client, broken):
+    client.start(broken)
+    client.wait(lambda: client.statuses[-1]["collectionErrors"] == 1)
+    recorded = sum(client.statuses[-1][name] for name in ("failed", "passed"))
+    runs = len(client.statuses)
+    assert client.command("runTests", [broken.as_uri()], {}, True) is True
+    client.wait(lambda: any(status["state"] == "runningTests" for status in client.statuses[runs:]))
+    client.wait(lambda: client.statuses[-1]["state"] in ("ready", "stale"))
+    assert sum(client.statuses[-1][name] for name in ("failed", "passed")) == recorded
+    (run,) = client.request("suspectra/testResults")
+    assert {test["verdict"] for test in run["tests"]} == {"passed", "failed"}

@@ -5,6 +5,29 @@ import shutil
 import pytest
 
 FAULT = "off = off - amount"
+FILES = {
+    "pytest.ini": "[pytest]\npythonpath = .\naddopts = --doctest-modules\n",
+    "price.py": """\
+def total(prices):
+    \"""Add prices up.
+
+    >>> total([2, 3])
+    5
+    \"""
+    return sum(prices) + 1
+""",
+    "test_price.py": """\
+from price import total
+
+
+def costs(prices, expected):
+    assert total(prices) == expected
+
+
+def test_one():
+    costs([4], 4)
+""",
+}
 
 
 def test_an_explanation_names_every_test_that_executes_the_line(client, shop, find_line):
@@ -125,3 +148,33 @@ def test_bad_params_are_refused(client, shop, method, params):
     client.start(shop)
     with pytest.raises(client.Error, match="the params are"):
         client.request(f"suspectra/{method}", params)
+
+
+def test_a_failing_test_says_where_it_failed_and_what_it_compared(client, project):
+    """At its own line where a helper asserts, which has a mark, too; and at the example of a doctest."""
+    client.start(project)
+    client.open(project / "test_price.py")
+    (run,) = client.request("suspectra/testResults")
+    lines = {file: text.splitlines() for file, text in FILES.items()}
+    told = {
+        test["name"].partition("::")[2]: (
+            lines[test["failed"]["uri"].rpartition("/")[2]][test["failed"]["range"]["start"]["line"]].strip(),
+            test["compared"],
+        )
+        for test in run["tests"]
+    }
+    assert told == {
+        "price.total": (">>> total([2, 3])", {"expected": "5", "actual": "6"}),
+        "test_one": ("costs([4], 4)", {"expected": "4", "actual": "5"}),
+    }
+    marked = {
+        (uri.rpartition("/")[2], one["range"]["start"]["line"] + 1): one["message"]
+        for uri, diagnostics in client.diagnostics.items()
+        for one in diagnostics
+        if one["code"] == "failing-test"
+    }
+    assert marked == {
+        ("price.py", 4): "price.total: expected 5, actual 6",
+        ("test_price.py", 5): "test_one: expected 4, actual 5",
+        ("test_price.py", 9): "test_one: expected 4, actual 5",
+    }

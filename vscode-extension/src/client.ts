@@ -1,5 +1,6 @@
 /** The server: finding an interpreter for it, starting it, talking to it. */
 
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import * as vscode from 'vscode';
@@ -16,6 +17,8 @@ import {
 import { rememberStorage } from './environment/storage';
 import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
+import { askUser } from './questions';
+import { withMenu } from './lenses';
 import {
   ask,
   candidates,
@@ -165,6 +168,7 @@ export class Server implements vscode.Disposable {
     this.client = client;
     try {
       await client.start();
+      client.onRequest('window/showMessageRequest', askUser);
     } catch (error) {
       this.client = undefined;
       this.output.error(String(error));
@@ -287,6 +291,7 @@ export class Server implements vscode.Disposable {
         closed: () => this.closed(),
       },
       middleware: {
+        provideCodeLenses: async (document, token, next) => (await next(document, token))?.map(withMenu),
         // runs of tests are the only work with progress: each gets a notification with a cancel button
         handleWorkDoneProgress: (token, params) => this.runs.handle(token, params),
         workspace: {
@@ -343,12 +348,20 @@ export class Server implements vscode.Disposable {
   }
 }
 
+/** The interpreter that the setting of the Python extension names, which a workspace may have without the extension. */
+function defaultInterpreter(folder = vscode.workspace.workspaceFolders?.[0]?.uri): string | undefined {
+  const named = vscode.workspace.getConfiguration('python', folder).get<string>('defaultInterpreterPath', '');
+  const path = named.replaceAll(/\$\{workspaceFolder\}/g, folder?.fsPath ?? '').replace(/^~(?=\/)/, homedir());
+  return path && path !== 'python' ? path : undefined;
+}
+
 /** Settings of a folder. If no test interpreter is set, it is the one selected in the Python extension. */
 async function withTestInterpreter(settings: unknown, scope: string | undefined): Promise<unknown> {
   const plain = typeof settings === 'object' && settings !== null && 'testInterpreter' in settings;
   if (!plain || settings.testInterpreter || !vscode.workspace.isTrusted) {
     return settings;
   }
-  const selected = await activeInterpreter(scope ? vscode.Uri.parse(scope) : undefined);
+  const folder = scope ? vscode.Uri.parse(scope) : undefined;
+  const selected = (await activeInterpreter(folder)) ?? defaultInterpreter(folder);
   return selected ? { ...settings, testInterpreter: selected } : settings;
 }

@@ -6,6 +6,7 @@ import type { Server } from './client';
 import type { Card } from './suspects/failureCards';
 import { groupOf, mergeGroups, selectGroup, splitGroup } from './suspects/groupPicker';
 import { GROUPINGS } from './suspects/grouping';
+import { chooseExperiment } from './runs/experimentPicker';
 import { targetOf } from './runs/investigation';
 import { jump } from './panels/jumpPicker';
 import { t } from './l10n';
@@ -85,6 +86,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     findChange: (_, argument) =>
       server.command(serverCommands.findChange, ...targetOf(argument, (item) => testing.testsOf(item))),
     showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),
+    undoChange: (suspect) => server.command(serverCommands.undoChange, ...locationOf(suspect)),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),
@@ -167,7 +169,24 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       const [folder, tests] = isCard(row) ? [row.folder] : targetOf(row, (item) => testing.testsOf(item));
       await (folder ? runAgain(server, folder, tests) : runTests(server));
     },
-    recordInTerminal: () => recordInTerminal(server),
+    showValues: async (_, argument) => {
+      const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));
+      await server.command(serverCommands.showValues, folder, tests?.[0] ?? null, at ?? null);
+    },
+    experiments: (_, argument) => chooseExperiment(targetOf(argument, (item) => testing.testsOf(item))),
+    configureBuild: () => runInTerminal(server, { build: true }),
+    runOtherTests: (_, row) =>
+      server.command(serverCommands.runTests, isCard(row) && row.folder ? [row.folder] : null, {}, true),
+    copyInstallCommand: async (_, row) => {
+      if (isCard(row) && row.package) {
+        const { line } = await commandLine(server, { folder: row.folder, install: row.package });
+        await vscode.env.clipboard.writeText(line);
+        showStatus(t('The command is in the clipboard'));
+      }
+    },
+    openInterpreterSetting: () =>
+      vscode.commands.executeCommand('workbench.action.openSettings', 'suspectra.testInterpreter'),
+    recordInTerminal: () => runInTerminal(server),
     copyCommandLine: async () => {
       await vscode.env.clipboard.writeText((await commandLine(server)).line);
       showStatus(t('The command line is in the clipboard'));
@@ -237,23 +256,26 @@ async function runAgain(server: Server, folder: string, tests: string[] | null |
   await server.command(serverCommands.runTests, [folder], ...(tests ? [{ [folder]: tests }] : []));
 }
 
-/** Record in a terminal, where the user sees the command line and can change it. */
-async function recordInTerminal(server: Server): Promise<void> {
-  const { line, folder } = await commandLine(server);
+/** Record or build in a terminal, where the user sees the command line and can change it. */
+async function runInTerminal(server: Server, what: { build?: boolean } = {}): Promise<void> {
+  const { line, folder } = await commandLine(server, what);
   const terminal = vscode.window.createTerminal({ name: 'Suspectra', ...(folder ? { cwd: folder.uri } : {}) });
   terminal.show();
   terminal.sendText(line);
 }
 
-/** The command line that records the tests of the current folder, or of the first one. */
-async function commandLine(server: Server): Promise<{ line: string; folder: vscode.WorkspaceFolder | undefined }> {
+/** A command line for the current folder, or for the first one: by default the one that records the tests. */
+async function commandLine(
+  server: Server,
+  what: { build?: boolean; install?: string; folder?: string | undefined } = {},
+): Promise<{ line: string; folder: vscode.WorkspaceFolder | undefined }> {
   const editor = vscode.window.activeTextEditor;
   const folder =
     (editor && vscode.workspace.getWorkspaceFolder(editor.document.uri)) ?? vscode.workspace.workspaceFolders?.[0];
-  const answer = await server.request<CommandLine | null>(
-    methods.commandLine,
-    folder ? { folder: folder.uri.toString() } : {},
-  );
+  const answer = await server.request<CommandLine | null>(methods.commandLine, {
+    ...(folder ? { folder: folder.uri.toString() } : {}),
+    ...what,
+  });
   if (!answer) {
     throw new Error(t('No folder is open.'));
   }

@@ -14,6 +14,8 @@ import { destination } from './locations';
 import { Model } from './model';
 import { onDidChangeInterpreter } from './environment/pythonExtension';
 import { RunOffer } from './testing/runOffer';
+import { NativeProject } from './environment/nativeProject';
+import { RunLines } from './runs/runLines';
 import { Runs } from './runs/runs';
 import { Slices } from './runs/slices';
 import { StatusItem } from './status';
@@ -56,6 +58,8 @@ export function activate(context: vscode.ExtensionContext): void {
     slices,
     new CausesView(started, model),
     new Runs(started),
+    new RunLines(started),
+    new NativeProject(),
     new RunOffer(model, context.globalState),
     registerAgentTools(started, contributes.languageModelTools),
     registerMcpServer(started, context.extensionPath),

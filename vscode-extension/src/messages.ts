@@ -32,8 +32,8 @@ export interface StatusText {
   warning: boolean;
 }
 
-/** The text of the status item. */
-export function statusText(condition: Condition): StatusText {
+/** The text of the status item, given the place of the first suspect. */
+export function statusText(condition: Condition, first = ''): StatusText {
   const status = (icon: string, text: string, tooltip: string, warning = false): StatusText => ({
     text: `$(${icon}) ${text}`,
     tooltip,
@@ -73,11 +73,11 @@ export function statusText(condition: Condition): StatusText {
             alteredText(condition.investigation),
             condition.investigation.test || runText(condition),
           )
-        : status('search', countText(condition.suspects), runText(condition));
+        : status('error', [failingText(condition.failed), first].filter(Boolean).join(' · '), runText(condition));
     case 'stale':
       return status(
         'history',
-        condition.suspects ? countText(condition.suspects) : t('Sources changed'), // the suspected lines did, too
+        condition.suspects ? failingText(condition.failed) : t('Sources changed'), // the suspected lines did, too
         condition.message || t('{0}. The sources have changed since', runText(condition)),
       );
   }
@@ -110,8 +110,13 @@ export function foundText(found: number): string {
     : t('Altering any of {0} lines makes failing tests pass', found);
 }
 
-function countText(suspects: number): string {
-  return suspects === 1 ? t('1 suspect') : t('{0} suspects', suspects);
+function failingText(failed: number): string {
+  return t('{0} failing', failed);
+}
+
+/** Where a suspect is, in a word. */
+export function placeOf(suspect: Suspect): string {
+  return `${suspect.function ? shortName(suspect) : suspect.file.replace(/.*\//, '')}:${suspect.line}`;
 }
 
 function runText({ title, failed, passed }: Status): string {

@@ -54,6 +54,8 @@ export interface Status {
   failed: number;
   /** Tests that passed. */
   passed: number;
+  /** Whether all recorded tests are compiled programs, which are not run again with something altered. */
+  compiled: boolean;
   /** What could not be collected; `suspectra/suspects` lists it. */
   collectionErrors: number;
   /** While tests run. */
@@ -174,6 +176,13 @@ export interface CollectionErrorMessage {
   line: number;
   /** The file or folder that could not be collected, if it is in the workspace. */
   test: DocumentUri | null;
+  /** The module that is not installed; empty for other errors. */
+  missing: string;
+  /**
+   * What is to be installed, as pip names it, for an option of pytest, or a module of another name; empty if that is
+   * not known.
+   */
+  missingPackage: string;
 }
 
 /** What is wrong with the evidence, and how to fix it. */
@@ -216,12 +225,31 @@ export interface GroupOverview {
   range: Range | null;
   /** False for C and C++, and where a test has a much better explanation of its own; the heading says "perhaps". */
   sure: boolean;
-  /** Its failing tests. */
+  /** Its failing tests, without those in `unexplained`. */
   tests: string[];
   /** Those of its tests that executed nothing that can be a suspect. */
   uncovered: string[];
   /** Whether it is the one whose suspects are shown. */
   current: boolean;
+}
+
+/**
+ * Failing tests that execute none of the listed suspects: look for their cause elsewhere, such as in what they need
+ * from outside.
+ */
+export interface UnexplainedFailures {
+  /** The workspace folder. */
+  folder: DocumentUri;
+  /** The first of them without file and parameters, and how many more there are. */
+  names: string;
+  /** The exception by which that test failed, with what was expected if that is known. */
+  failure: string;
+  /** The document of test code in which it failed, if it is known. */
+  uri: DocumentUri | null;
+  /** The line in which it failed. */
+  range: Range | null;
+  /** All of them. */
+  tests: string[];
 }
 
 /** The suspects, and what else there is to say of the last runs. */
@@ -261,6 +289,8 @@ export interface Suspects {
    * folder probably share a fault, that is one group, whose `id` is null.
    */
   groups: GroupOverview[];
+  /** Those failing tests of each folder that are in no group, as they execute none of the listed suspects. */
+  unexplained: UnexplainedFailures[];
   /**
    * Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder with several failure
    * groups, those of the current one.
@@ -443,6 +473,26 @@ export interface SliceMessage {
   svg: string;
 }
 
+/** The lines of a file that one run of a failing test executes. */
+export interface RunLines {
+  /** The document. */
+  uri: DocumentUri;
+  /** Lines of the document as it is now, counted from 0. */
+  executed: number[];
+  /** Those in which the test failed. */
+  failed: number[];
+}
+
+/** What one run of a failing test executes. Its values are in the inlay hints. */
+export interface RunValues {
+  /** The failing test. */
+  test: string;
+  /** The files that it executes. */
+  files: RunLines[];
+  /** What could not be traced, in sentences. */
+  leftOut: string[];
+}
+
 /** What a search for the cause of a failure has found. */
 export interface Causes {
   /** The workspace folder. */
@@ -479,6 +529,8 @@ export interface ComparedRuns {
   test: string;
   /** How the run that passes was searched for. */
   technique: string;
+  /** Whether the run that passes does nearly the same. If not, even the nearest one tells little: no line is shown. */
+  similar: boolean;
   /** The passing test that goes nearly the same way, or the input that passes. */
   passing: string | null;
   /** How long it goes the same way, as a sentence. */
@@ -578,6 +630,18 @@ export interface Test {
   uri: DocumentUri | null;
   /** As it was run, counted from 1. */
   line: number | null;
+  /** The line of the test in which it failed, where it is now; null if it passed, or if that is not known. */
+  failed: Location | null;
+  /** What the assertion that failed compared; null if it compared nothing, or none failed. */
+  compared: ComparedMessage | null;
+}
+
+/** Two values that are not equal but were to be. */
+export interface ComparedMessage {
+  /** What the test expects. */
+  expected: string;
+  /** What it got. */
+  actual: string;
 }
 
 /** Why a line has its rank, in parts for a view. */
@@ -714,6 +778,7 @@ export const serverCommands = {
   findFix: 'suspectra.server.findFix',
   findChange: 'suspectra.server.findChange',
   showDifference: 'suspectra.server.showDifference',
+  undoChange: 'suspectra.server.undoChange',
   findCause: 'suspectra.server.findCause',
   stateIsRight: 'suspectra.server.stateIsRight',
   stateIsWrong: 'suspectra.server.stateIsWrong',
@@ -722,6 +787,7 @@ export const serverCommands = {
   clearCauses: 'suspectra.server.clearCauses',
   whatLedHere: 'suspectra.server.whatLedHere',
   whatThisInfluenced: 'suspectra.server.whatThisInfluenced',
+  showValues: 'suspectra.server.showValues',
   comparePassing: 'suspectra.server.comparePassing',
   compareRuns: 'suspectra.server.compareRuns',
   clearComparison: 'suspectra.server.clearComparison',

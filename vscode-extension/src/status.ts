@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 
 import { t } from './l10n';
 import type { Model } from './model';
-import { type Condition, statusText } from './messages';
+import { type Condition, placeOf, statusText } from './messages';
 
 interface Action extends vscode.QuickPickItem {
   command: string;
@@ -43,7 +43,8 @@ export class StatusItem implements vscode.Disposable {
   }
 
   private show(): void {
-    const { text, tooltip, label, warning } = statusText(this.model.condition);
+    const first = this.model.suspects.find(({ examined }) => !examined);
+    const { text, tooltip, label, warning } = statusText(this.model.condition, first && placeOf(first));
     this.item.text = text;
     this.item.tooltip = tooltip;
     this.item.accessibilityInformation = { label, role: 'button' };

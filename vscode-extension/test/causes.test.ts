@@ -14,7 +14,7 @@ const step: Step = {
   ...{ value: '`base` is 502, not 500', why: 'since', steps: [], more: 0 },
 };
 const compared: ComparedRuns = {
-  ...{ folder: 'file:///project', test: 'test_fee.py::test_member', technique: 'cause-transitions' },
+  ...{ folder: 'file:///project', test: 'test_fee.py::test_member', technique: 'cause-transitions', similar: true },
   ...{ passing: 'test_fee.py::test_guest', found: 'test_guest passes.', report: [], chain: [step], after: [] },
   ...{ notes: ['The time was up.'], candidates: 1, complete: true, seconds: 0.5, problems: [] },
 };

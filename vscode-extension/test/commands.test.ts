@@ -53,12 +53,14 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const give = (name: string, argument?: unknown) => vscode.commands.executeCommand(`suspectra.${name}`, argument);
 const line = suspect.range.start.line;
 
-it('are all that the manifest contributes, and no more but one of the view', () => {
+it('are all that the manifest contributes, and no more but those of the view’s cards', () => {
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
     contributes: { commands: { command: string }[] };
   };
   const contributed = manifest.contributes.commands.map(({ command }) => command);
-  const own = ['suspectra.goToError'];
+  const own = ['goToError', 'copyInstallCommand', 'runOtherTests', 'openInterpreterSetting'].map(
+    (name) => `suspectra.${name}`,
+  );
   expect([...workbench.registered.keys()].sort()).toEqual([...contributed, ...own].sort());
   all.dispose();
   expect(workbench.registered.size).toBe(0);

@@ -13,6 +13,8 @@ const error: CollectionErrorMessage = {
   file: 'src/a.py',
   line: 4,
   test: 'file:///project/tests/test_a.py',
+  missing: 'nowhere',
+  missingPackage: 'nowhere',
 };
 const report: Suspects = {
   technique: 'ochiai',
@@ -28,6 +30,7 @@ const report: Suspects = {
   tiedBeyond: 0,
   failedRuns: [],
   groups: [],
+  unexplained: [],
   suspects: [],
 };
 
@@ -37,10 +40,40 @@ describe('the cards of failed runs', () => {
     expect(cards(report)).toEqual([]);
   });
 
+  const broken = {
+    ...error,
+    exception: 'NameError',
+    message: "name 'x' is not defined",
+    missing: '',
+    missingPackage: '',
+  };
+
+  it('say in one card which files need a module, and what to do', () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const errors = names.map((name) => ({
+      ...error,
+      collector: `tests/test_${name}.py`,
+      file: `tests/test_${name}.py`,
+    }));
+    expect(cards({ ...report, collectionErrors: errors })).toMatchObject([
+      { label: '4 files need `nowhere`', description: '', missing: 'nowhere', package: 'nowhere' },
+    ]);
+  });
+
+  it('say which plugin is not installed', () => {
+    const usage = {
+      ...broken,
+      exception: 'UsageError',
+      message: 'unrecognized arguments: --cov',
+      missingPackage: 'pytest-cov',
+    };
+    expect(cards({ ...report, collectionErrors: [usage] })).toMatchObject([{ label: 'pytest-cov is not installed' }]);
+  });
+
   it('say what is wrong, and lead there', () => {
-    const [card] = cards({ ...report, collectionErrors: [error] });
+    const [card] = cards({ ...report, collectionErrors: [broken] });
     expect(card).toMatchObject({
-      label: "ModuleNotFoundError: No module named 'nowhere'",
+      label: "NameError: name 'x' is not defined",
       description: 'src/a.py:4',
       folder: 'file:///project',
       location: { uri: 'file:///project/src/a.py', line: 3, character: 4 },
@@ -49,11 +82,11 @@ describe('the cards of failed runs', () => {
   });
 
   it('lead to the line as it was run where it was edited, and nowhere where there is no place', () => {
-    const [edited] = cards({ ...report, collectionErrors: [{ ...error, range: null }] });
+    const [edited] = cards({ ...report, collectionErrors: [{ ...broken, range: null }] });
     expect(edited?.location).toEqual({ uri: error.uri, line: 3, character: 0 });
     const [elsewhere] = cards({
       ...report,
-      collectionErrors: [{ ...error, uri: null, range: null, file: '', line: 0 }],
+      collectionErrors: [{ ...broken, uri: null, range: null, file: '', line: 0 }],
     });
     expect(elsewhere).toMatchObject({ location: undefined, description: 'tests/test_a.py' });
   });

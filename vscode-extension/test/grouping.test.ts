@@ -28,6 +28,7 @@ describe('an empty list', () => {
     tiedBeyond: 0,
     failedRuns: [],
     groups: [],
+    unexplained: [],
   };
 
   it('means that nothing is suspected only once there is a ranking', () => {

@@ -71,7 +71,7 @@ describe('the manifest', () => {
   });
 
   it('has all its texts where they can be translated', () => {
-    const used = [...JSON.stringify(manifest).matchAll(/"%([\w.]+)%"/g)].map(([, key]) => key);
+    const used = [...JSON.stringify(manifest).matchAll(/"%([\w.-]+)%"/g)].map(([, key]) => key);
     expect([...new Set(used)].sort()).toEqual(Object.keys(texts).sort());
     const shown = /"(?:title|description|markdownDescription|contents|altText|label)":"(?!%)[^"]+"/g;
     // a schema is for a language model, and in English

@@ -6,6 +6,7 @@ import {
   learnedText,
   moveText,
   percentText,
+  placeOf,
   rankText,
   reportText,
   scoreText,
@@ -23,25 +24,26 @@ const status: Status = {
   suspects: 1,
   failed: 3,
   passed: 45,
+  compiled: false,
   collectionErrors: 0,
   progress: null,
   investigation: null,
 };
 
 describe('statusText', () => {
-  it('counts suspects and names the run', () => {
-    expect(statusText(status)).toEqual({
-      text: '$(search) 1 suspect',
+  it('counts failing tests, and names the first suspect and the run', () => {
+    expect(statusText(status, placeOf(suspect))).toEqual({
+      text: '$(error) 3 failing · total:12',
       tooltip: 'Ochiai over 3 failing tests and 45 passing',
-      label: 'Suspectra: 1 suspect',
+      label: 'Suspectra: 3 failing · total:12',
       warning: false,
     });
-    expect(statusText({ ...status, suspects: 20 }).text).toBe('$(search) 20 suspects');
+    expect(statusText(status).text).toBe('$(error) 3 failing');
   });
 
-  it('counts no suspects where all of them changed: they are none of the new code', () => {
+  it('leads to no suspect where all of them changed: they are none of the new code', () => {
     const said = (suspects: number) => statusText({ ...status, state: 'stale', suspects }).text;
-    expect(said(2)).toBe('$(history) 2 suspects');
+    expect(said(2)).toBe('$(history) 3 failing');
     expect(said(0)).toBe('$(history) Sources changed');
   });
 
@@ -100,6 +102,7 @@ describe('the line above the suspects', () => {
       tiedBeyond: 0,
       failedRuns: [],
       groups: [],
+      unexplained: [],
     };
     expect(reportText({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
       'Ochiai with cloning · 1 failed, 4 passed',

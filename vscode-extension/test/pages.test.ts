@@ -22,6 +22,8 @@ const test: Test = {
   name: 'tests/t.py::test_<x>',
   verdict: 'failed',
   message: 'assert 1 == "2"',
+  failed: null,
+  compared: null,
   calls: [],
   seconds: 0,
   uri: location.uri,

@@ -9,26 +9,26 @@ const handleMatch: RowSuspects = [959, 957, 958, 960].map((line) =>
 ) as unknown as RowSuspects;
 
 describe('the row of a function', () => {
-  it('has its rank, its name, and the lines of its best tie', () => {
-    expect(rowTitle(handleMatch, 'function')).toBe('1  AutolinkInlineProcessor.handleMatch · 957–960');
-    expect(rowTitle([suspect], 'function')).toBe('2  Cart.total · 12–13');
+  it('has the name of its member, and the lines of its best tie', () => {
+    expect(rowTitle(handleMatch, 'member')).toBe('handleMatch:957–960');
+    expect(rowTitle([suspect], 'member')).toBe('total:12–13');
   });
 
-  it('names the file of code in no function, and of one of two functions of a name', () => {
-    expect(rowTitle([{ ...suspect, function: '' }], 'function')).toBe('2  cart.py:12–13');
-    expect(rowTitle([suspect], 'functionAndFile')).toBe('2  Cart.total · cart.py:12–13');
+  it('names the file of code in no function, and the class of one of two members of a name', () => {
+    expect(rowTitle([{ ...suspect, function: '' }], 'member')).toBe('cart.py:12–13');
+    expect(rowTitle([suspect], 'qualified')).toBe('Cart.total:12–13');
   });
 
   it('needs no name below that of its function', () => {
-    expect(rowTitle([suspect], 'line')).toBe('2  line 12–13');
+    expect(rowTitle([suspect], 'line')).toBe('line 12–13');
   });
 
   it('has the source of its first suspect, after what is remarkable in any', () => {
-    expect(rowDetail(handleMatch)).toBe('line 959');
+    expect(rowDetail(handleMatch, 'member')).toBe('cart.py\u2002line 959');
     const [first, ...others] = handleMatch;
     const three = others.map((one) => ({ ...one, changed: 2 }));
-    expect(rowDetail([first, { ...first, raised: true, repairs: 3 }, ...three])).toBe(
-      'changed · raised here · repairs 3/3\u2003line 959',
+    expect(rowDetail([first, { ...first, raised: true, repairs: 3 }, ...three], 'member')).toBe(
+      'cart.py\u2002● changed · raised here · repairs 3/3\u2002line 959',
     );
   });
 
@@ -46,14 +46,14 @@ describe('the row of a function', () => {
 
   it('is struck through once all of it is examined, but not for a screen reader', () => {
     const done = { ...suspect, examined: true };
-    expect(rowTitle([done, suspect], 'function')).toBe(rowTitle([suspect, suspect], 'function'));
-    const title = rowTitle([done, done], 'function');
-    expect(title.replaceAll('\u0336', '')).toBe(rowTitle([suspect, suspect], 'function'));
+    expect(rowTitle([done, suspect], 'member')).toBe(rowTitle([suspect, suspect], 'member'));
+    const title = rowTitle([done, done], 'member');
+    expect(title.replaceAll('\u0336', '')).toBe(rowTitle([suspect, suspect], 'member'));
     expect(title).toContain('\u0336');
     expect(rowLabel([done])).not.toContain('\u0336');
     expect(rowLabel([{ ...done, innocent: true }])).toMatch(/, innocent$/);
-    expect(rowDetail([{ ...done, innocent: true }])).toBe('innocent\u2003return total');
-    expect(rowDetail([{ ...done, innocent: true }, done])).toBe('return total');
+    expect(rowDetail([{ ...done, innocent: true }], 'line')).toBe('● innocent\u2002return total');
+    expect(rowDetail([{ ...done, innocent: true }, done], 'line')).toBe('return total');
   });
 });
 

@@ -50,7 +50,7 @@ it('offers the setting after the first failing run, and once for all windows', a
   expect(workbench.informed).toEqual([]);
   await run(2);
   await run(2);
-  expect(workbench.informed).toEqual(['Run the failed tests, and those that a change can affect, by themselves?']);
+  expect(workbench.informed).toEqual(['Rerun failing and affected tests automatically?']);
   expect(workbench.user).toEqual({});
   close();
   open();

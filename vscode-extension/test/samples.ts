@@ -62,6 +62,7 @@ export const report: Suspects = {
   tiedBeyond: 0,
   failedRuns: [],
   groups: [failure],
+  unexplained: [],
   suspects: [suspect],
 };
 

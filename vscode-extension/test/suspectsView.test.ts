@@ -12,12 +12,12 @@ import { type Tree, workbench } from './standins/workbench';
 const other = { ...suspect, uri: 'file:///project/tax.py', file: 'tax.py', function: 'rate', line: 3, endLine: 3 };
 const below = { ...suspect, line: 20, endLine: 20, tie: 2, rankBest: 5, source: 'return 0' };
 const TESTS = 'test_sum and 1 more';
-const TOTAL = '2  Cart.total · 12–13';
-const RATE = '2  rate · 3';
+const TOTAL = 'total:12–13';
+const RATE = 'rate:3';
 const examined = { ...suspect, examined: true };
 const error: Suspects['collectionErrors'][number] = {
   ...{ collector: 'tests/test_a.py', exception: 'ImportError', message: 'no shop', folder: 'file:///project' },
-  ...{ uri: 'file:///project/a.py', range: null, file: 'a.py', line: 4, test: null },
+  ...{ uri: 'file:///project/a.py', range: null, file: 'a.py', line: 4, test: null, missing: '', missingPackage: '' },
 };
 
 let server: ScriptedServer;
@@ -98,7 +98,7 @@ function suspectRows(): ReturnType<SuspectsView['getChildren']> {
 describe('the rows', () => {
   it('are failing tests and functions, under a line that says what ranked them', async () => {
     await show({ suspects: [suspect, other, below] });
-    expect(rows()).toEqual([[TESTS, [[TOTAL, ['2  line 12–13', '5  line 20']], RATE]]]);
+    expect(rows()).toEqual([[TESTS, [[TOTAL, ['line 12–13', 'line 20']], RATE]]]);
     expect(tree.message).toBe('Ochiai · 1 failed, 4 passed');
     expect(workbench.context).toMatchObject({
       'suspectra.state': 'ready',
@@ -128,7 +128,7 @@ describe('the rows', () => {
     const [row] = suspectRows();
     const item = view.getTreeItem(defined(row));
     expect(item).toMatchObject({
-      description: 'raised here\u2003return total',
+      description: 'cart.py\u2002● raised here\u2002return total',
       contextValue: 'suspect',
       command: { command: 'suspectra.open', arguments: [suspect] },
     });
@@ -142,7 +142,7 @@ describe('the rows', () => {
 
   it('name the file where two functions have one name', async () => {
     await show({ suspects: [suspect, { ...other, function: suspect.function }] });
-    expect(rows()).toEqual([[TESTS, ['2  Cart.total · cart.py:12–13', '2  Cart.total · tax.py:3']]]);
+    expect(rows()).toEqual([[TESTS, ['Cart.total:12–13', 'Cart.total:3']]]);
   });
 
   it('are at the top where nothing is known of failing tests', async () => {
@@ -167,7 +167,7 @@ describe('the rows', () => {
       [
         TESTS,
         [
-          ['cart.py', [[TOTAL, ['2  line 12–13', '5  line 20']]]],
+          ['cart.py', [[TOTAL, ['line 12–13', 'line 20']]]],
           ['tax.py', [RATE]],
         ],
       ],
@@ -184,7 +184,7 @@ describe('the rows', () => {
   it('are lines for who wants these', async () => {
     await show({ suspects: [suspect, other, below] });
     await view.group('none');
-    expect(rows()).toEqual([[TESTS, [TOTAL, RATE, '5  Cart.total · 20']]]);
+    expect(rows()).toEqual([[TESTS, [TOTAL, RATE, 'total:20']]]);
     expect(tree.description).toBe('line by line');
   });
 

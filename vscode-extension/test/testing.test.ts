@@ -4,7 +4,7 @@ import { CancellationTokenSource } from 'vscode';
 
 import { Model } from '../src/model';
 import { methods, serverCommands, type Test, type TestResults } from '../src/protocol';
-import { Testing } from '../src/testing/testing';
+import { failureOf, Testing } from '../src/testing/testing';
 import { defined, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { type Run, type TestController, workbench } from './standins/workbench';
@@ -12,6 +12,7 @@ import { type Run, type TestController, workbench } from './standins/workbench';
 const FOLDER = 'file:///project';
 const test = (name: string, verdict: Test['verdict'], message = ''): Test => ({
   ...{ name, verdict, message, calls: [], seconds: 0.5, uri: `${FOLDER}/test_cart.py`, line: 3 },
+  ...{ failed: null, compared: null },
 });
 const failing = test('test_cart.py::test_sum', 'failed', 'assert 1 == 2');
 const passing = test('test_cart.py::test_tax', 'passed');
@@ -52,6 +53,18 @@ beforeEach(() => {
 afterEach(() => {
   testing.dispose();
   model.dispose();
+});
+
+describe('the message of a failing test', () => {
+  it('is at the line in which it failed, and compares both values', () => {
+    const range = { start: { line: 4, character: 2 }, end: { line: 4, character: 30 } };
+    const failed = { uri: `${FOLDER}/test_cart.py`, range };
+    const said = failureOf({ ...failing, failed, compared: { expected: '2', actual: '1' } });
+    expect(said).toMatchObject({ message: 'assert 1 == 2', expectedOutput: '2', actualOutput: '1' });
+    expect(said.location?.uri.path).toBe('/project/test_cart.py');
+    expect(said.location?.range.start).toMatchObject({ line: 4, character: 2 });
+    expect(failureOf(failing).location).toBeUndefined();
+  });
 });
 
 /** Who still waits for something that a run of the tests waits for. */
@@ -114,19 +127,10 @@ describe('“Localize Fault”', () => {
     expect((await run('Localize Fault', token)).results).toEqual(['started project', 'skipped project']);
   });
 
-  it('reports all of a folder where its tests are not listed', async () => {
-    workbench.settings['suspectra.publishCoverage'] = false;
-    expect((await run('Localize Fault')).results).toEqual([
-      'started project',
-      'failed project: 1 of 2 tests failed. 1 suspect is ranked in the Suspects view.',
-    ]);
-  });
-
-  it('passes where no test failed', async () => {
-    workbench.settings['suspectra.publishCoverage'] = false;
+  it('passes where no test failed, and tints nothing', async () => {
     server.answers[methods.testResults] = [{ ...results, tests: [passing] }];
     const done = await run('Localize Fault');
-    expect(done.results).toEqual(['started project', 'passed project']);
+    expect(done.results).toEqual(['started project', 'passed test_tax']);
     expect(done.coverage).toEqual([]);
   });
 

@@ -10,6 +10,7 @@ from suspectra_recorder.log.stack import Stack
 
 _CUT = "..."  # how pytest shortens what is long
 _PART = re.compile(r"\s*(?:At (?P<at>.+?) diff|(?P<name>[\w.\[\]]+)): (?P<actual>.+) != (?P<expected>.+)")
+_SAID = re.compile(r"Expected:? (?P<expected>.+) (?:Got:?|Was) (?P<actual>.+)")  # by a doctest, or by Unity
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
@@ -29,6 +30,8 @@ class ComparedValues(NamedTuple):
 
         None where no assertion failed, or where it did not compare two values for equality.
         """
+        if said := _SAID.fullmatch(stack.message):
+            return cls(said["expected"], said["actual"])
         if not stack.assertion:
             return None
         text = stack.message.removeprefix("assert ")

@@ -65,6 +65,7 @@ class PathReport:
     # what makes the difference between the two runs, from the first cause to the failure
     transitions: tuple[Transition, ...] = ()
     tried: tuple[TriedPath, ...] = ()  # the paths for which an input was looked for, in this order
+    similar: bool = True  # whether the run that passes does nearly the same; else where they part tells little
 
     @property
     def lines(self) -> tuple[tuple[str, int], ...]:

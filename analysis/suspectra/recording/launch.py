@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from suspectra.base.cancellation import Token
+from suspectra.base.english import enumeration
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.visible import safe
 from suspectra.processes.events import ProgramEnded, Stopped
@@ -254,7 +255,9 @@ def _interpreter(
         if candidate not in tried:
             tried.append(candidate)
             if _passes(candidate, needed):
-                return candidate, reason
+                before = tried[:-1]
+                has = "has" if len(before) == 1 else "have"
+                return candidate, reason + (f"; {enumeration(before)} {has} no pytest" if before else "")
     raise UsageError(
         Problem(
             workspace,

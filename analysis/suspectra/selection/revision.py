@@ -46,9 +46,9 @@ class Revision:
         """
         if not name or name.startswith("-") or "\0" in name:
             raise _problem(name, "is not a revision", "name a commit, a branch or a tag")
-        _git(workspace, "rev-parse", "--git-dir")
-        commit = _git(workspace, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", missing=name)
-        listing = _git(workspace, "ls-tree", "-r", "-z", commit.decode("ascii").strip())
+        git(workspace, "rev-parse", "--git-dir")
+        commit = git(workspace, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", missing=name)
+        listing = git(workspace, "ls-tree", "-r", "-z", commit.decode("ascii").strip())
         files: dict[str, tuple[str, str]] = {}
         for entry in listing.split(b"\0")[:-1]:
             about, _, path = entry.partition(b"\t")
@@ -75,7 +75,7 @@ class Revision:
         """
         wanted = [path for path in paths if path in self.files]
         asked = "".join(f"{self.files[path][1]}\n" for path in wanted).encode("ascii")
-        answer = _git(self.workspace, "cat-file", "--batch", given=asked) if wanted else b""
+        answer = git(self.workspace, "cat-file", "--batch", given=asked) if wanted else b""
         found: dict[str, bytes] = {}
         at = 0
         for path in wanted:
@@ -109,7 +109,7 @@ def project_files(workspace: str, *, added: bool = False) -> list[str] | None:
     try:
         # products of builds are often untracked
         others = () if added else ("--others", "--exclude-standard")
-        listing = _git(workspace, "ls-files", "-z", "--cached", *others)
+        listing = git(workspace, "ls-files", "-z", "--cached", *others)
     except UsageError:
         return None
     paths = [os.fsdecode(path) for path in listing.split(b"\0")[:-1]]
@@ -123,7 +123,7 @@ def start_of_branch(workspace: str) -> str | None:
     """
     for branch in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
         try:
-            return _git(workspace, "merge-base", "HEAD", branch, missing=branch).decode("ascii").split()[0]
+            return git(workspace, "merge-base", "HEAD", branch, missing=branch).decode("ascii").split()[0]
         except (UsageError, IndexError):
             continue
     return None
@@ -132,7 +132,7 @@ def start_of_branch(workspace: str) -> str | None:
 def last_tag(workspace: str) -> str | None:
     """Look up the last tag before the present commit; None where there is none."""
     try:
-        name = _git(workspace, "describe", "--tags", "--abbrev=0", missing="HEAD").decode("utf-8", "replace").strip()
+        name = git(workspace, "describe", "--tags", "--abbrev=0", missing="HEAD").decode("utf-8", "replace").strip()
     except UsageError:
         return None
     return name or None
@@ -152,7 +152,11 @@ def _id(data: bytes, other: str) -> str:
     return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def _git(workspace: str, *arguments: str, given: bytes = b"", missing: str | None = None) -> bytes:
+def git(workspace: str, *arguments: str, given: bytes = b"", missing: str | None = None) -> bytes:
+    """Ask git, and run nothing that a repository configures.
+
+    Raises UsageError when git or the repository does not exist, or refuses.
+    """
     try:
         done = subprocess.run(
             ["git", *_HARMLESS, *arguments],

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import hashlib, sys
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys
 from suspectra_recorder.log.collection import file_digest
 from suspectra_recorder.log.stack import MAX_FRAMES, FailedLine, Stack, StackFrame, make_stack
 from suspectra_recorder.recorded_files import RecordedFiles
@@ -48,12 +48,15 @@ class Tracebacks:
         self._test_code: dict[str, str] = {}  # by path: the name, empty for what is no test code
         self._digests: dict[str, str] = {}  # by path
 
-    def stack(self, error: BaseException, traceback: TracebackType | None, *, assertion: bool = False) -> Stack:
-        """The stack of an exception.
+    def stack(
+        self, error: BaseException, traceback: TracebackType | None, test: str, *, assertion: bool = False
+    ) -> Stack:
+        """The stack of an exception that ended a test, given the name of the test's function.
 
         If it was not raised in ranked code but one of the exceptions that led to it was, the innermost frame of that
         one is appended. For a group, the frames of its first exception that was raised in ranked code are appended.
         """
+        example = self._line_of_example(error)
         # a doctest reports what its example raised by an exception of its own
         error, traceback = raised_by_example(error, traceback)
         name = _qualified_name(type(error))
@@ -64,7 +67,10 @@ class Tracebacks:
         elif not ranked:
             frames += self._first_ranked(causes_of(error))[-1:]
         stack = make_stack(frames, name, "", assertion or issubclass(type(error), AssertionError), omitted)
-        return replace(stack, test_line=self._test_line(traceback))
+        if example is not None:
+            return replace(stack, test_line=example)
+        own, innermost = self._test_lines(traceback, test)
+        return replace(stack, test_line=innermost, own_line=own if own != innermost else None)
 
     def _first_ranked(self, errors: Iterator[BaseException] | list[BaseException]) -> list[StackFrame]:
         """The frames of the first exception that was raised in ranked code."""
@@ -89,20 +95,38 @@ class Tracebacks:
             traceback = traceback.tb_next
         return frames, omitted, ranked
 
-    def _test_line(self, traceback: TracebackType | None) -> FailedLine | None:
-        """The innermost line in test code of the workspace."""
-        found: tuple[str, str, int] | None = None
+    def _test_lines(self, traceback: TracebackType | None, test: str) -> tuple[FailedLine | None, FailedLine | None]:
+        """The line of the test's own function, and the innermost line in test code of the workspace."""
+        own: TracebackType | None = None
+        innermost: TracebackType | None = None
         while traceback is not None:
-            path = traceback.tb_frame.f_code.co_filename
-            if name := self._test_name(path):
-                found = path, name, traceback.tb_lineno or 0
+            code = traceback.tb_frame.f_code
+            if self._test_name(code.co_filename):
+                innermost = traceback
+                # a decorator, a fixture or a hook of the workspace may be further out
+                if own is None and code.co_name == test:
+                    own = traceback
             traceback = traceback.tb_next
-        if found is None:
-            return None
-        path, name, line = found
+        return self._failed_line(own), self._failed_line(innermost)
+
+    def _failed_line(self, call: TracebackType | None) -> FailedLine | None:
+        path = call.tb_frame.f_code.co_filename if call else ""
+        return self._line(path, self._test_name(path), call.tb_lineno or 0) if call else None
+
+    def _line(self, path: str, name: str, line: int) -> FailedLine | None:
         if path not in self._digests:
             self._digests[path] = file_digest(path)
-        return FailedLine(name, line, self._digests[path]) if line > 0 else None
+        return FailedLine(name, line, self._digests[path]) if name and line > 0 else None
+
+    def _line_of_example(self, error: BaseException) -> FailedLine | None:
+        """The line of the example of a doctest that failed; None for any other failure."""
+        failed = _failed_example(error)
+        if failed is None:
+            return None
+        path = os.path.abspath(str(failed.test.filename))
+        if failed.test.lineno is None or not os.path.isfile(path):
+            return None
+        return self._line(path, self._scope.name(path) or "", failed.test.lineno + failed.example.lineno + 1)
 
     def _test_name(self, path: str) -> str:
         """The name of a file of the workspace that is test code, empty for any other."""
@@ -181,13 +205,20 @@ def raised_by_example(
 
     The same one where no example raised it.
     """
+    failed = _failed_example(error)
+    if hasattr(failed, "exc_info"):
+        return failed.exc_info[1], failed.exc_info[2]
+    return error, traceback
+
+
+def _failed_example(error: BaseException) -> Any:
+    """The exception that reports the first example of a doctest that failed; None for any other exception."""
     inner: Any = error
     if type(inner).__name__ == "MultipleDoctestFailures" and type(inner).__module__ == "_pytest.doctest":
         inner = next(iter(inner.failures), inner)
     doctest = sys.modules.get("doctest")
-    if doctest is not None and type(inner) is getattr(doctest, "UnexpectedException", None):
-        return inner.exc_info[1], inner.exc_info[2]
-    return error, traceback
+    kinds = (getattr(doctest, "DocTestFailure", None), getattr(doctest, "UnexpectedException", None))
+    return inner if doctest is not None and type(inner) in kinds else None
 
 
 def message_digest(error: BaseException) -> str:

@@ -59,11 +59,18 @@ class Stack:
     omitted: int = 0  # the number of frames left out between the outer and the inner half of `frames`
     test_line: FailedLine | None = None  # the innermost call in test code, measured or not; None if unknown
     details: tuple[str, ...] = ()  # the first of the further lines of the message, such as how two values differ
+    # the line of the test itself, where `test_line` is in a helper that the test calls
+    own_line: FailedLine | None = None
 
     @property
     def innermost(self) -> StackFrame | None:
         """The frame in which the exception was raised, or the nearest measured one."""
         return self.frames[-1] if self.frames else None
+
+    @property
+    def failed_lines(self) -> tuple[FailedLine, ...]:
+        """The lines of test code in which it failed, that of the test itself first."""
+        return tuple(line for line in (self.own_line, self.test_line) if line is not None)
 
     @property
     def what(self) -> str:
@@ -92,6 +99,7 @@ class Stack:
             "assertion": self.assertion,
             "omitted": self.omitted,
             "test_line": self.test_line,
+            "own_line": self.own_line,
             "details": self.details,
         }
 
@@ -106,7 +114,10 @@ class Stack:
             frames, str(head["exception"]), str(head["message"]), bool(head["assertion"]), int(head["omitted"])
         )
         return replace(
-            stack, test_line=_test_line(head.get("test_line")), details=_bounded(map(str, head.get("details", ())))
+            stack,
+            test_line=_test_line(head.get("test_line")),
+            own_line=_test_line(head.get("own_line")),
+            details=_bounded(map(str, head.get("details", ()))),
         )
 
 

@@ -375,7 +375,8 @@ class _Session:
             error, traceback = call.excinfo.value, call.excinfo.tb
             message = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
             assertion = issubclass(type(error), pytest.fail.Exception)
-            self.stack = self.tracebacks.stack(error, traceback, assertion=assertion).saying(message)
+            function = str(getattr(item, "originalname", item.name))
+            self.stack = self.tracebacks.stack(error, traceback, function, assertion=assertion).saying(message)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.nodeid == self.current:

@@ -12,6 +12,7 @@ import unittest
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from unittest import loader as loading
 from unittest import suite as suites
@@ -299,7 +300,7 @@ class _Session:
         def record_error(verdict: str, test: Any, message: str, error: Any = None) -> None:
             if not self.running and isinstance(test, suites._ErrorHolder):  # type: ignore[attr-defined] # private
                 what, _, where = test.id().partition(" (")
-                stack = self._stack(error, message) if error is not None else None
+                stack = self._stack(what, error, message) if error is not None else None
                 self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _MAX_MESSAGE), stack)
 
         return listen(
@@ -313,11 +314,11 @@ class _Session:
             self.explanations,
         )
 
-    def _stack(self, error: Any, message: str, *, assertion: bool = False) -> Stack | None:
+    def _stack(self, function: str, error: Any, message: str, *, assertion: bool = False) -> Stack | None:
         """Where an exception was raised; None if that can't be found out."""
 
         def stack() -> Stack:
-            return self.tracebacks.stack(error[1], error[2], assertion=assertion).saying(message)
+            return self.tracebacks.stack(error[1], error[2], function, assertion=assertion).saying(message)
 
         found: Stack | None = self.errors.attempt("the traceback", stack)
         return found
@@ -386,7 +387,7 @@ class _Session:
             return run(test, result)
         self.recorder.begin()
         self.running = True
-        outcome, began = _Outcome(self._stack), time.perf_counter()
+        outcome, began = _Outcome(partial(self._stack, getattr(test, "_testMethodName", ""))), time.perf_counter()
         self.explanations.begin()
         undo = outcome.listen(result, self.explanations)
         try:

@@ -5,18 +5,8 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra.base.location import Location
-from suspectra_server.features.failing_tests import (
-    CAUSE,
-    COMPARE_RUNS,
-    DEBUG,
-    LED_HERE,
-    WHY,
-    WOULD_PASS,
-    can_be_investigated,
-    tests_in_text,
-)
-from suspectra_server.features.next_place import next_place
-from suspectra_server.features.suspect_texts import rank_words, score_words
+from suspectra_server.features.failing_tests import DEBUG, NEXT, WHY, WHY_SHORT, can_be_investigated, tests_in_text
+from suspectra_server.features.suspect_texts import rank_words
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -38,20 +28,21 @@ def register(session: Session) -> None:
         for line, marks in _functions(snapshot, path):
             if not _deserves_a_lens(snapshot, marks):
                 continue
-            commands = [_explain(_title(snapshot, marks), params.text_document.uri, marks[0])]
-            best = marks[0].suspect
+            uri, best = params.text_document.uri, marks[0].suspect
+            commands = [_explain(_title(snapshot, marks), uri, marks[0])]
             if best.element in {mark.suspect.element for mark in snapshot.first} and _can_run(session, folder):
                 arguments = [folder.uri, list(best.failing_tests)]
-                commands.append(lsp.Command(WHY, COMMAND_IDS["why"], arguments=arguments))
-            if command := _next(folder, snapshot, params.text_document.uri, marks):
-                commands.append(command)
+                commands.append(lsp.Command(WHY_SHORT, COMMAND_IDS["why"], arguments=arguments))
+            if len(snapshot.marks) > len(marks):
+                cursor = {"uri": uri, "position": {"line": marks[0].first, "character": 0}}
+                commands.append(lsp.Command(NEXT, COMMAND_IDS["nextSuspect"], arguments=[cursor]))
             where = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0))
             lenses += [lsp.CodeLens(where, command) for command in commands]
         return lenses
 
 
 def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
-    """Above each failing test that can be run again, the commands that do so."""
+    """Above each failing test that can be run again the two commands that people give most; code actions have all."""
     if not _can_run(session, folder):
         return []
     return [
@@ -60,10 +51,6 @@ def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
         for command in (
             lsp.Command(WHY, COMMAND_IDS["why"], arguments=[folder.uri, names]),
             lsp.Command(DEBUG, COMMAND_IDS["debugTest"], arguments=[folder.uri, names[0]]),
-            lsp.Command(WOULD_PASS, COMMAND_IDS["investigate"], arguments=[folder.uri, names]),
-            lsp.Command(CAUSE, COMMAND_IDS["findCause"], arguments=[folder.uri, names[0]]),
-            lsp.Command(COMPARE_RUNS, COMMAND_IDS["comparePassing"], arguments=[folder.uri, names[0]]),
-            lsp.Command(LED_HERE, COMMAND_IDS["whatLedHere"], arguments=[folder.uri_of(path), line, names[0]]),
         )
     ]
 
@@ -104,23 +91,10 @@ def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
     return lsp.Command(title, COMMAND_IDS["explain"], arguments=[uri, mark.first])
 
 
-def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> lsp.Command | None:
-    """Where to look after the function's best suspect, according to the navigation model."""
-    known = snapshot.navigation.next if snapshot.navigation else {}
-    mark = next((mark for mark in marks if mark.suspect.element in known), None)
-    if mark is None:
-        return None
-    cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
-    title = next_place(folder, snapshot, mark)
-    return lsp.Command(title, COMMAND_IDS["jump"], arguments=[cursor]) if title else None
-
-
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
+    """How suspicious a function is, and what experiments found about it or what is remarkable."""
     best = marks[0].suspect
-    more = f" · {len(marks)} suspicious lines" if len(marks) > 1 else ""
-    badge = f" · {best.badge}" if best.badge else ""
-    ranking = snapshot.ranking
-    group = f" · {ranking.group.heading}" if ranking.group else ""
-    score = f"{ranking.technique.info.title} {score_words(best.score)}"
-    found = "".join(f" · {sentence.removesuffix('.')}" for sentence in ranking.findings.get(best.element, ())[:1])
-    return f"Suspect {rank_words(best)} · {score}{found}{badge}{more}{group}"
+    named = "Most suspicious" if best.rank_best == 1 else f"Suspect {rank_words(best)}"
+    found = [sentence.removesuffix(".") for sentence in snapshot.ranking.findings.get(best.element, ())[:1]]
+    remarks = found or ([best.badge] if best.badge else [])
+    return " · ".join([f"{named} ({best.ef} of {best.ef + best.nf} failing)", *remarks])

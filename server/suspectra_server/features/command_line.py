@@ -14,6 +14,7 @@ from suspectra_server.messages import CommandLine
 from suspectra_server.protocol import COMMAND_LINE
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.session import Session
+from suspectra_server.session.tests.processes import install_words
 
 
 def register(session: Session) -> None:
@@ -25,8 +26,12 @@ def register(session: Session) -> None:
         folder = session.folders.get(uri) if isinstance(uri, str) else next(iter(session.folders), None)
         if folder is None:
             return None
-        find = folder.test_arguments()
-        words = await session.files.run(lambda: (*_program(), *find()))
+        given = parse_fields(params)
+        if isinstance(package := given.get("install"), str):
+            words = await session.files.run(lambda: install_words(session.trust, folder, package))
+        else:
+            find = (lambda: ("build-c",)) if given.get("build") is True else folder.test_arguments()
+            words = await session.files.run(lambda: (*_program(), *find()))
         environment = every_pytest(str(folder.root), sys.executable)
         return {"commandLine": plain(_quoted(words), MAX_TEXT), "environment": environment}
 

@@ -39,6 +39,7 @@ async def compared_runs(session: Session) -> ComparedRuns | None:
         "folder": comparison.folder.uri,
         "test": plain(comparison.test.name, MAX_TEXT),
         "technique": comparison.technique,
+        "similar": report is None or report.similar,
         "passing": plain(report.other, MAX_TEXT) if report and report.other is not None else None,
         "found": plain(report.summary, MAX_TEXT) if report else "",
         "report": [place for place in places if place is not None],
@@ -78,7 +79,7 @@ def diagnostics_of(session: Session, folder: Folder) -> dict[str, list[lsp.Diagn
     if comparison is None or comparison.folder is not folder or not comparison.is_current:
         return {}
     report, steps = comparison.report, StepMessages(session, folder)
-    if report is None or not report.report or report.transitions:
+    if report is None or not report.report or not report.similar or report.transitions:
         return {}
     first = report.parts or report.report[0]
     range_ = steps.range_of(first.location)

@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.failures import failure_diagnostics
-from suspectra_server.features.suspect_texts import behaviour, figures, headline
+from suspectra_server.features.suspect_texts import behaviour, figures, one_line
 from suspectra_server.messages import DiagnosticData, SuspicionLevel
 from suspectra_server.positions import first_line_of, range_of, whole_line
 from suspectra_server.safe_text import plain
@@ -115,17 +115,15 @@ class Published:
         return wanted
 
     def _diagnostic(self, folder: Folder, mark: Mark) -> lsp.Diagnostic:
-        ranking, suspect = folder.snapshot.ranking, mark.suspect
+        suspect, technique = mark.suspect, folder.snapshot.ranking.technique
         lines = folder.snapshot.placements[mark.file].now
-        technique = ranking.technique
         return lsp.Diagnostic(
             range=first_line_of(mark, lines, self._client.units),
             severity=SEVERITY[mark.suspicion],
             code=technique.name,
             code_description=lsp.CodeDescription(_page_of(technique.name.partition("+")[0])),
             source=SOURCE,
-            message=plain(headline(ranking, suspect)),
-            related_information=self._related(folder, mark),
+            message=plain(one_line(folder.snapshot.ranking, suspect)),
             data=self._data(folder, mark),
         )
 
@@ -156,31 +154,13 @@ class Published:
                 )
                 for one in others[:MAX_RELATED]
             ]
-            diagnostic.related_information = [*parts, *(diagnostic.related_information or [])] or None
+            diagnostic.related_information = parts or None
         return diagnostic
 
     def _range(self, folder: Folder, region: Region) -> lsp.Range:
         lines = folder.snapshot.placements[region.marks[0].file].now
         first, last = (range_of(mark, lines, self._client.units) for mark in (region.marks[0], region.marks[-1]))
         return lsp.Range(first.start, last.end)
-
-    def _related(self, folder: Folder, mark: Mark) -> list[lsp.DiagnosticRelatedInformation] | None:
-        """The failing tests that execute it, as far as their locations are known."""
-        if not self._client.can("text_document.publish_diagnostics.related_information"):
-            return None
-        related: list[lsp.DiagnosticRelatedInformation] = []
-        for name in mark.suspect.failing_tests:
-            test = folder.snapshot.ranking.failing.get(name)
-            if test is None or test.location is None or test.location.file not in folder.snapshot.ranking.inside:
-                continue
-            if len(related) == MAX_RELATED:
-                more = len(mark.suspect.failing_tests) - MAX_RELATED
-                last = related[-1]
-                related[-1] = lsp.DiagnosticRelatedInformation(last.location, f"{last.message} (and {more} more)")
-                break
-            place = lsp.Location(folder.uri_of(test.location.file), whole_line(test.location.line - 1))
-            related.append(lsp.DiagnosticRelatedInformation(place, plain(f"fails: {name}")))
-        return related or None
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.session.folder import Folder
 
-WHY = "Why does it fail?"
+WHY, WHY_SHORT, NEXT = "Why does it fail?", "Why?", "Next"
 WHICH_CHANGE = "Which change broke it?"
 WOULD_PASS = "Find out what would make it pass"
 COMPARE_VALUES = "Compare values with passing tests"

@@ -23,7 +23,7 @@ from suspectra_server.state.snapshot import Snapshot
 
 SOURCE = "suspectra"
 CODE = "failing-test"
-MAX_RELATED = 5
+MAX_RELATED = 1
 SENTENCES = 2  # of an explanation, in a hover
 
 

@@ -9,22 +9,24 @@ from urllib.parse import quote
 from lsprotocol import types as lsp
 
 from suspectra.report import Suspect
+from suspectra.selection.blame import blame
 from suspectra_server.features.chain_steps import judgement_at, state_at
 from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated
 from suspectra_server.features.failures import first_failing, short_name, summary
 from suspectra_server.features.suspect_texts import with_code
 from suspectra_server.positions import range_of, whole_line
 from suspectra_server.protocol import COMMAND_IDS
-from suspectra_server.safe_text import code
+from suspectra_server.safe_text import MAX_TEXT, code, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
+from suspectra_server.state.marks import Mark
 
 
 def register(session: Session) -> None:
     """Answer `textDocument/hover`."""
 
     @session.feature(lsp.TEXT_DOCUMENT_HOVER)
-    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+    async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         found = session.folders.containing(params.text_document.uri)
         if found is None:
             return None
@@ -38,7 +40,8 @@ def register(session: Session) -> None:
         where = range_of(mark, lines, session.units) if mark and mark.suspect == suspect else whole_line(line)
         formats = session.can("text_document.hover.content_format")
         said = judgement_at(session, folder, path, line)
-        text = [*summary(snapshot, suspect), *([said] if said else [])]
+        by = await _changed_by(session, folder, mark) if mark and mark.suspect == suspect else ""
+        text = [*summary(snapshot, suspect), *([said] if said else []), *([by] if by else [])]
         if isinstance(formats, Sequence) and lsp.MarkupKind.Markdown in formats:
             links = " · ".join(_links(session, folder, suspect, params))
             shown = [*map(with_code, text), *([links] if links else [])]
@@ -46,6 +49,15 @@ def register(session: Session) -> None:
         else:
             content = lsp.MarkupContent(lsp.MarkupKind.PlainText, "\n".join(text))
         return lsp.Hover(content, where)
+
+
+async def _changed_by(session: Session, folder: Folder, mark: Mark) -> str:
+    """Who changed a suspect last, and with which commit, where it changed since failing tests passed; else empty."""
+    if not mark.suspect.changed or not session.trust.granted:
+        return ""
+    root, text = str(folder.root), folder.snapshot.placements[mark.file].now
+    found = await session.files.run(lambda: blame(root, mark.file, text, mark.first + 1, mark.last + 1))
+    return plain(f"Changed last: {found}.", MAX_TEXT) if found else ""
 
 
 def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.HoverParams) -> Iterator[str]:
@@ -60,7 +72,7 @@ def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.Hover
         if session.trust.granted and can_be_investigated(folder):
             yield _command(WOULD_PASS, "investigate", folder.uri, list(suspect.failing_tests))
     test = first_failing(snapshot.ranking, suspect)
-    failed = next((mark for mark in snapshot.failures if mark.test == test), None)
+    failed = snapshot.failure_of.get(test) if test else None
     if failed is not None:
         yield f"[{code(short_name(failed.test))}]({folder.uri_of(failed.file)}#L{failed.line + 1})"
 

@@ -62,6 +62,12 @@ class StepMessages:
             lsp.Position(lines[0], count(text.rstrip())),
         )
 
+    def placed(self, file: str, places: Iterable[tuple[str, int]]) -> Iterator[tuple[tuple[str, int], lsp.Range]]:
+        """Lines of a file, by file and line, with where they are now; without those that were edited."""
+        for path, line in places:
+            if path == file and (where := self.range_of(Location(path, line, line))) is not None:
+                yield (path, line), where
+
     def step(
         self,
         where: Location,

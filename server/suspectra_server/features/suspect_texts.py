@@ -60,6 +60,15 @@ def sentences_about(ranking: Ranking, suspect: Suspect) -> list[str]:
     return list(dict.fromkeys([*found, *(plain(one, MAX_TEXT) for one in ranking.explain(suspect).sentences)]))
 
 
+def one_line(ranking: Ranking, suspect: Suspect) -> str:
+    """How suspicious a line is, and how many tests execute it: editors show this above what a hover says."""
+    named = "Most suspicious" if suspect.rank_best == 1 else f"Suspect {rank_words(suspect)}"
+    badge = f" · {suspect.badge}" if suspect.badge else ""
+    failing, passing = f"{suspect.ef} of {suspect.ef + suspect.nf}", f"{suspect.ep} of {suspect.ep + suspect.np}"
+    cut = f" · and {ranking.tied_beyond} more of the same rank, not marked" if ranking.is_cut(suspect) else ""
+    return f"{named}: {failing} failing tests, {passing} passing{badge}{cut}"
+
+
 def headline(ranking: Ranking, suspect: Suspect) -> str:
     """One line for lists: rank, technique, score, the first reason, and the failure group where there are several."""
     explanation = ranking.explain(suspect)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.base.errors import Problem
@@ -12,6 +14,7 @@ from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.failures import failure_of, names_of, range_of_failure
+from suspectra_server.features.missing_packages import missing_module, missing_package
 from suspectra_server.features.suspect_texts import figures
 from suspectra_server.messages import (
     CollectionErrorMessage,
@@ -21,6 +24,7 @@ from suspectra_server.messages import (
     SuspectMessage,
     Suspects,
     TechniqueMessage,
+    UnexplainedFailures,
 )
 from suspectra_server.positions import range_of
 from suspectra_server.protocol import GROUP, PATHS, RANKING, SUSPECTS, TECHNIQUES
@@ -66,6 +70,7 @@ def register(session: Session) -> None:
                 if (why := session.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
             ],
             "groups": [group for folder in folders for group in _overviews(session, folder)],
+            "unexplained": [one for folder in folders for one in _unexplained(session, folder)],
             "suspects": [_suspect(session, folder, folder.snapshot, mark) for folder, mark in found[:limit]],
         }
 
@@ -139,23 +144,41 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> Coll
         "file": error.file,
         "line": error.line if mark.line is None else mark.line + 1,
         "test": folder.uri_of(error.home) if has_home else None,
+        "missing": plain(missing_module(error), MAX_NAME),
+        "missingPackage": plain(missing_package(error), MAX_NAME),
     }
 
 
 def _overviews(session: Session, folder: Folder) -> list[GroupOverview]:
     """The failing tests of a folder by failure group."""
-    ranking = folder.snapshot.ranking
+    ranking, apart = folder.snapshot.ranking, set(folder.snapshot.unexplained)
     if ranking.groups:
-        return [_overview(session, folder, group, group.number) for group in ranking.groups]
+        return [_overview(session, folder, group.without(apart), group.number) for group in ranking.groups]
     if ranking.report is None or not ranking.failing:
         return []
-    one = FailureGroup(0, tuple(ranking.failing), ranking.uncovered)
+    tests = tuple(test for test in ranking.failing if test not in apart)
+    one = FailureGroup(0, tests, tuple(test for test in ranking.uncovered if test not in apart))
     group = Group(0, "", one.heading(), True, one.tests, one.covered, one.uncovered)
     return [_overview(session, folder, group, None)]
 
 
+def _unexplained(session: Session, folder: Folder) -> Iterator[UnexplainedFailures]:
+    """Beside the groups: the failing tests that execute none of the first suspects."""
+    tests, snapshot = folder.snapshot.unexplained, folder.snapshot
+    if tests:
+        failed = snapshot.failure_of.get(tests[0])
+        yield {
+            "folder": folder.uri,
+            "names": names_of([tests[0].partition("[")[0], *tests[1:]]),
+            "failure": failure_of(snapshot.ranking, tests[0]),
+            "uri": folder.uri_of(failed.file) if failed else None,
+            "range": range_of_failure(folder, failed, session.units) if failed else None,
+            "tests": [plain(test) for test in tests],
+        }
+
+
 def _overview(session: Session, folder: Folder, group: Group, number: int | None) -> GroupOverview:
-    ranking, placed = folder.snapshot.ranking, {mark.test: mark for mark in folder.snapshot.failures}
+    ranking, placed = folder.snapshot.ranking, folder.snapshot.failure_of
     first = next((test for test in group.covered if test in placed), group.covered[0])
     failed = placed.get(first)
     return {

@@ -6,18 +6,31 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
+from suspectra_server.features.failures import range_of_failure
 from suspectra_server.features.locations import to_protocol
 from suspectra_server.features.suspect_texts import json_number
-from suspectra_server.messages import Coverage, DocumentUri, ExplanationMessage, MeasuredFileMessage, Test, TestResults
+from suspectra_server.messages import (
+    ComparedMessage,
+    Coverage,
+    DocumentUri,
+    ExplanationMessage,
+    MeasuredFileMessage,
+    Test,
+    TestResults,
+)
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
 from suspectra_server.safe_text import plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
+from suspectra_server.state.documents import Units
+from suspectra_server.state.marks import FailureMark
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 
@@ -53,7 +66,7 @@ def register(session: Session) -> None:
         return [
             {
                 "folder": folder.uri,
-                "tests": _tests(folder, ranking, evidence.tests),
+                "tests": _tests(folder, session.units, ranking, evidence.tests),
                 "files": files,
             }
             for (folder, ranking, evidence), files in zip(rankings, executed, strict=True)
@@ -101,16 +114,17 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         "sentences": [plain(sentence) for sentence in sentences if sentence],
         "formula": plain(explanation.formula),
         "substituted": plain(explanation.substituted),
-        "failing": _tests(folder, ranking, failing),
-        "passing": _tests(folder, ranking, passing),
+        "failing": _tests(folder, session.units, ranking, failing),
+        "passing": _tests(folder, session.units, ranking, passing),
         "onlyRead": suspect.only_read,
         "examined": as_run in snapshot.examined | snapshot.innocent,
         "innocent": as_run in snapshot.innocent,
     }
 
 
-def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> list[Test]:
+def _tests(folder: Folder, units: Units, ranking: Ranking, tests: Iterable[TestResult]) -> list[Test]:
     """Each as a `Test` of the protocol; one that is defined outside the folder has no location."""
+    placed = folder.snapshot.failure_of if folder.snapshot.ranking is ranking else {}
     return [
         {
             "name": plain(test.name),
@@ -120,10 +134,23 @@ def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> lis
             "seconds": test.seconds,
             "uri": folder.uri_of(location.file) if location else None,
             "line": location.line if location else None,
+            "failed": _failed(folder, placed.get(test.name), units),
+            "compared": _compared(ranking, test.name),
         }
         for test in tests
         for location in [test.location if test.location and test.location.file in ranking.inside else None]
     ]
+
+
+def _failed(folder: Folder, mark: FailureMark | None, units: Units) -> lsp.Location | None:
+    where = range_of_failure(folder, mark, units) if mark else None
+    return lsp.Location(folder.uri_of(mark.file), where) if mark and where else None
+
+
+def _compared(ranking: Ranking, test: str) -> ComparedMessage | None:
+    stack = ranking.evidence.stacks.get(test) if ranking.evidence else None
+    compared = ComparedValues.from_stack(stack) if stack else None
+    return {"expected": plain(compared.expected), "actual": plain(compared.actual)} if compared else None
 
 
 def _by_file(evidence: Evidence, uris: Sequence[DocumentUri]) -> list[MeasuredFileMessage]:

@@ -35,6 +35,14 @@ def undo_actions(
     return found
 
 
+def undo_at(session: Session, folder: Folder, path: str, line: int) -> lsp.WorkspaceEdit | None:
+    """The edit that takes back the change on or beside a line that broke tests; None where there is none."""
+    for undo, edits in _undos(folder, folder.current().ranking.undos):
+        if any(first <= line <= max(first, end - 1) for first, end, _ in edits.get(path, ())):
+            return _workspace_edit(session, folder, undo, edits)
+    return None
+
+
 def difference(folder: Folder, path: str, line: int) -> RunTexts | None:
     """A file as it is, and without the change that broke tests on or beside a line; None where there is none."""
     snapshot = folder.current()

@@ -31,7 +31,7 @@ from suspectra_server.session.workers import FolderContext, Workers
 from suspectra_server.settings import EVIDENCE, Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Document, DocumentVersion, Placement, Texts
-from suspectra_server.state.marks import ErrorMark, FailureMark
+from suspectra_server.state.marks import ErrorMark, FailureMark, is_repaired
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking, RecordedLine
@@ -126,7 +126,12 @@ class Folder:
         self.rankings.rank()
 
     def test_arguments(
-        self, *, chosen: bool = False, affected: bool | None = None, on_save: bool = False
+        self,
+        *,
+        chosen: bool = False,
+        affected: bool | None = None,
+        on_save: bool = False,
+        despite_errors: bool = False,
     ) -> Callable[[], tuple[str, ...]]:
         """A function for a worker thread: the arguments of `suspectra` that record all tests, or some.
 
@@ -134,7 +139,15 @@ class Folder:
         """
         settings = self.settings if affected is None else replace(self.settings, affected_only=affected)
         recorded = self.rankings.recorded_by, self.rankings.run_again_by
-        return partial(test_arguments, self.root, settings, *recorded, chosen=chosen, on_save=on_save)
+        return partial(
+            test_arguments,
+            self.root,
+            settings,
+            *recorded,
+            chosen=chosen,
+            on_save=on_save,
+            despite_errors=despite_errors,
+        )
 
     def python_command(self) -> tuple[str, ...]:
         """The command that runs the Python tests; for a worker thread."""
@@ -343,6 +356,7 @@ class Folder:
         errors = tuple(
             ErrorMark.for_error(error, self.texts.placement(DocumentVersion.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
+            if not is_repaired(error, self.texts.now(error.file) if error.file else None)
         )
         after = Snapshot(
             ranking,
@@ -363,9 +377,8 @@ class Folder:
     def _failures(self, ranking: Ranking) -> tuple[FailureMark, ...]:
         """The failing tests at the lines in which they failed, as far as these are as they were."""
         marks = (
-            FailureMark.for_test(test, stack, self.texts.placement(DocumentVersion.for_test_line(stack.test_line)))
-            for test, stack in ranking.failed_at.items()
-            if stack.test_line
+            FailureMark.for_test(test, stack, line, self.texts.placement(DocumentVersion.for_test_line(line)))
+            for test, stack, line in ranking.failed_lines
         )
         return tuple(mark for mark in marks if mark is not None)
 

@@ -14,6 +14,7 @@ from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.experiments.consent import Consent
 from suspectra_server.session.experiments.experiment_run import ExperimentRun
 from suspectra_server.session.experiments.run_comparison import RunComparison
+from suspectra_server.session.experiments.shown_run import ShownRun
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
@@ -35,6 +36,7 @@ class Session(Client, Protocol):
     test_run: TestRun
     experiment_run: ExperimentRun
     cause_search: CauseSearch | None  # the last search for the cause of a failure
+    shown_run: ShownRun | None  # the run of a failing test whose values are shown
     comparison: RunComparison | None  # the last comparison of a failing test with passing ones
     trust: Trust  # whether code of the workspace may be executed
     consent: Consent  # whether the user allows altered runs

@@ -33,6 +33,7 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
         message = f"Running {which}: {run.progress}" if state is FolderState.RUNNING_TESTS else ranking
     named = urgent or next(iter(folders), None)
     technique = named.snapshot.ranking.technique if named else Settings().make_technique()
+    recorded = {folder.rankings.recorded_by for folder in folders if folder.rankings.recorded_by}
     return {
         "state": state,
         "message": plain(message),
@@ -41,6 +42,7 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
         "suspects": sum(len(folder.snapshot.marks) for folder in folders),
         "failed": sum(folder.snapshot.ranking.failed for folder in folders),
         "passed": sum(folder.snapshot.ranking.passed for folder in folders),
+        "compiled": bool(recorded) and recorded == {"record-c"},
         "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
         "progress": _progress(run) if state is FolderState.RUNNING_TESTS else None,
         "investigation": _investigation(experiments) if experiments.running else None,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra_server.safe_text import MAX_TEXT, plain
@@ -19,6 +20,13 @@ class Group:
     tests: tuple[str, ...]  # its failing tests
     covered: tuple[str, ...]  # those of them that say what it is about, in the same order
     uncovered: tuple[str, ...] = ()  # those of them that executed nothing that may be a suspect
+
+    def without(self, apart: Collection[str]) -> Group:
+        """The same without some of its tests."""
+        tests, covered, uncovered = (
+            tuple(test for test in some if test not in apart) for some in (self.tests, self.covered, self.uncovered)
+        )
+        return replace(self, tests=tests, covered=covered, uncovered=uncovered)
 
     @classmethod
     def from_ranked(cls, one: RankedGroup) -> Group:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from suspectra.base.location import Location
 from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.stack import Stack
+from suspectra_recorder.log.stack import FailedLine, Stack
 from suspectra_server.messages import SuspicionLevel
-from suspectra_server.state.documents import Placement
+from suspectra_server.state.documents import Lines, Placement
 from suspectra_server.state.ranking import RecordedLine, suspicion_level
+
+_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,17 @@ class ErrorMark:
         return cls(error, *found) if found else cls(error)
 
 
+def is_repaired(error: CollectionError, now: Lines | None) -> bool:
+    """Whether the text of a file that could not be parsed has changed since, and can be parsed now."""
+    if now is None or error.exception not in _SYNTAX or not error.file.endswith(".py"):
+        return False
+    try:
+        ast.parse("\n".join(now))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class FailureMark:
     """A failing test at the line of test code in which it failed, in the present text."""
@@ -74,13 +88,10 @@ class FailureMark:
     end: int
 
     @classmethod
-    def for_test(cls, test: str, stack: Stack, placement: Placement | None) -> FailureMark | None:
-        """The mark of a test, given the placement of the file in which it failed; None if it can't be placed."""
-        if stack.test_line is None:
-            return None
-        file, line, _ = stack.test_line
-        found = _line_now(file, line, placement)
-        return cls(test, stack, file, *found) if found else None
+    def for_test(cls, test: str, stack: Stack, line: FailedLine, placement: Placement | None) -> FailureMark | None:
+        """The mark of a test, given the placement of the file of a line in which it failed; None if it has no place."""
+        found = _line_now(line.file, line.line, placement)
+        return cls(test, stack, line.file, *found) if found else None
 
 
 def _line_now(file: str, line: int, placement: Placement | None) -> tuple[int, int, int] | None:

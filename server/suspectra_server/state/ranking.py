@@ -24,7 +24,7 @@ from suspectra.techniques.experiments.repairs import repairs as repairs_of
 from suspectra.techniques.experiments.value_predicates import separating_in_words
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CUT_OFF, CollectionError
-from suspectra_recorder.log.stack import Stack
+from suspectra_recorder.log.stack import FailedLine, Stack
 from suspectra_server.messages import FolderState, SuspicionLevel
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.state.documents import DocumentVersion
@@ -201,21 +201,21 @@ class Ranking:
         return tuple(name for name, row in rows if not spectrum.candidates[spectrum.rows[row]].any())
 
     @cached_property
-    def failed_at(self) -> Mapping[str, Stack]:
-        """The stacks of failing tests whose line in test code is known and in the folder, by the names of the tests."""
+    def failed_lines(self) -> tuple[tuple[str, Stack, FailedLine], ...]:
+        """The lines of test code in the folder in which failing tests failed, with the name and stack of each test."""
         stacks = self.evidence.stacks if self.evidence else {}
-        return {
-            test: stack
+        return tuple(
+            (test, stack, line)
             for test in self.failing
-            if (stack := stacks.get(test)) and stack.test_line and stack.test_line.file in self.inside
-        }
+            if (stack := stacks.get(test))
+            for line in stack.failed_lines
+            if line.file in self.inside
+        )
 
     @cached_property
     def other_versions(self) -> tuple[DocumentVersion, ...]:
         """The files that need not be measured but have lines to show: of collection errors, and of failed tests."""
-        failed = (
-            DocumentVersion.for_test_line(stack.test_line) for stack in self.failed_at.values() if stack.test_line
-        )
+        failed = (DocumentVersion.for_test_line(line) for _, _, line in self.failed_lines)
         return tuple(dict.fromkeys([*map(DocumentVersion.for_error, self.collection_errors), *failed]))
 
     @cached_property

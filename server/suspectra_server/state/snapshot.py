@@ -9,6 +9,7 @@ from functools import cached_property
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
+from suspectra.program.languages import is_c
 from suspectra.report import Subgraph, SubgraphReport, Suspect
 from suspectra_server.messages import FolderState
 from suspectra_server.state.documents import Placement
@@ -59,10 +60,31 @@ class Snapshot:
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
         """The suspects that can be placed, best first. One whose lines were edited can't."""
-        marks = [mark for suspect in self.ranking.suspects if (mark := self._mark(suspect))]
+        marks = self._with_statements([mark for suspect in self.ranking.suspects if (mark := self._mark(suspect))])
         if self.by_steps:
             marks.sort(key=self.sort_key)
         return tuple(marks)
+
+    def _with_statements(self, marks: list[Mark]) -> list[Mark]:
+        """Marks without the lines of C that only open or close a function or a block, unless it has no others.
+
+        gcov counts them, and nobody looks for a fault there.
+        """
+        statements = [mark for mark in marks if not self._only_opens_or_closes(mark)]
+        if len(statements) == len(marks):
+            return marks
+        there = {(mark.file, mark.suspect.function) for mark in statements}
+        kept = {mark.suspect.element for mark in statements}
+        return [m for m in marks if m.suspect.element in kept or (m.file, m.suspect.function) not in there]
+
+    def _only_opens_or_closes(self, mark: Mark) -> bool:
+        if not is_c(mark.file):
+            return False
+        text = self.placements[mark.file].now[mark.first].strip()
+        elements = self.ranking.elements
+        function = int(elements.function[mark.suspect.element])
+        opens = function >= 0 and elements.functions[function].line == mark.suspect.location.line and ";" not in text
+        return opens or not text.strip("{}(); \t")
 
     def sort_key(self, mark: Mark) -> tuple[float, int]:
         """The key by which suspects are sorted: expected steps if the settings say so, then rank."""
@@ -75,6 +97,20 @@ class Snapshot:
             return None
         steps = float(self.navigation.steps[element])
         return steps if math.isfinite(steps) else None
+
+    @cached_property
+    def unexplained(self) -> tuple[str, ...]:
+        """The failing tests, of those whose suspects are listed, that execute none of these."""
+        explained = {test for suspect in self.ranking.suspects for test in suspect.failing_tests}
+        group = self.ranking.group
+        # the tests of one of several groups share what they execute, or the user has put them together
+        tests = group.uncovered if group else self.ranking.failing
+        return tuple(test for test in tests if test not in explained) if explained else ()
+
+    @cached_property
+    def failure_of(self) -> Mapping[str, FailureMark]:
+        """Of each failing test the mark at its own line, or else the one in the helper in which it failed."""
+        return {mark.test: mark for mark in reversed(self.failures)}
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
@@ -140,9 +176,16 @@ class Snapshot:
             return FolderState.STALE
         # what keeps tests from running must be said; that nothing can be ranked so far, or that the user has stopped a
         # run, need not
-        broken = any(error.file or not error.is_cut_off for error in self.ranking.collection_errors)
+        broken = any(mark.error.file or not mark.error.is_cut_off for mark in self.errors)
         unranked = ranked is FolderState.ERROR and evidence is not None and not broken
-        return FolderState.STALE if self.saved and (unranked or ranked is FolderState.NO_FAILING_TESTS) else ranked
+        old = self.saved or self._repaired
+        return FolderState.STALE if old and (unranked or ranked is FolderState.NO_FAILING_TESTS) else ranked
+
+    @property
+    def _repaired(self) -> str:
+        """A file that could not be parsed when tests were collected, and can be now; empty for none."""
+        shown = {mark.error for mark in self.errors}
+        return next((error.file for error in self.ranking.collection_errors if error not in shown), "")
 
     @property
     def message(self) -> str:
@@ -151,6 +194,8 @@ class Snapshot:
             return self.ranking.message
         if self.saved:
             return f"{self.saved} was saved since, and not all tests that it can affect have run"
+        if self._repaired and not self.changed:
+            return f"{self._repaired} was repaired since. Run the tests again"
         files = self.changed[0] if len(self.changed) == 1 else f"{len(self.changed)} files with suspects"
         return f"{files} changed since the tests ran"
 

@@ -14,7 +14,7 @@ export const STYLE = `
 `;
 
 /** Clicks report `location`, `failing 0`, `passing 3`, or one of these. */
-export const ACTIONS = ['next', 'jump', 'examined', 'innocent'] as const;
+export const ACTIONS = ['debug', 'why', 'fix', 'next', 'jump', 'examined', 'innocent'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 const EXECUTED = () => ({
@@ -47,7 +47,6 @@ ${reasons.sentences.map((sentence) => html`<p>${sentence}</p>`)}
 ${share(t('failing'), 'failing', ef, ef + nf)}
 ${share(t('passing'), 'passing', ep, ep + np)}
 </div>
-${reasons.formula ? formula(reasons) : new Html('')}
 <div class="actions">${actions(reasons)}</div>
 <h2>${heads.failing}</h2>
 ${list('failing', failing, ef)}
@@ -57,7 +56,8 @@ ${
 <details id="passing"${new Html(ep <= 5 ? ' open' : '')}><summary>${ep === 1 ? t('1 test') : t('{0} tests', ep)}</summary>
 ${list('passing', passing, ep)}</details>`
     : html`<p class="soft">${heads.none}</p>`
-}`;
+}
+${reasons.formula ? formula(reasons) : new Html('')}`;
 }
 
 /** The content for a line that is not a suspect any more. */
@@ -92,14 +92,18 @@ function share(name: string, kind: string, part: number, whole: number): Html {
 }
 
 function formula({ technique, formula, substituted }: ExplanationMessage): Html {
-  return html`<h2>${t('How {0} scores it', technique)}</h2>
+  return html`<details id="formula"><summary>${t('How is this computed?')}</summary>
+<p>${t('How {0} scores it', technique)}</p>
 <pre>${formula}
-${substituted}</pre>`;
+${substituted}</pre></details>`;
 }
 
 function actions({ examined, innocent }: ExplanationMessage): Html[] {
   const button = (action: Action, words: string) => html`<button data-action="${action}">${words}</button>`;
   return [
+    button('debug', t('Debug')),
+    button('why', t('Why?')),
+    button('fix', t('Find a Fix')),
     button('next', t('Next Suspect')),
     button('jump', t('Where to look next')),
     ...(examined ? [] : [button('examined', t('Mark as Examined'))]),

@@ -112,6 +112,9 @@ export class Explanations implements vscode.Disposable {
 
   private async act(action: Action): Promise<void> {
     const names = {
+      debug: 'debugHere',
+      why: 'why',
+      fix: 'findFix',
       next: 'nextSuspect',
       jump: 'jump',
       examined: 'markExamined',

@@ -40,7 +40,7 @@ li { padding: 0.1em 0; }
 .soft { color: var(--vscode-descriptionForeground); }
 .bad { color: var(--vscode-errorForeground); }
 button { background: none; border: none; color: var(--vscode-textLink-foreground); cursor: pointer; font: inherit; padding: 0; text-align: left; }
-code { overflow-wrap: anywhere; }
+h1, p, li, button, code { overflow-wrap: anywhere; }
 button code { background: none; color: inherit; padding: 0; }
 button:hover { text-decoration: underline; }
 button:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }

@@ -1,7 +1,7 @@
 /** Cards of the Suspects view for failed runs: the reason, and what to do. Knows nothing of VS Code. */
 
 import { t } from '../l10n';
-import type { Suspects } from '../protocol';
+import type { CollectionErrorMessage, Suspects } from '../protocol';
 
 export interface Card {
   /** Unique among the cards. */
@@ -14,6 +14,10 @@ export interface Card {
   folder: string | undefined;
   /** Where the error is, the line counted from 0. */
   location: { uri: string; line: number; character: number } | undefined;
+  /** The module that files of tests need and that is not there. */
+  missing?: string | undefined;
+  /** What is to be installed, as pip names it. */
+  package?: string | undefined;
 }
 
 const MAX_CARDS = 20;
@@ -23,23 +27,12 @@ export function cards(report: Suspects | undefined): Card[] {
   if (!report) {
     return [];
   }
-  const errors = report.collectionErrors.map(
-    ({ collector, exception, message, folder, uri, range, file, line }): Card => {
-      const what = [exception, message].filter(Boolean).join(': ');
-      const where = file ? `${file}:${line}` : '';
-      const whose = collector ? t('{0} could not be collected', collector) : t('The tests could not be run');
-      return {
-        key: `error ${folder} ${collector} ${where} ${what}`,
-        label: what || whose,
-        description: where || collector,
-        tooltip: [whose, what, where].filter(Boolean).join('\n'),
-        folder,
-        location: uri
-          ? { uri, line: range?.start.line ?? Math.max(line - 1, 0), character: range?.start.character ?? 0 }
-          : undefined,
-      };
-    },
-  );
+  const causes = new Map<string, CollectionErrorMessage[]>();
+  for (const error of report.collectionErrors) {
+    const cause = [error.folder, whatOf(error)].join(' ');
+    causes.set(cause, [...(causes.get(cause) ?? []), error]);
+  }
+  const errors = [...causes.values()].map((several) => cardOf(several as [CollectionErrorMessage]));
   const runs = report.failedRuns.map(({ folder, message }): Card => ({
     key: `run ${folder}`,
     label: t('The tests could not be run'),
@@ -64,4 +57,34 @@ export function cards(report: Suspects | undefined): Card[] {
   return [...errors, ...runs, ...problems]
     .filter(({ key }, at, all) => all.findIndex((other) => other.key === key) === at)
     .slice(0, MAX_CARDS);
+}
+
+/** One card for one cause, however many files it keeps from being collected. */
+function cardOf([first, ...others]: [CollectionErrorMessage, ...CollectionErrorMessage[]]): Card {
+  const { collector, folder, uri, range, file, line, missing, missingPackage } = first;
+  const what = whatOf(first);
+  const where = file ? `${file}:${line}` : '';
+  const collectors = [first, ...others].map((error) => error.collector).filter(Boolean);
+  const whose = collectors.length
+    ? t('{0} could not be collected', collectors.join(', '))
+    : t('The tests could not be run');
+  const count = others.length + 1;
+  const needs = missing && (count === 1 ? t('1 file needs `{0}`', missing) : t('{0} files need `{1}`', count, missing));
+  const installed = missingPackage && !missing && t('{0} is not installed', missingPackage);
+  return {
+    key: `error ${folder} ${collector} ${where} ${what}`,
+    label: needs || installed || what || whose,
+    description: needs || installed ? '' : count > 1 ? t('{0} files', count) : where || collector,
+    tooltip: [whose, what, where].filter(Boolean).join('\n'),
+    folder,
+    location: uri
+      ? { uri, line: range?.start.line ?? Math.max(line - 1, 0), character: range?.start.character ?? 0 }
+      : undefined,
+    missing: missing || undefined,
+    package: missingPackage || undefined,
+  };
+}
+
+function whatOf({ exception, message }: CollectionErrorMessage): string {
+  return [exception, message].filter(Boolean).join(': ');
 }

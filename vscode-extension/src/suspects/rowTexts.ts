@@ -1,7 +1,7 @@
 /** The texts of the rows of suspects, to be read and to be heard. Knows nothing of VS Code. */
 
 import { t } from '../l10n';
-import { rankText, scoreText, suspectName } from '../messages';
+import { rankText, scoreText, shortName, suspectName } from '../messages';
 import type { Suspect } from '../listed';
 
 /** Suspects that one row stands for, best first: at least one. */
@@ -9,24 +9,31 @@ export type RowSuspects = readonly [Suspect, ...Suspect[]];
 
 const MAX_RUNS = 3; // of lines, in a row
 
-/** What the first text of a row names: lines alone where the row above names their function. */
-export type Naming = 'function' | 'functionAndFile' | 'line';
+/**
+ * What the first text of a row names: the member alone, with its class where there are several members of a name, or
+ * lines alone where the row above names their function.
+ */
+export type Naming = 'member' | 'qualified' | 'line';
 
-/** The first text of a row: rank, function and lines. Rows of the same rank are a tie. */
+/** The first text of a row: member and lines, which a view of 180 pixels has room for. */
 export function rowTitle(suspects: RowSuspects, naming: Naming): string {
   const [first] = suspects;
   const lines = tiedLines(suspects);
-  const inFile = naming === 'functionAndFile' || !first.function;
-  const place = inFile ? `${first.file.replace(/.*\//, '')}:${lines}` : lines;
-  const words = naming === 'line' ? t('line {0}', lines) : [first.function, place].filter(Boolean).join(' · ');
-  const title = `${first.rankBest}  ${words}`;
+  const name = naming === 'qualified' ? first.function : shortName(first);
+  const title = naming === 'line' ? t('line {0}', lines) : `${first.function ? name : baseName(first)}:${lines}`;
   return examined(suspects) ? struckThrough(title) : title;
 }
 
-/** The second text of a row: what is remarkable, and the source of its first suspect. */
-export function rowDetail(suspects: RowSuspects): string {
+/** The second text of a row: its file, what is remarkable, and the source of its first suspect. */
+export function rowDetail(suspects: RowSuspects, naming: Naming): string {
+  const [first] = suspects;
   const states = [...(suspects.every(({ innocent }) => innocent) ? [t('innocent')] : []), ...badges(suspects)];
-  return [states.join(' · '), suspects[0].source].filter(Boolean).join('\u2003');
+  const file = naming === 'line' || !first.function ? '' : baseName(first);
+  return [file, states.length ? `● ${states.join(' · ')}` : '', first.source].filter(Boolean).join('\u2002');
+}
+
+function baseName({ file }: Suspect): string {
+  return file.replace(/.*\//, '');
 }
 
 /** What is remarkable about suspects, in a word or two each. */

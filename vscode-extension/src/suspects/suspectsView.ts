@@ -19,7 +19,8 @@ import { t } from '../l10n';
 import { picture } from './pictures';
 import type { Model } from '../model';
 import type { FailureGroup, Suspect } from '../listed';
-import { foundText, reportText, suspectDetails } from '../messages';
+import type { UnexplainedFailures } from '../protocol';
+import { foundText, reportText, shortName, suspectDetails } from '../messages';
 import { badges, examined, type Naming, rowDetail, rowLabel, type RowSuspects, rowTitle } from './rowTexts';
 
 /** Failing tests that probably share a fault. */
@@ -56,7 +57,11 @@ interface ActionRow {
   command: string;
 }
 
-type Row = FailureRow | GroupRow | SuspectRow | CardRow | ActionRow;
+interface UnexplainedRow {
+  unexplained: UnexplainedFailures;
+}
+
+type Row = FailureRow | GroupRow | SuspectRow | CardRow | ActionRow | UnexplainedRow;
 
 const GROUPING = 'suspectra.grouping';
 const EXAMINED_SCHEME = 'suspectra-done';
@@ -85,7 +90,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   ) {
     const remembered = memento.get<Grouping>(GROUPING, 'function');
     this.grouping = GROUPINGS.includes(remembered) ? remembered : 'function';
-    this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this, showCollapseAll: true });
+    this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this });
     this.disposables = vscode.Disposable.from(
       this.view,
       this.changed,
@@ -166,6 +171,9 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     if ('icon' in row) {
       return actionItem(row);
     }
+    if ('unexplained' in row) {
+      return unexplainedItem(row.unexplained);
+    }
     if ('failure' in row) {
       return this.failureItem(row.failure);
     }
@@ -223,6 +231,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.context('filtered', this.filter !== '');
     this.context('grouping', this.grouping);
     this.context('hasGroups', groups.length > 0);
+    this.context('compiled', 'compiled' in this.model.condition && this.model.condition.compiled);
     this.context(
       'investigating',
       'investigation' in this.model.condition && this.model.condition.investigation !== null,
@@ -249,6 +258,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
         shown.filter((suspect) => !this.model.failureOf(suspect)),
         undefined,
       ),
+      ...(this.model.report?.unexplained ?? []).map((unexplained) => ({ unexplained })),
     ];
     this.drawn = false;
     this.changed.fire();
@@ -278,11 +288,11 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     const functions = byFunction(suspects);
     const names = new Set<string>();
     const twice = new Set<string>();
-    for (const [{ function: name }] of functions) {
-      (names.has(name) ? twice : names).add(name);
+    for (const [one] of functions) {
+      (names.has(shortName(one)) ? twice : names).add(shortName(one));
     }
     const all = this.grouping === 'none' ? suspects.map((suspect): RowSuspects => [suspect]) : functions;
-    return all.map((some) => this.row(some, twice.has(some[0].function) ? 'functionAndFile' : 'function', parent));
+    return all.map((some) => this.row(some, twice.has(shortName(some[0])) ? 'qualified' : 'member', parent));
   }
 
   private row(suspects: RowSuspects, naming: Naming, parent: SuspectRow['parent']): SuspectRow {
@@ -344,7 +354,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     const done = examined(suspects);
     const item = new vscode.TreeItem(rowTitle(suspects, naming), rows.length ? Collapsed : None);
     item.id = id;
-    item.description = rowDetail(suspects);
+    item.description = rowDetail(suspects, naming);
     item.accessibilityInformation = { label: rowLabel(suspects) };
     item.contextValue = done ? 'suspect.examined' : 'suspect';
     if (done) {
@@ -406,13 +416,38 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   }
 }
 
+/** Failing tests that the listed suspects do not explain. */
+function unexplainedItem({ folder, names, failure, uri, range, tests }: UnexplainedFailures): vscode.TreeItem {
+  const item = new vscode.TreeItem(names);
+  item.id = `unexplained ${folder}`;
+  item.description = [failure && `— ${failure}`, t('executes none of these suspects')].filter(Boolean).join(' · ');
+  item.tooltip = [t('The cause is probably elsewhere, such as in what these tests need from outside:'), ...tests].join(
+    '\n',
+  );
+  item.contextValue = 'unexplained';
+  item.iconPath = new vscode.ThemeIcon('question', new vscode.ThemeColor('list.errorForeground'));
+  item.accessibilityInformation = { label: [t('Failure'), names, item.description].join(', ') };
+  if (uri && range) {
+    item.command = { command: 'suspectra.open', title: t('Open'), arguments: [{ uri, range }] };
+  }
+  return item;
+}
+
 /** The actions below a card. */
 function actions(parent: CardRow): ActionRow[] {
   const action = (label: string, icon: string, command: string): ActionRow => ({ parent, label, icon, command });
+  const { location, missing, package: wanted } = parent.card;
   return [
-    ...(parent.card.location ? [action(t('Go to Error'), 'go-to-file', GO_TO_ERROR)] : []),
-    action(t('Show Output'), 'output', 'suspectra.showOutput'),
-    action(t('Run Again'), 'run-all', 'suspectra.runAgain'),
+    ...(location && !missing ? [action(t('Go to Error'), 'go-to-file', GO_TO_ERROR)] : []),
+    ...(wanted ? [action(t('Copy Install Command'), 'copy', 'suspectra.copyInstallCommand')] : []),
+    ...(missing ? [action(t('Run the Other Tests'), 'run-all', 'suspectra.runOtherTests')] : []),
+    ...(missing || wanted ? [action(t('Open Setting'), 'settings-gear', 'suspectra.openInterpreterSetting')] : []),
+    ...(missing || wanted
+      ? []
+      : [
+          action(t('Show Output'), 'output', 'suspectra.showOutput'),
+          action(t('Run Again'), 'run-all', 'suspectra.runAgain'),
+        ]),
   ];
 }
 

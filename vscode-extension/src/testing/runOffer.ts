@@ -39,7 +39,7 @@ export class RunOffer implements vscode.Disposable {
     void this.memory.update(OFFERED, true);
     const [onSave, onIdle] = [t('On Save'), t('When I Stop Typing')];
     const picked = await vscode.window.showInformationMessage(
-      t('Run the failed tests, and those that a change can affect, by themselves?'),
+      t('Rerun failing and affected tests automatically?'),
       onSave,
       onIdle,
       t('No'),

@@ -1,6 +1,6 @@
 /**
- * Suspectra in the Test Explorer. “Localize Fault” records and ranks. On request, it also lists the tests of the last
- * recording with their results and their coverage.
+ * Suspectra in the Test Explorer. “Localize Fault” records and ranks. The tests of the last recording are listed with
+ * their results, and on request with their coverage.
  */
 
 import * as vscode from 'vscode';
@@ -17,6 +17,7 @@ const LAST_COLUMN = 10_000;
 
 export class Testing implements vscode.Disposable {
   private readonly controller = vscode.tests.createTestController('suspectra', 'Suspectra');
+  private readonly localizing: vscode.TestRunProfile;
   private readonly coverage: vscode.TestRunProfile;
   private readonly listeners: vscode.Disposable;
   private readonly nameOf = new WeakMap<vscode.TestItem, string>();
@@ -28,7 +29,7 @@ export class Testing implements vscode.Disposable {
     private readonly model: Model,
   ) {
     const run = (request: vscode.TestRunRequest, token: vscode.CancellationToken) => this.run(request, token);
-    this.controller.createRunProfile(t('Localize Fault'), vscode.TestRunProfileKind.Run, run, false);
+    this.localizing = this.controller.createRunProfile(t('Localize Fault'), vscode.TestRunProfileKind.Run, run, false);
     this.coverage = this.controller.createRunProfile(
       t('Localize Fault with Coverage'),
       vscode.TestRunProfileKind.Coverage,
@@ -64,8 +65,9 @@ export class Testing implements vscode.Disposable {
     return name ? [name] : item.parent ? [...this.itemsOf(item).keys()] : undefined;
   }
 
-  private get publishing(): boolean {
-    return vscode.workspace.getConfiguration('suspectra').get<boolean>('publishCoverage', true);
+  /** Coverage tints every file, so it is shown only where it was asked for. */
+  private get showsCoverage(): boolean {
+    return vscode.workspace.getConfiguration('suspectra').get<boolean>('publishCoverage', false);
   }
 
   /** One item a folder. Tests can be run in a trusted workspace only. */
@@ -108,7 +110,7 @@ export class Testing implements vscode.Disposable {
       } else {
         this.reportResults(run, own, chosen);
       }
-      if (request.profile === this.coverage || this.publishing) {
+      if (request.profile === this.coverage || this.showsCoverage) {
         this.addCoverage(run, own);
       }
       this.published = JSON.stringify(results);
@@ -148,11 +150,11 @@ export class Testing implements vscode.Disposable {
     }
   }
 
-  /** Publish the last recording once, if the setting says so. It may have been made in a terminal. */
+  /** Publish the last recording once. It may have been made in a terminal. */
   private publishSoon(): void {
     clearTimeout(this.pending);
     const { state } = this.model.condition;
-    if (this.publishing && vscode.workspace.isTrusted && ['ready', 'stale', 'noFailingTests'].includes(state)) {
+    if (vscode.workspace.isTrusted && ['ready', 'stale', 'noFailingTests'].includes(state)) {
       this.pending = setTimeout(() => {
         this.publish().catch((error: unknown) => this.server.output.warn(String(error)));
       }, PUBLISH_DEBOUNCE_MS);
@@ -162,15 +164,18 @@ export class Testing implements vscode.Disposable {
   private async publish(): Promise<void> {
     const results = await this.server.request<TestResults[]>(methods.testResults, {});
     const text = JSON.stringify(results);
-    if (text === this.published || !this.publishing) {
+    if (text === this.published) {
       return;
     }
     this.published = text;
     // the user did not start this run: it keeps the focus, and VS Code does not store it
-    const request = new vscode.TestRunRequest(undefined, undefined, this.coverage, false, true);
+    const profile = this.showsCoverage ? this.coverage : this.localizing;
+    const request = new vscode.TestRunRequest(undefined, undefined, profile, false, true);
     const run = this.controller.createTestRun(request, t('Last recording'), false);
     this.reportResults(run, results);
-    this.addCoverage(run, results);
+    if (this.showsCoverage) {
+      this.addCoverage(run, results);
+    }
     run.end();
   }
 
@@ -187,11 +192,9 @@ export class Testing implements vscode.Disposable {
       }
       const names = chosen?.get(root);
       const tests = names ? all.filter(({ name }) => names.includes(name)) : all;
-      if (this.publishing) {
-        this.listTests(root, all);
-      }
+      this.listTests(root, all);
       const items = this.itemsOf(root);
-      for (const test of this.publishing ? tests : []) {
+      for (const test of tests) {
         const item = items.get(test.name);
         if (item) {
           reportTest(run, item, test);
@@ -205,11 +208,6 @@ export class Testing implements vscode.Disposable {
         : t('No test failed in the last run');
       for (const line of [...failed.map((test) => `${test.name}: ${test.message}`), message]) {
         run.appendOutput(`${line.replaceAll(/\s+/g, ' ')}\r\n`);
-      }
-      if (!this.publishing && failed.length) {
-        run.failed(root, new vscode.TestMessage(message));
-      } else if (!this.publishing) {
-        run.passed(root);
       }
     }
   }
@@ -276,19 +274,34 @@ export class Testing implements vscode.Disposable {
   }
 }
 
-function reportTest(run: vscode.TestRun, item: vscode.TestItem, { verdict, message, seconds }: Test): void {
+function reportTest(run: vscode.TestRun, item: vscode.TestItem, test: Test): void {
+  const { verdict, seconds } = test;
   switch (verdict) {
     case 'passed':
     case 'xpassed':
       run.passed(item, seconds * 1000);
       break;
     case 'failed':
-      run.failed(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      run.failed(item, failureOf(test), seconds * 1000);
       break;
     case 'error':
-      run.errored(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      run.errored(item, failureOf(test), seconds * 1000);
       break;
     default:
       run.skipped(item);
   }
+}
+
+/** What a test says at the line in which it failed: its message, and the two values that its assertion compared. */
+export function failureOf({ verdict, message, failed, compared }: Test): vscode.TestMessage {
+  const text = message || verdict;
+  const said = compared
+    ? vscode.TestMessage.diff(text, compared.expected, compared.actual)
+    : new vscode.TestMessage(text);
+  if (failed) {
+    const { start, end } = failed.range;
+    const range = new vscode.Range(start.line, start.character, end.line, end.character);
+    said.location = new vscode.Location(vscode.Uri.parse(failed.uri), range);
+  }
+  return said;
 }

@@ -12,6 +12,7 @@ export const status: Status = {
   suspects: 1,
   failed: 1,
   passed: 4,
+  compiled: false,
   collectionErrors: 0,
   progress: null,
   investigation: null,

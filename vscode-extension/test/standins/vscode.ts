@@ -118,7 +118,15 @@ export const QuickPickItemKind = { Separator: -1, Default: 0 };
 export const TestRunProfileKind = { Run: 1, Debug: 2, Coverage: 3 };
 
 export class TestMessage {
+  location?: api.Location;
+  expectedOutput?: string;
+  actualOutput?: string;
+
   constructor(readonly message: string) {}
+
+  static diff(message: string, expected: string, actual: string): TestMessage {
+    return Object.assign(new TestMessage(message), { expectedOutput: expected, actualOutput: actual });
+  }
 }
 
 export class TestRunRequest {

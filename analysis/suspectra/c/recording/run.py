@@ -46,7 +46,8 @@ from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra_recorder.folders import cache_folder
-from suspectra_recorder.log.stack import Stack
+from suspectra_recorder.log.collection import file_digest
+from suspectra_recorder.log.stack import FailedLine, Stack
 
 DEFAULT_TIMEOUT_S = 300.0
 """For a test without a time limit of its own: a test that hangs must not hold up the others for ever."""
@@ -306,6 +307,10 @@ class _Session:
         stack = failure.stack(lambda path: self.files.resolve(path, case.folder)) if failure is not None else None
         if stack is None:
             return None
+        own = next((call for call in reversed(stack.frames) if self.paths.is_test(call.file)), None)
+        if (line := own or (stack.innermost if stack.assertion else None)) is not None:
+            digest = file_digest(os.path.join(self.paths.workspace, line.file))
+            stack = replace(stack, test_line=FailedLine(line.file, line.line, digest))
         return stack if stack.exception else stack.saying(result.message)
 
     def _environment(self, case: CCase, prefix: str) -> dict[str, str]:

@@ -57,6 +57,9 @@ class CRecordedFile(MeasuredFile):
         return None if as_run is None else as_run.lines_in(SourceLines.from_text(self.path, text), last)
 
 
+_CMAKE = ("CMakeLists.txt", ".cmake")
+
+
 class CRecordingSource:
     """The recording of a workspace's C and C++ tests.
 
@@ -248,11 +251,13 @@ class CRecordingSource:
         whole = len(recorded_objects) == len(test.objects)
         packed = self._counters(test, sum(recorded.counters for _, recorded in recorded_objects), whole)
         at = 0
+        result = _result(test)
         for stored, recorded in recorded_objects:
             if packed is None:
                 break
             values = packed[at : at + recorded.counters]
             at += recorded.counters
+            result = _in_its_source(result, recorded, values, assembler.paths)
             present = objects.get(stored.path)
             if present is None:
                 continue
@@ -265,7 +270,7 @@ class CRecordingSource:
             counters[stored.path] = values
             if stopped:
                 ends[stored.path] = stopped
-        return TestProfile(_result(test), test.key, counters, ends)
+        return TestProfile(result, test.key, counters, ends)
 
     def _calls(self, test: StoredTest) -> list[CallEnd]:
         """The calls that had not returned when a test, or a process of it, crashed."""
@@ -309,6 +314,18 @@ def _result(test: StoredTest) -> TestResult:
         message=fields.get("message", ""),
         seconds=fields.get("seconds", 0.0),
     )
+
+
+def _in_its_source(result: TestResult, recorded: CObject, values: Ints, paths: SourcePaths) -> TestResult:
+    """The result with the place of the program's `main`, where CTest only says which line of CMake adds the test."""
+    main = recorded.by_name.get("main")
+    if main is None or result.location is None or not result.location.file.endswith(_CMAKE):
+        return result
+    first = recorded.first_counter[main.ident]
+    if not values[first : first + len(main.counted)].any():
+        return result
+    file = paths.resolve(main.file, recorded.folder)
+    return result if file is None else replace(result, location=Location(file, main.line, main.line))
 
 
 def nothing_measured(source: str = "") -> Problem:

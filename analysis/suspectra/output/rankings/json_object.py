@@ -54,11 +54,11 @@ def write_json(ranking: Listing, out: TextIO) -> None:
 
 def _stack(stack: Stack) -> dict[str, object]:
     """The stack of a failed test, outermost call first."""
-    failed = stack.test_line
+    lines = {"test_line": stack.test_line, "own_line": stack.own_line}
     return {
         **stack.as_dict(),
         "frames": [frame._asdict() for frame in stack.frames],
-        "test_line": {"file": failed.file, "line": failed.line} if failed else None,
+        **{name: {"file": line.file, "line": line.line} if line else None for name, line in lines.items()},
     }
 
 

@@ -124,6 +124,7 @@ class NearPaths:
             "" if nearest is None else nearest.summary,
             None if nearest is None else nearest.parts,
             tuple(self._notes(events, pending, left)),
+            similar=nearest is None or nearest.aligned >= FAR * events,
         )
 
     def _notes(self, events: int, pending: int, left: int) -> Iterator[str]:

@@ -278,6 +278,37 @@ function M.investigate()
   command('investigate', { vim.NIL, vim.NIL, cursor() })
 end
 
+--- Say why failing tests fail, in one answer in a window: the test under the cursor, or those of the current group.
+function M.why()
+  command('why', { vim.NIL, vim.NIL, cursor() }, function(found)
+    if found then
+      vim.lsp.util.open_floating_preview(vim.split(found.markdown, '\n'), 'markdown', { border = 'rounded', max_width = 100 })
+    end
+  end)
+end
+
+--- Search changes with which failing tests pass and no other one fails; each is shown, and applied if you say so.
+function M.fix()
+  command('findFix', { vim.NIL, vim.NIL, cursor() })
+end
+
+--- Show the values of the failing run at the ends of its lines, as inlay hints, or hide them again.
+function M.trace()
+  command('showValues', { vim.NIL, vim.NIL, cursor() }, function(found)
+    if found and vim.lsp.inlay_hint then
+      vim.lsp.inlay_hint.enable(true)
+    elseif found then
+      notify('inlay hints need Neovim 0.10 or newer')
+    end
+  end)
+end
+
+--- Take back the change on this line that broke tests.
+function M.undo()
+  local current = cursor()
+  command('undoChange', { current.uri, current.position.line })
+end
+
 --- Find out which change broke failing tests: the test under the cursor, or else those of the current group.
 function M.change()
   command('findChange', { vim.NIL, vim.NIL, cursor() })
@@ -454,7 +485,7 @@ end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'cancel', 'localize', 'investigate', 'try', 'change', 'difference', 'values', 'debug', 'cause', 'led', 'influenced', 'undim',
+  'run', 'cancel', 'localize', 'why', 'fix', 'trace', 'investigate', 'try', 'change', 'difference', 'undo', 'values', 'debug', 'cause', 'led', 'influenced', 'undim',
   'compare', 'compareby', 'runs', 'forget',
   'group', 'merge', 'split', 'ungroup',
 }

@@ -15,16 +15,19 @@ from suspectra_server.features.commands.marking import MarkCommands
 from suspectra_server.features.commands.ranking import RankCommands
 from suspectra_server.features.commands.registry import CommandGroup, register_groups
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
+from suspectra_server.features.commands.run_values import ValueCommands
 from suspectra_server.features.commands.slices import SliceCommands
 from suspectra_server.features.commands.test_runs import RunCommands
+from suspectra_server.features.commands.traced_runs import TracedRuns
 from suspectra_server.features.commands.walking import WalkCommands
 from suspectra_server.features.commands.why import WhyCommands
 from suspectra_server.session.session import Session
 
 
 def command_groups(session: Session) -> tuple[CommandGroup, ...]:
-    """Every group. None knows another: what several need is a `Finder` or a `RepeatedRuns`."""
+    """Every group. None knows another: what several need is a `Finder`, `RepeatedRuns` or `TracedRuns`."""
     find, runs = Finder(session), RepeatedRuns(session)
+    traced = TracedRuns(runs)
     return (
         RankCommands(session),
         WalkCommands(session, find),
@@ -37,7 +40,8 @@ def command_groups(session: Session) -> tuple[CommandGroup, ...]:
         ExperimentCommands(session, find, runs),
         CauseCommands(session, find, runs),
         FixCommands(session, find, runs),
-        SliceCommands(session, runs),
+        SliceCommands(session, traced),
+        ValueCommands(session, find, traced),
         ComparisonCommands(session, find, runs),
         DebugCommands(session, find),
     )

@@ -50,7 +50,7 @@ class ComparisonCommands:
         if found is None:
             raise RequestFailed(CHANGED)
         self._session.publish(comparison.folder)
-        if found["report"]:
+        if found["report"] and found["similar"]:
             first = found["report"][0]
             open_at(self._session, lsp.Location(first["uri"], first["range"]))
         return found

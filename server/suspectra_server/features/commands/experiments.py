@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.base.location import Location
@@ -11,7 +12,7 @@ from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.failing_tests import failing_tests
-from suspectra_server.features.undo_actions import difference
+from suspectra_server.features.undo_actions import difference, undo_at
 from suspectra_server.messages import RunTexts
 from suspectra_server.session.experiments.change_search import ChangeSearch
 from suspectra_server.session.experiments.investigating import Investigating
@@ -36,6 +37,7 @@ class ExperimentCommands:
             "compareValues": self.compare_values,
             "findChange": self.find_change,
             "showDifference": self.show_difference,
+            "undoChange": self.undo_change,
             "cancelInvestigation": self.cancel_investigation,
         }
 
@@ -69,6 +71,16 @@ class ExperimentCommands:
         if texts is None:
             raise RequestFailed("No change on this line is known to have broken a test.")
         return texts
+
+    async def undo_change(self, uri: object = None, line: object = None) -> bool:
+        """Take back the change on a line that broke tests."""
+        uri, line = parse_location(uri, line)
+        found = self._session.folders.containing(uri)
+        edit = undo_at(self._session, *found, line) if found else None
+        if edit is None:
+            raise RequestFailed("No change on this line is known to have broken a test.")
+        done = await self._session.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Undo a change"))
+        return done.applied
 
     def _failing(self, command: str, uri: object, tests: object, cursor: object) -> Failing:
         if tests is not None and not are_names(tests):

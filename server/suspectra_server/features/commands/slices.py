@@ -12,7 +12,7 @@ from suspectra.evidence.evidence import Evidence
 from suspectra_server.features.commands.arguments import parse_location
 from suspectra_server.features.commands.refusals import CHANGED, RequestFailed
 from suspectra_server.features.commands.registry import Handlers
-from suspectra_server.features.commands.repeated_runs import RepeatedRuns
+from suspectra_server.features.commands.traced_runs import TracedRuns
 from suspectra_server.features.failing_tests import failing_tests, tests_at
 from suspectra_server.features.step_messages import StepMessages
 from suspectra_server.messages import SlicedFile, SliceMessage, Step
@@ -40,12 +40,11 @@ class _Found(NamedTuple):
 
 
 class SliceCommands:
-    """Slices of one traced run, which is kept."""
+    """Slices of a traced run."""
 
-    def __init__(self, session: Session, runs: RepeatedRuns):
+    def __init__(self, session: Session, traced: TracedRuns):
         self._session = session
-        self._runs = runs
-        self._last: Tracing | None = None
+        self._traced = traced
 
     def handlers(self) -> Handlers:
         """By their names."""
@@ -76,7 +75,7 @@ class SliceCommands:
             raise RequestFailed("This test did not fail in the last recorded run.")
         place = path, self._line_as_run(folder, path, line)
         in_test = name in tests_at(folder, path, line)
-        trace = await self._trace(Tracing(folder, evidence, chosen[0]))
+        trace = await self._traced.trace(Tracing(folder, evidence, chosen[0]))
         sliced = await folder.ask(lambda _: _sliced(trace, place, forward=forward, in_test=in_test))
         if sliced is None:
             raise RequestFailed(f"The run of {plain(name)} computes nothing on this line.")
@@ -94,19 +93,6 @@ class SliceCommands:
         if origin is None:
             raise RequestFailed("This line was edited since the tests ran. Run the tests again first.")
         return origin
-
-    async def _trace(self, wanted: Tracing) -> DependenceTrace:
-        """The trace of a test; the last one is kept, since a reader asks about several lines of it."""
-        last = self._last
-        if last is not None and last.trace is not None and last.fits(wanted.folder, wanted.evidence, wanted.test.name):
-            return last.trace
-        self._runs.refuse_unless_possible(wanted.folder)
-        await self._runs.until_ended(wanted)
-        if wanted.trace is None:
-            problems = " ".join(f"{problem}." for problem in (wanted.outcome.problems if wanted.outcome else ()))
-            raise RequestFailed(plain(problems, MAX_TEXT) or "The traced run was cancelled.")
-        self._last = wanted
-        return wanted.trace
 
     async def _answer_with(self, folder: Folder, evidence: Evidence, found: _Found, place: str) -> SliceMessage:
         # here and below: what few users need is loaded when they do, as starting the server must be quick

@@ -28,12 +28,14 @@ class RunCommands:
             "cancelTests": self.cancel_tests,
         }
 
-    async def run_tests(self, uris: object = None, tests: object = None) -> bool:
+    async def run_tests(self, uris: object = None, tests: object = None, others: object = None) -> bool:
         """Record all tests, or some, in each folder or in some."""
         if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
             raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
         folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]
-        await start_tests(self._session, folders, parse_tests(tests))
+        if not isinstance(others, (bool, type(None))):
+            raise JsonRpcInvalidParams("the third argument of runTests is true or false")
+        await start_tests(self._session, folders, parse_tests(tests), despite_errors=bool(others))
         return True
 
     def cancel_tests(self) -> bool:
@@ -45,9 +47,17 @@ class RunCommands:
 
 
 async def start_tests(
-    session: Session, folders: list[Folder], tests: Mapping[str, Sequence[str]], *, affected: bool | None = None
+    session: Session,
+    folders: list[Folder],
+    tests: Mapping[str, Sequence[str]],
+    *,
+    affected: bool | None = None,
+    despite_errors: bool = False,
 ) -> RequestedRun:
-    """Record tests, for a user or an agent; `affected` says whether tests that no change can affect are left out."""
+    """Record tests, for a user or an agent; `affected` says whether tests that no change can affect are left out.
+
+    `despite_errors` says whether tests run although others can't be collected.
+    """
     try:
         session.trust.require()
     except NotTrusted as error:
@@ -58,4 +68,4 @@ async def start_tests(
         opened = any(True for _ in session.folders)
         raise RequestFailed("None of these is a folder of the workspace." if opened else "No folder is open.")
     session.experiment_run.cancel()  # they would be about a run that is over
-    return await session.test_run.start(folders, tests, affected=affected)
+    return await session.test_run.start(folders, tests, affected=affected, despite_errors=despite_errors)

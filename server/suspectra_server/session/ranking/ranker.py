@@ -311,7 +311,7 @@ class Ranker:
         """The files with tests or collection errors that are in the folder: links may lead out of it."""
         files = set[str]().union(*self._test_files(evidence.tests))
         files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
-        files |= {stack.test_line.file for stack in evidence.stacks.values() if stack.test_line}
+        files |= {line.file for stack in evidence.stacks.values() for line in stack.failed_lines}
         return self._boundary.below(files)
 
 

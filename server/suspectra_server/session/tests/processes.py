@@ -27,6 +27,7 @@ from suspectra_server.settings import Settings
 if TYPE_CHECKING:
     from suspectra.recording.warm import WarmTests
     from suspectra.selection.selection import Selection
+    from suspectra_server.session.folder import Folder
 
 # -m and -c put the current folder first on the path: a suspectra.py or json.py of the project would be imported
 _MAIN = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
@@ -158,6 +159,16 @@ def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, setti
     """
     trust.require()
     return Launch.for_test(command, _resolved(root, command, settings).python, test, root)
+
+
+def install_words(trust: Trust, folder: Folder, package: str) -> tuple[str, ...]:
+    """The command that installs a package where the tests of a folder run; for a worker thread.
+
+    Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the tests.
+    """
+    trust.require()
+    python = _resolved(folder.root, folder.python_command(), folder.settings).python or sys.executable
+    return (python, "-m", "pip", "install", package)
 
 
 def _resolved(root: Path, command: Sequence[str], settings: Settings) -> TestCommand:

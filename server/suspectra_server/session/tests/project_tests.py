@@ -29,7 +29,14 @@ _MAX_FOLDERS, _MAX_FILES = 500, 200
 
 
 def test_arguments(
-    root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str], *, chosen: bool, on_save: bool
+    root: Path,
+    settings: Settings,
+    recorder: str,
+    run_again_by: Sequence[str],
+    *,
+    chosen: bool,
+    on_save: bool,
+    despite_errors: bool,
 ) -> tuple[str, ...]:
     """The arguments of `suspectra` that record the tests of a folder.
 
@@ -50,7 +57,9 @@ def test_arguments(
     fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
     live = ("--failed-and-affected", "--live") if on_save and not chosen else ()
     texts = () if settings.keep_texts else ("--no-keep-texts",)
-    return ("record", *interpreter, *texts, *(live or fewer), "--", *command)
+    by_pytest = despite_errors and not runs_unittest(command, str(root))
+    despite = ("--continue-on-collection-errors",) if by_pytest else ()
+    return ("record", *interpreter, *texts, *(live or fewer), "--", *command, *despite)
 
 
 def pytest_command(root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str]) -> tuple[str, ...]:

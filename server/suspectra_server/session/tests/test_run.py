@@ -51,6 +51,7 @@ class RequestedRun:
     check: bool = False  # whether it only confirms outcomes of a process that waited, so that nobody needs to see it
     # whether only tests run that failed or that changes can affect, if none is named; by default as the settings say
     affected: bool | None = None
+    despite_errors: bool = False  # whether tests run although others can't be collected
     # which these are, where the recording was read for that already
     selections: Mapping[Folder, Selection | None] = field(default_factory=dict)
     done: asyncio.Event = field(default_factory=asyncio.Event)  # it has ended
@@ -118,6 +119,7 @@ class TestRun:
         affected: bool | None = None,
         on_save: bool = False,
         check: bool = False,
+        despite_errors: bool = False,
         selections: Mapping[Folder, Selection | None] | None = None,
     ) -> RequestedRun:
         """Start the tests, and return while they run.
@@ -126,7 +128,7 @@ class TestRun:
         """
         self._trust.require()
         self.give_way()
-        started = RequestedRun(list(folders), tests, on_save, check, affected, selections or {})
+        started = RequestedRun(list(folders), tests, on_save, check, affected, despite_errors, selections or {})
         self._runs.append(started)
         self.progress = TestProgress()
         for folder in folders:
@@ -221,7 +223,12 @@ class TestRun:
         with await self._files.run(ScratchFolder) as scratch:
             tests = run.tests.get(folder.uri)
             show = folder.test_arguments(affected=run.affected, on_save=run.on_save)
-            find = folder.test_arguments(chosen=tests is not None, affected=run.affected, on_save=run.on_save)
+            find = folder.test_arguments(
+                chosen=tests is not None,
+                affected=run.affected,
+                on_save=run.on_save,
+                despite_errors=run.despite_errors,
+            )
             shown, program = await self._files.run(lambda: (show(), _program(find(), tests, folder.root, scratch)))
             run.token = Token()
             if run.cancelled or folder.removed:

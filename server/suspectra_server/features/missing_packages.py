@@ -1,0 +1,83 @@
+"""What is not installed where tests can't be collected, from the error of Python or of pytest."""
+
+from __future__ import annotations
+
+import re
+
+from suspectra_recorder.log.collection import CollectionError
+
+_MODULE = re.compile(r"No module named ['\"]([\w.]+)['\"]")
+_REQUIRED = re.compile(r"Missing required plugins: ([\w.-]+)")
+_OPTION = re.compile(r"unrecognized arguments: (?:.*? )?(--?[\w-]+)")
+_PACKAGE_OF_OPTION = {
+    "--cov": "pytest-cov",
+    "--no-cov": "pytest-cov",
+    "-n": "pytest-xdist",
+    "--dist": "pytest-xdist",
+    "--numprocesses": "pytest-xdist",
+    "--timeout": "pytest-timeout",
+    "--asyncio-mode": "pytest-asyncio",
+    "--benchmark": "pytest-benchmark",
+    "--reruns": "pytest-rerunfailures",
+    "--randomly": "pytest-randomly",
+    "--random-order": "pytest-random-order",
+    "--html": "pytest-html",
+    "--self-contained-html": "pytest-html",
+    "--mypy": "pytest-mypy",
+    "--ruff": "pytest-ruff",
+    "--flake8": "pytest-flake8",
+    "--black": "pytest-black",
+    "--ds": "pytest-django",
+    "--reuse-db": "pytest-django",
+    "--create-db": "pytest-django",
+    "--nomigrations": "pytest-django",
+    "--snapshot-update": "syrupy",
+    "--doctest-plus": "pytest-doctestplus",
+    "--remote-data": "pytest-remotedata",
+    "--mpl": "pytest-mpl",
+    "--cases": "pytest-cases",
+    "--hypothesis": "hypothesis",
+    "--testmon": "pytest-testmon",
+    "--sugar": "pytest-sugar",
+    "--instafail": "pytest-instafail",
+    "--socket": "pytest-socket",
+    "--disable-socket": "pytest-socket",
+    "--count": "pytest-repeat",
+    "--markdown-docs": "pytest-markdown-docs",
+    "--nbval": "nbval",
+}
+"""The plugins that bring options which projects have in their configuration; an option may begin with one of these."""
+_PACKAGE_OF_MODULE = {
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "git": "GitPython",
+    "PIL": "Pillow",
+    "pkg_resources": "setuptools",
+    "sklearn": "scikit-learn",
+    "xdist": "pytest-xdist",
+    "yaml": "PyYAML",
+}
+
+
+def missing_module(error: CollectionError) -> str:
+    """The module that can't be imported as it is not there; empty for other errors."""
+    found = _MODULE.search(error.message) if error.exception in ("ModuleNotFoundError", "ImportError") else None
+    return found[1] if found else ""
+
+
+def missing_package(error: CollectionError) -> str:
+    """What pip is to install so that it is there; empty where that is not known."""
+    if module := missing_module(error):
+        top = module.partition(".")[0]
+        return _PACKAGE_OF_MODULE.get(top, top)
+    if found := _REQUIRED.search(error.message):
+        return found[1].rstrip(".")
+    option = _OPTION.search(error.message)
+    if option is None:
+        return ""
+    for known in sorted(_PACKAGE_OF_OPTION, key=len, reverse=True):
+        if option[1] == known or (known.startswith("--") and option[1].startswith(f"{known}-")):
+            return _PACKAGE_OF_OPTION[known]
+    return ""
