@@ -25,7 +25,6 @@ const report: Suspects = {
   state: 'error',
   problems: [],
   collectionErrors: [],
-  tiedBeyond: 0,
   failedRuns: [],
   groups: [],
   suspects: [],

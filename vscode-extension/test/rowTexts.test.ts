@@ -10,17 +10,17 @@ const handleMatch: RowSuspects = [959, 957, 958, 960].map((line) =>
 
 describe('the row of a function', () => {
   it('has its rank, its name, and the lines of its best tie', () => {
-    expect(rowTitle(handleMatch, 'function')).toBe('1  AutolinkInlineProcessor.handleMatch · 957–960');
-    expect(rowTitle([suspect], 'function')).toBe('2  Cart.total · 12–13');
+    expect(rowTitle(handleMatch, 'function', true)).toBe('1  AutolinkInlineProcessor.handleMatch · 957–960');
+    expect(rowTitle([suspect], 'function', true)).toBe('1  Cart.total · 12–13');
   });
 
   it('names the file of code in no function, and of one of two functions of a name', () => {
-    expect(rowTitle([{ ...suspect, function: '' }], 'function')).toBe('2  cart.py:12–13');
-    expect(rowTitle([suspect], 'functionAndFile')).toBe('2  Cart.total · cart.py:12–13');
+    expect(rowTitle([{ ...suspect, function: '' }], 'function', true)).toBe('1  cart.py:12–13');
+    expect(rowTitle([suspect], 'functionAndFile', true)).toBe('1  Cart.total · cart.py:12–13');
   });
 
   it('needs no name below that of its function', () => {
-    expect(rowTitle([suspect], 'line')).toBe('2  line 12–13');
+    expect(rowTitle([suspect], 'line', false)).toBe('2  line 12–13');
   });
 
   it('has the source of its first suspect, after what is remarkable in any', () => {
@@ -35,23 +35,23 @@ describe('the row of a function', () => {
   it('is read out with everything that place, colour and icon say', () => {
     const [first, ...others] = handleMatch;
     const findings = ['`<` → `<=` repairs 3 tests and breaks none.'];
-    expect(rowLabel([{ ...first, raised: true, findings, repairs: 3, file: 'md/inline.py' }, ...others])).toBe(
+    expect(rowLabel([{ ...first, raised: true, findings, repairs: 3, file: 'md/inline.py' }, ...others], false)).toBe(
       'Rank 1 to 4, AutolinkInlineProcessor.handleMatch, md/inline.py, lines 957 to 960, score 0.707, high suspicion, ' +
         '`<` → `<=` repairs 3 tests and breaks none, raised here, repairs 3/3, line 959',
     );
-    expect(rowLabel([{ ...suspect, endLine: 12, changed: 1, examined: true }])).toBe(
-      'Rank 2 to 4, Cart.total, shop/cart.py, line 12, score 0.707, high suspicion, changed, return total, examined',
+    expect(rowLabel([{ ...suspect, endLine: 12, changed: 1, examined: true }], true)).toBe(
+      'Rank 1, Cart.total, shop/cart.py, line 12, score 0.707, high suspicion, changed, return total, examined',
     );
   });
 
   it('is struck through once all of it is examined, but not for a screen reader', () => {
     const done = { ...suspect, examined: true };
-    expect(rowTitle([done, suspect], 'function')).toBe(rowTitle([suspect, suspect], 'function'));
-    const title = rowTitle([done, done], 'function');
-    expect(title.replaceAll('\u0336', '')).toBe(rowTitle([suspect, suspect], 'function'));
+    expect(rowTitle([done, suspect], 'function', true)).toBe(rowTitle([suspect, suspect], 'function', true));
+    const title = rowTitle([done, done], 'function', true);
+    expect(title.replaceAll('\u0336', '')).toBe(rowTitle([suspect, suspect], 'function', true));
     expect(title).toContain('\u0336');
-    expect(rowLabel([done])).not.toContain('\u0336');
-    expect(rowLabel([{ ...done, innocent: true }])).toMatch(/, innocent$/);
+    expect(rowLabel([done], true)).not.toContain('\u0336');
+    expect(rowLabel([{ ...done, innocent: true }], true)).toMatch(/, innocent$/);
     expect(rowDetail([{ ...done, innocent: true }])).toBe('innocent\u2003return total');
     expect(rowDetail([{ ...done, innocent: true }, done])).toBe('return total');
   });

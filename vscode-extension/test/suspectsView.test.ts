@@ -9,10 +9,13 @@ import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { type Tree, workbench } from './standins/workbench';
 
-const other = { ...suspect, uri: 'file:///project/tax.py', file: 'tax.py', function: 'rate', line: 3, endLine: 3 };
+const other = {
+  ...{ ...suspect, uri: 'file:///project/tax.py', file: 'tax.py', function: 'rate', line: 3, endLine: 3 },
+  functionRank: 2,
+};
 const below = { ...suspect, line: 20, endLine: 20, tie: 2, rankBest: 5, source: 'return 0' };
 const TESTS = 'test_sum and 1 more';
-const TOTAL = '2  Cart.total · 12–13';
+const TOTAL = '1  Cart.total · 12–13';
 const RATE = '2  rate · 3';
 const examined = { ...suspect, examined: true };
 const error: Suspects['collectionErrors'][number] = {
@@ -140,9 +143,19 @@ describe('the rows', () => {
     expect(isFunction(view.getChildren(row)[0])).toBe(false);
   });
 
+  it('of a function are its first three lines, and one for all others', async () => {
+    const [third, fourth, fifth] = [22, 24, 26].map((line) => ({ ...below, line, endLine: line }));
+    const some = [suspect, below, defined(third), other, defined(fourth), defined(fifth)];
+    await show({ suspects: some });
+    const first = ['2  line 12–13', '5  line 20', '5  line 22'];
+    expect(rows()).toEqual([[TESTS, [[TOTAL, [...first, ['2 more lines', ['5  line 24', '5  line 26']]]], RATE]]]);
+    await show({ suspects: some.slice(0, -1) });
+    expect(rows()).toEqual([[TESTS, [[TOTAL, [...first, ['1 more line', ['5  line 24']]]], RATE]]]);
+  });
+
   it('name the file where two functions have one name', async () => {
     await show({ suspects: [suspect, { ...other, function: suspect.function }] });
-    expect(rows()).toEqual([[TESTS, ['2  Cart.total · cart.py:12–13', '2  Cart.total · tax.py:3']]]);
+    expect(rows()).toEqual([[TESTS, ['1  Cart.total · cart.py:12–13', '2  Cart.total · tax.py:3']]]);
   });
 
   it('are at the top where nothing is known of failing tests', async () => {
@@ -184,7 +197,7 @@ describe('the rows', () => {
   it('are lines for who wants these', async () => {
     await show({ suspects: [suspect, other, below] });
     await view.group('none');
-    expect(rows()).toEqual([[TESTS, [TOTAL, RATE, '5  Cart.total · 20']]]);
+    expect(rows()).toEqual([[TESTS, ['2  Cart.total · 12–13', '2  rate · 3', '5  Cart.total · 20']]]);
     expect(tree.description).toBe('line by line');
   });
 
@@ -340,6 +353,25 @@ describe('the selection', () => {
     workbench.edit('/project/shop/cart.py', 19);
     vi.runAllTimers();
     expect(tree.revealed.at(-1)).toBe(view.getChildren(row)[1]);
+  });
+
+  it('is the row that hides the line, as far as rows are open', async () => {
+    vi.useRealTimers();
+    await show({ suspects: [20, 22, 24, 26].map((line) => ({ ...below, line, endLine: line })) });
+    vi.useFakeTimers();
+    const [row] = suspectRows();
+    const more = defined(view.getChildren(row).at(-1));
+    const goes = () => {
+      workbench.edit('/project/shop/cart.py', 30);
+      workbench.edit('/project/shop/cart.py', 25);
+      vi.runAllTimers();
+      return tree.revealed.at(-1);
+    };
+    expect(goes()).toBe(row);
+    tree.expand(defined(row));
+    expect(goes()).toBe(more);
+    tree.expand(more);
+    expect(goes()).toBe(view.getChildren(more)[0]);
   });
 
   it('waits until the rows are drawn, as another view may be opened meanwhile', async () => {

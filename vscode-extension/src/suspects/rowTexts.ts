@@ -12,14 +12,14 @@ const MAX_RUNS = 3; // of lines, in a row
 /** What the first text of a row names: lines alone where the row above names their function. */
 export type Naming = 'function' | 'functionAndFile' | 'line';
 
-/** The first text of a row: rank, function and lines. Rows of the same rank are a tie. */
-export function rowTitle(suspects: RowSuspects, naming: Naming): string {
+/** The first text of a row: the rank of its function or of its line, function and lines. Rows of the same rank are a tie. */
+export function rowTitle(suspects: RowSuspects, naming: Naming, whole: boolean): string {
   const [first] = suspects;
   const lines = tiedLines(suspects);
   const inFile = naming === 'functionAndFile' || !first.function;
   const place = inFile ? `${first.file.replace(/.*\//, '')}:${lines}` : lines;
   const words = naming === 'line' ? t('line {0}', lines) : [first.function, place].filter(Boolean).join(' · ');
-  const title = `${first.rankBest}  ${words}`;
+  const title = `${whole ? first.functionRank : first.rankBest}  ${words}`;
   return examined(suspects) ? struckThrough(title) : title;
 }
 
@@ -74,12 +74,12 @@ function struckThrough(text: string): string {
 }
 
 /** A row for a screen reader, with colours and icons as words. */
-export function rowLabel(suspects: RowSuspects): string {
+export function rowLabel(suspects: RowSuspects, whole: boolean): string {
   const suspicion = { high: t('high suspicion'), medium: t('medium suspicion'), low: t('low suspicion') };
   const [suspect] = suspects;
   const lines = tiedLines(suspects);
   return [
-    t('Rank {0}', spokenRange(rankText(suspect))),
+    t('Rank {0}', whole ? suspect.functionRank : spokenRange(rankText(suspect))),
     suspectName(suspect),
     suspect.file,
     /^\d+$/.test(lines) ? t('line {0}', lines) : t('lines {0}', spokenRange(lines)),
