@@ -1,10 +1,10 @@
 // Bundles the extension, collects the licences of what went into the bundle, and lists the texts to translate.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
 const { metafile } = await build({
-  entryPoints: ['src/extension.ts', 'src/library.ts'],
+  entryPoints: ['src/extension.ts', 'src/library.ts', 'src/uninstall.ts'],
   outdir: 'dist',
   bundle: true,
   platform: 'node',
@@ -44,3 +44,5 @@ const texts = readdirSync('src', { recursive: true })
 mkdirSync('l10n', { recursive: true });
 const bundle = Object.fromEntries([...new Set(texts)].sort().map((text) => [text, text]));
 writeFileSync('l10n/bundle.l10n.json', `${JSON.stringify(bundle, undefined, 2)}\n`);
+
+copyFileSync('../CHANGELOG.md', 'CHANGELOG.md'); // the marketplace shows the extension's own

@@ -248,6 +248,14 @@ def test_a_newer_gcc_is_read_by_its_own_gcov_or_not_at_all(other_compiler, tool)
     assert "which is not known; known are gcc 9 to 15" in messages
 
 
+def test_what_to_install_is_said_where_only_python_programs_were_served(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.path", [])
+    monkeypatch.delitem(sys.modules, "gcovr", raising=False)
+    with pytest.raises(EvidenceError) as error:
+        Gcovr(str(tmp_path), Event())
+    assert f"install it: {sys.executable} -m pip install gcovr" in str(error.value)
+
+
 def test_gcov_of_the_same_version_is_preferred(tmp_path, monkeypatch):
     for name in ("gcov", "gcov-16", "llvm-cov-9", "llvm-cov-19"):
         (tmp_path / name).touch(0o755)

@@ -435,6 +435,41 @@ def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
     return take
 
 
+class Film:
+    """The moving picture on the extension's page, of what is on the screen at some moments of a story."""
+
+    KEPT = ROOT / "vscode-extension" / "media" / "day.gif"
+    WIDTH = 1040
+
+    def __init__(self, update: bool):
+        self._update = update
+        self._frames: list[tuple[Image.Image, float]] = []
+
+    def take(self, bench: Workbench, seconds: float) -> None:
+        """Show this for some seconds."""
+        taken = Image.open(bench.picture(f"film-{len(self._frames)}", still=self._update)).convert("RGB")
+        size = self.WIDTH, taken.height * self.WIDTH // taken.width
+        self._frames.append((taken.resize(size, Image.Resampling.LANCZOS), seconds))
+
+    def end(self) -> None:
+        """Keep it if pictures are taken anew; else the one that is kept must tell the same story."""
+        if self._update:
+            first, *others = [
+                frame.quantize(128, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE) for frame, _ in self._frames
+            ]
+            lengths = [round(1000 * seconds) for _, seconds in self._frames]
+            first.save(self.KEPT, save_all=True, append_images=others, duration=lengths, loop=0, optimize=True)
+        with Image.open(self.KEPT) as kept:
+            again = f"{self.KEPT.name} is out of date: run with --update-pictures"
+            assert (kept.n_frames, kept.size) == (len(self._frames), self._frames[0][0].size), again
+        assert self.KEPT.stat().st_size < 1_500_000, "it takes long to load"
+
+
+@pytest.fixture
+def film(request: pytest.FixtureRequest) -> Film:
+    return Film(request.config.getoption("--update-pictures"))
+
+
 STATUS = "#suspectra\\.suspectra\\.status"
 ROWS = "#workbench\\.parts\\.sidebar .monaco-list-row"
 

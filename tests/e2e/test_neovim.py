@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+MODULE = Path(__file__).parents[2] / "editors" / "neovim"
 TAX = "src/ledger/tax.py"
 FIX = ("ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
 DISCOUNTS = "src/ledger/discounts.py"
@@ -153,6 +155,27 @@ def test_the_lines_of_the_readme_are_enough(ledger, current_neovim, wait):
     current_neovim.nvim.command(f"edit {ledger.folder / TAX}")
     current_neovim.nvim.command("filetype on | doautocmd FileType | set filetype=python")
     wait(lambda: current_neovim.marked(ledger) == ledger.ranked(), "the editor marks what the command line ranks")
+
+
+def test_as_a_plugin_it_needs_one_line(ledger, current_neovim, snippet, wait, tmp_path):
+    """The program is where a package manager for Neovim puts it; the command exists without `setup`."""
+    programs = tmp_path / "nvim" / "mason" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "suspectra").symlink_to(shutil.which("suspectra"))
+    current_neovim.lua("vim.env.XDG_DATA_HOME = ...", str(tmp_path))
+    current_neovim.lua("vim.env.PATH = '/usr/bin:/bin'")
+    lines = snippet("neovim.md", "as your plugin manager")
+    current_neovim.lua(lines.replace("/path/to/suspectra/editors/neovim", str(MODULE)))
+    current_neovim.nvim.command(f"runtime plugin/suspectra.lua | cd {ledger.folder.parent}")
+    assert "suspects" in current_neovim.nvim.call("getcompletion", "Suspectra sus", "cmdline")
+    current_neovim.nvim.command(f"edit {ledger.folder / TAX}")
+    current_neovim.nvim.command("filetype on | doautocmd FileType | set filetype=python")
+    wait(lambda: current_neovim.marked(ledger) == ledger.ranked(), "the editor marks what the command line ranks")
+    current_neovim.nvim.command("Suspectra first")
+    first = ledger.ranked()[0]
+    wait(lambda: current_neovim.nvim.current.window.cursor[0] == first[1], "the cursor is on the first suspect")
+    current_neovim.nvim.command("checkhealth suspectra")
+    assert f"({programs / 'suspectra'})" in "\n".join(current_neovim.nvim.current.buffer[:])
 
 
 def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait):

@@ -43,7 +43,7 @@ def spoken(suspect: dict) -> str:
 
 
 @pytest.mark.long
-def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
+def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     line = sqlparse.lines(GROUPING).index(f"        {RIGHT}") + 1
     assert line == 197
     # experiments on one line end by themselves, however slow the machine is
@@ -74,6 +74,8 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     bench.see(f"{SIDEBAR} .monaco-button", "Run Tests and Localize").click()
     wait(lambda: bench.status() == "Suspectra: No failing test", "the tests have passed", 90)
     assert "no test failed (462 passed)" in sqlparse.suspectra("status").stdout
+    go_to_line()
+    film.take(bench, 2)
 
     # ten: an edit, and on save the four tests that it can affect, two of which fail
     bench.drag(349, 540)
@@ -99,12 +101,14 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     bench.see(ROWS, "test_grouping_assignment").click()
     wait(lambda: bench.cursor() == ("test_grouping.py", 22), "where the first test failed")
     bench.see(".editor-instance .squiggly-error")
+    film.take(bench, 3)
     bench.press("Control+;", "n")
     wait(lambda: bench.cursor() == ("grouping.py", line), "the first suspect")
     bench.see(".codelens-decoration a", "you changed this")
     reason = "2 of 2 failing, 2 of 460 passing · test_grouping_assignment and 1 more"
     wait(lambda: reason in "".join(bench.at_ends_of_lines()), "the reason at the end of the line")
     document(bench, "day-suspects.png")
+    film.take(bench, 3)
 
     # why
     bench.hover_at_cursor("Explain")
@@ -136,6 +140,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     bench.page.locator(f"{ROWS}[aria-label^='return pidx, nidx, value (0, None)']").first.click()
     wait(lambda: bench.cursor() == ("grouping.py", line + 1), "what post returned")
     document(bench, "day-cause.png")
+    film.take(bench, 4)
 
     # what would make it pass
     go_to_line()
@@ -149,6 +154,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     found = f"`{WRONG}` → `pass` repairs 2 tests and breaks 1 test"
     bench.explanation().locator("body", has_text=found).wait_for()
     document(bench, "day-repairs.png")
+    film.take(bench, 3)
 
     # repaired, and on save the marks are gone
     write(RIGHT)
@@ -161,6 +167,8 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document):
     bench.see(".statusbar-item", "is not a command")
     bench.picture("repaired")
     assert bench.toasts() == []
+    film.take(bench, 3)
+    film.end()
 
 
 def told() -> dict[str, list[str]]:

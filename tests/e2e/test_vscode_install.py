@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -74,7 +75,9 @@ def serving(bench) -> int | None:
 
 
 @pytest.mark.long
-def test_installs_itself_where_no_environment_has_it(online, own_environment, ledger, workbench, wait, bare):
+def test_installs_itself_where_no_environment_has_it(
+    online, own_environment, ledger, extensions, workbench, wait, bare
+):
     """The project's tests still run with the project's own Python, which knows nothing of Suspectra."""
     bench = workbench(ledger.folder, interpreter=[bare])
     bench.show("Suspectra")
@@ -106,6 +109,15 @@ def test_installs_itself_where_no_environment_has_it(online, own_environment, le
     wait(lambda: "No failing test" in bench.status(), "the server is back")
     assert environments(bench) == [environment]
     assert bench.toasts() == []
+
+    # it is small, and what VS Code runs after uninstalling removes it
+    size = sum(file.stat().st_size for file in environment.rglob("*") if file.is_file() and not file.is_symlink())
+    assert size < 200e6
+    assert not (environment / "bin" / "gcovr").exists()
+    (extension,) = extensions.glob("suspectra.suspectra-*")
+    hook = json.loads((extension / "package.json").read_text())["scripts"]["vscode:uninstall"]
+    subprocess.run(shlex.split(hook), cwd=extension, check=True)
+    assert environment not in environments(bench)  # this VS Code still runs, and may have begun to make another
 
 
 def test_says_what_to_do_offline_and_with_a_wrong_python_and_takes_another_at_once(

@@ -236,3 +236,18 @@ def test_importing_the_package_loads_nothing_heavy():
     code = "import sys, suspectra; print(*sorted(m for m in ('numpy', 'scipy', 'pygls') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.slow
+def test_the_program_and_its_server_need_no_pytest():
+    """The tests of a workspace have it; an environment that was made for the server does not."""
+    code = """
+import importlib, pkgutil, sys
+sys.modules.update(dict.fromkeys(("pytest", "_pytest", "coverage"), None))
+for package in map(importlib.import_module, ("suspectra", "suspectra_server")):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr

@@ -60,3 +60,19 @@ def test_the_texts_are_those_that_are_declared():
 def test_the_versions_agree():
     packages = json.loads((EXTENSION.parent / "package-lock.json").read_text())["packages"]
     assert MANIFEST["version"] == packages["vscode-extension"]["version"] == suspectra.__version__, GENERATED
+
+
+def test_the_marketplace_gets_what_its_page_shows():
+    assert MANIFEST["categories"] == ["Testing", "Debuggers"]
+    assert "private" not in MANIFEST
+    for name in ("repository", "bugs"):
+        assert MANIFEST[name]["url"].startswith("https://")
+    assert MANIFEST["homepage"].startswith("https://")
+    assert (EXTENSION / MANIFEST["icon"]).read_bytes().startswith(b"\x89PNG")
+    assert {step["id"] for step in MANIFEST["contributes"]["walkthroughs"][0]["steps"] if step["completionEvents"]} == {
+        "record",
+        "suspects",
+        "step",
+        "explain",
+        "fix",
+    }

@@ -128,7 +128,7 @@ class Client:
             "rootUri": folders[0]["uri"] if folders else None,
             "workspaceFolders": folders or None,
             "capabilities": capabilities,
-            "initializationOptions": {"diagnostics": "all", **(options or {})},
+            "initializationOptions": {"diagnostics": "all", **SEARCH_SECONDS, **(options or {})},
         }
         result = self.request("initialize", params)
         self.notify("initialized", {})
@@ -136,7 +136,7 @@ class Client:
 
     def start(self, *roots, **how):
         """Initialize, and wait for the first word about suspects."""
-        self.initialize(*roots, **{**how, "options": {**SEARCH_SECONDS, **(how.get("options") or {})}})
+        self.initialize(*roots, **how)
         if how.get("capabilities", CAPABLE) is CAPABLE:
             self.wait_for_state("ready", "noEvidence", "noFailingTests", "error", "stale")
         else:

@@ -6,7 +6,14 @@ import * as vscode from 'vscode';
 import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
-import { createEnvironment, findEnvironment, InstallationError, wheelIn } from './environment/privateEnvironment';
+import {
+  addPartsForC,
+  createEnvironment,
+  findEnvironment,
+  InstallationError,
+  wheelIn,
+} from './environment/privateEnvironment';
+import { rememberStorage } from './environment/storage';
 import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
 import {
@@ -49,6 +56,7 @@ export class Server implements vscode.Disposable {
   );
   private restartTimer: NodeJS.Timeout | undefined;
   private installation: AbortController | undefined;
+  private ownEnvironment: { interpreter: Interpreter; wheel: string } | undefined; // the private one, if it is used
   private readonly notified = new Set<string>();
   private queue: Promise<void> = Promise.resolve();
 
@@ -190,6 +198,7 @@ export class Server implements vscode.Disposable {
       this.output.info(line);
     }
     const wheel = wheelIn(join(this.home.folder, 'bundled'));
+    this.ownEnvironment = undefined;
     if ('found' in result) {
       return result.found;
     }
@@ -202,26 +211,60 @@ export class Server implements vscode.Disposable {
     wheel: string,
   ): Promise<Interpreter | NotFound> {
     const { storage, folder: cwd } = this.home;
+    rememberStorage(cwd, storage);
     const found = await findEnvironment({ base, wheel, storage, cwd });
-    if (found) {
-      return found;
-    }
-    this.output.info(`${result.problem}: installing ${wheel} in a private environment in ${storage}`);
-    this.installation = new AbortController();
-    const { signal } = this.installation;
     const title = t('Installing the server for Python {0}', base.python);
-    this.changed.fire({ state: 'installing', message: title });
+    if (!found) {
+      this.output.info(`${result.problem}: installing ${wheel} in a private environment in ${storage}`);
+      this.changed.fire({ state: 'installing', message: title });
+    }
     try {
-      return await vscode.window.withProgress(
-        { location: vscode.ProgressLocation.Window, title: `Suspectra: ${title}` },
-        () => createEnvironment({ base, wheel, storage, cwd, signal, log: (line) => this.output.info(line) }),
-      );
+      const interpreter =
+        found ??
+        (await this.install(title, (signal) =>
+          createEnvironment({ base, wheel, storage, cwd, signal, log: this.log }),
+        ));
+      this.ownEnvironment = { interpreter, wheel };
+      await this.addPartsForC();
+      return interpreter;
     } catch (error) {
       const { problem, cure } =
         error instanceof InstallationError
           ? error
           : new InstallationError(t('The server could not be installed: {0}', String(error)), result.cure);
       return { ...result, problem, cure };
+    }
+  }
+
+  /** Add to the private environment what recordings of C and C++ need, if a folder has such tests. */
+  async addPartsForC(): Promise<void> {
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    const tests = folders.map(({ uri }) => vscode.workspace.getConfiguration('suspectra', uri).get<string[]>('cTests'));
+    const own = this.ownEnvironment;
+    if (!own || !vscode.workspace.isTrusted || !tests.some((words) => words?.length)) {
+      return;
+    }
+    try {
+      await this.install(t('Installing what C and C++ need'), (signal) =>
+        addPartsForC(own.interpreter, { wheel: own.wheel, cwd: this.home.folder, signal, log: this.log }),
+      );
+    } catch (error) {
+      const { problem, cure } =
+        error instanceof InstallationError ? error : { problem: String(error), cure: t('See the output “Suspectra”') };
+      this.output.error(`${problem}. Fix: ${cure}`); // Python programs are served all the same
+    }
+  }
+
+  private readonly log = (line: string) => this.output.info(line);
+
+  private async install<Result>(title: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    this.installation = new AbortController();
+    const { signal } = this.installation;
+    try {
+      return await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: `Suspectra: ${title}` },
+        () => work(signal),
+      );
     } finally {
       this.installation = undefined;
     }

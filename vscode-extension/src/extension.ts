@@ -83,6 +83,8 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (['interpreter', 'importStrategy'].some((name) => event.affectsConfiguration(`suspectra.${name}`))) {
         restart();
+      } else if (event.affectsConfiguration('suspectra.cTests')) {
+        void started.addPartsForC();
       }
     }),
   );

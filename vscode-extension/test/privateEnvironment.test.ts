@@ -13,10 +13,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { findEnvironment, createEnvironment, InstallationError, wheelIn } from '../src/environment/privateEnvironment';
+import {
+  addPartsForC,
+  createEnvironment,
+  findEnvironment,
+  InstallationError,
+  wheelIn,
+} from '../src/environment/privateEnvironment';
 import { ask, type NotFound } from '../src/environment/python';
+import { rememberStorage, removeEnvironments } from '../src/environment/storage';
 
 const WHEEL = `
 import sys, zipfile
@@ -77,6 +84,17 @@ async function failure(promise: Promise<unknown>): Promise<InstallationError> {
   return error as InstallationError;
 }
 
+/** Do something while no index answers. */
+async function offline(work: () => Promise<void>): Promise<void> {
+  vi.stubEnv('PIP_INDEX_URL', 'http://127.0.0.1:9/simple');
+  vi.stubEnv('PIP_NO_CACHE_DIR', '1');
+  try {
+    await work();
+  } finally {
+    vi.unstubAllEnvs();
+  }
+}
+
 describe('a private environment', () => {
   // one story, since making an environment takes long
   it('is made once, works, is found again while it works, and makes room', { timeout: 180_000 }, async () => {
@@ -117,21 +135,34 @@ describe('a private environment', () => {
   });
 
   it('leaves nothing when the index can not be reached, and says what to do', { timeout: 180_000 }, async () => {
-    const before = process.env.PIP_INDEX_URL;
-    process.env.PIP_INDEX_URL = 'http://127.0.0.1:9/simple';
-    try {
+    await offline(async () => {
       const { problem, cure } = await failure(createEnvironment(making(wheel('a-package-that-is-not-there'))));
       expect(problem).toBe('What the server needs could not be downloaded from the package index');
       expect(cure).toContain('Go online');
       expect(cure).toContain('Restart Server');
-    } finally {
-      if (before === undefined) {
-        delete process.env.PIP_INDEX_URL;
-      } else {
-        process.env.PIP_INDEX_URL = before;
-      }
-    }
+    });
     expect(left()).toEqual([]);
+  });
+
+  it('is small, gets parts for C when they are needed, and goes with the extension', { timeout: 180_000 }, async () => {
+    await offline(async () => {
+      const how = making(wheel('gcovr>=8.2,<9'));
+      const made = await createEnvironment(how); // without gcovr, or it would fail
+      const files = readdirSync(how.storage, { recursive: true }).map(String);
+      expect(files.some((file) => file.endsWith('pip/__init__.py'))).toBe(true);
+      expect(files.filter((file) => file.includes('pip/') && file.endsWith('.pyc'))).toEqual([]);
+      const { problem } = await failure(addPartsForC(made, how));
+      expect(problem).toBe('What the server needs could not be downloaded from the package index');
+      const packages = join(made.command, '..', '..', 'lib');
+      const [python = ''] = readdirSync(packages);
+      writeFileSync(join(packages, python, 'site-packages', 'gcovr.py'), '');
+      await addPartsForC(made, how); // nothing is missing
+    });
+    mkdirSync(join(folder, 'storage', 'of-somebody-else'));
+    rememberStorage(folder, join(folder, 'storage'));
+    removeEnvironments(folder);
+    expect(left()).toEqual(['of-somebody-else']);
+    removeEnvironments(join(folder, 'bundled')); // an extension that made none
   });
 
   it('leaves nothing when it is cancelled', { timeout: 180_000 }, async () => {

@@ -25,7 +25,7 @@ from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
 from suspectra.program.languages import is_python
-from suspectra_recorder.experiments.mixed_runs import KIND, MixedAnswer, MixedGreeting, MixedRequest
+from suspectra_recorder.experiments.mixed_messages import KIND, MixedAnswer, MixedGreeting, MixedRequest
 from suspectra_recorder.experiments.start_request import StartRequest
 
 _MIXED_START_S = 60.0

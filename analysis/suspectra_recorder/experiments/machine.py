@@ -34,7 +34,7 @@ from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedChec
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import Greeting, MachineRunAnswer, Request, RunRequest
-from suspectra_recorder.experiments.mixed_runs import KIND as MIXED
+from suspectra_recorder.experiments.mixed_messages import KIND as MIXED
 from suspectra_recorder.experiments.mixed_runs import MixedRuns
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses

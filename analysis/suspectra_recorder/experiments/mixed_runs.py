@@ -16,7 +16,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, TypedDict
+from typing import Any
 
 import pytest
 
@@ -24,7 +24,12 @@ from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.exchanged_code import LoadedProgram
 from suspectra_recorder.experiments.limits import be_alone
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.messages import RunRequest, TracedRunAnswer
+from suspectra_recorder.experiments.messages import RunRequest
+from suspectra_recorder.experiments.mixed_messages import (
+    MixedAnswer,
+    MixedGreeting,
+    MixedRequest,
+)
 from suspectra_recorder.experiments.start_request import StartRequest
 from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.failures.tracebacks import raised_by_example
@@ -36,54 +41,11 @@ from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
 
 __builtins__ = library_references.builtins
 
-KIND = "mixed"
-"""The kind of runs for which a machine starts so."""
-
 _CHUNK = 1 << 16
 _NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itself loads as each run needs it
 _MAX_COLLECTED = 3  # forks that have loaded the program and wait
 _FORK_GRACE_S = 1.0
 """How much longer a fork may take to answer than its run."""
-
-
-class MixedOutcome(TypedDict):
-    """How a test ended."""
-
-    verdict: str  # as in recordings
-    exception: str  # the type of the exception, empty where it passed
-    place: str  # the innermost function of the workspace in which it was raised, with its file
-    message: str  # the first line
-    seconds: float
-
-
-class MixedGreeting(TypedDict):
-    """What there is to know before the first run."""
-
-    again: bool  # whether several runs may follow each other
-
-
-class MixedRequest(TypedDict):
-    """What to run."""
-
-    tests: list[str]  # the names of the tests
-    seconds: float  # how long all of them may take
-    modules: list[str]  # what to load before
-    files: list[str]  # those that may differ from one run to the next, relative to the workspace
-    fresh: bool  # whether the program has to be loaded for this run
-    columns: str  # the file that takes the columns of a trace of dependences; empty for no trace
-    most: int  # how many nodes that may have
-
-
-class MixedAnswer(TypedDict, total=False):
-    """How a run ended."""
-
-    tests: dict[str, MixedOutcome]  # those that ended
-    modules: list[str]  # what it has loaded that is no part of the workspace
-    error: str  # why something could not be collected, in a line
-    refused: bool  # whether the program has to be loaded for that
-    exchanged: bool  # whether it was loaded for an earlier run
-    ends: bool  # whether the process that has loaded it ends with this run
-    dependences: TracedRunAnswer  # the trace, besides its columns
 
 
 class MixedRuns:

@@ -3,7 +3,8 @@
  * Suspectra. Knows nothing of VS Code.
  *
  * An environment is built under a temporary name and renamed when it is complete, so one with a final name works.
- * Workspaces with the same Python share it, and it is removed when it is no longer used.
+ * Workspaces with the same Python share it, and it is removed when it is no longer used. What only C programs need is
+ * added when it is needed.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -11,15 +12,36 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import * as path from 'node:path';
+import { promisify } from 'node:util';
 
 import { t } from '../l10n';
 import { ask, type Interpreter, type NotFound, shown } from './python';
+import { PREFIX, UNFINISHED_PREFIX } from './storage';
 
 const MAX_UNUSED_DAYS = 30;
 const MAX_UNFINISHED_DAYS = 1; // older ones are of installations that were killed
 const DAY = 24 * 60 * 60 * 1000;
-const PREFIX = 'server-';
-const UNFINISHED_PREFIX = 'unfinished-';
+const PIP = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--retries', '2'];
+const INSTALL = [...PIP, '--timeout', '20', '--prefer-binary', '--no-compile'];
+
+// What the server needs besides the bundled wheels: for all programs, or else for those of C, of which it is a third.
+const REQUIREMENTS = `
+import re, sys
+from importlib.metadata import requires
+for line in requires("suspectra") or ():
+    if "extra ==" not in line and (re.match(r"gcovr\\b", line) is not None) == (sys.argv[1] == "c"):
+        print(line)
+`;
+
+// Two thirds of an environment are tests of numpy and scipy, and compiled modules that are never imported.
+const TRIM = `
+import pathlib, shutil, sysconfig
+for scheme in ("purelib", "platlib"):
+    packages = pathlib.Path(sysconfig.get_path(scheme))
+    tests = [found for name in ("numpy", "scipy") for found in (packages / name).rglob("tests")]
+    for folder in [*tests, *packages.rglob("__pycache__")]:
+        shutil.rmtree(folder, ignore_errors=True)
+`;
 
 export interface Installation {
   base: NonNullable<NotFound['base']>;
@@ -91,16 +113,19 @@ export async function createEnvironment(installation: Installation): Promise<Int
     await run(command, [...args, '-I', '-m', 'venv', building], cwd, signal, log).catch((error: unknown) => {
       throw installationError(signal, error, venvFailed(base.interpreter));
     });
-    const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--retries', '2'];
-    await run(
-      pythonIn(building),
-      [...pip, '--timeout', '20', '--prefer-binary', ...bundledWith(wheel)],
-      cwd,
-      signal,
-      log,
-    ).catch((error: unknown) => {
-      throw installationError(signal, error, (output) => pipFailed(output, bundledWith(wheel)));
-    });
+    const wheels = bundledWith(wheel);
+    const python = (args: string[]) => run(pythonIn(building), args, cwd, signal, log);
+    const pip = async (packages: string[]) => {
+      await python([...INSTALL, ...packages]).catch((error: unknown) => {
+        throw installationError(signal, error, (output) => pipFailed(output, wheels));
+      });
+    };
+    await pip(['--no-deps', ...wheels]);
+    const packages = await requirements(pythonIn(building), 'all', cwd);
+    if (packages.length) {
+      await pip(packages);
+    }
+    await python(['-I', '-c', TRIM]);
     await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, log).catch(
       (error: unknown) => {
         throw installationError(signal, error, (output) => brokenPackages(output, base.python));
@@ -111,6 +136,31 @@ export async function createEnvironment(installation: Installation): Promise<Int
   } finally {
     await rm(building, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** Add what programs of C and C++ need, unless it is there. A failure is an `InstallationError`. */
+export async function addPartsForC(
+  environment: Interpreter,
+  installation: Pick<Installation, 'wheel' | 'cwd' | 'signal' | 'log'>,
+): Promise<void> {
+  const { wheel, cwd, signal, log } = installation;
+  const present = ['-I', '-c', 'import gcovr'];
+  const missing = await run(environment.command, present, cwd, signal, () => undefined).then(
+    () => false,
+    () => true,
+  );
+  if (missing) {
+    const packages = await requirements(environment.command, 'c', cwd);
+    await run(environment.command, [...INSTALL, ...packages], cwd, signal, log).catch((error: unknown) => {
+      throw installationError(signal, error, (output) => pipFailed(output, bundledWith(wheel)));
+    });
+  }
+}
+
+/** What the installed server needs, as pip takes it. */
+async function requirements(python: string, programs: 'all' | 'c', cwd: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)(python, ['-I', '-c', REQUIREMENTS, programs], { cwd });
+  return stdout.split(/\r?\n/).filter(Boolean);
 }
 
 /** Give a complete environment its final name. A broken one is replaced; one of another window is kept. */

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,21 @@ class GcovrObject:
 
 @dataclass
 class Gcovr:
-    """Runs gcovr on the profiles of one workspace."""
+    """Runs gcovr on the profiles of one workspace.
+
+    Raises EvidenceError when it is not installed.
+    """
 
     workspace: str  # the folder with its settings, in which it runs
     cancel: Token  # cancel it to stop
     _exclusive: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if find_spec("gcovr") is None:
+            cure = f"install it: {sys.executable} -m pip install gcovr"
+            raise EvidenceError(
+                Problem("", "gcovr", "it is not installed beside Suspectra, and C and C++ need it", cure)
+            )
 
     @cached_property
     def settings(self) -> GcovrSettings:

@@ -1,5 +1,7 @@
 --- `:checkhealth suspectra`: whether the program and the server work, and how to fix them.
 
+local program = require('suspectra.program')
+
 local M = {}
 
 local health = vim.health or require('health')
@@ -12,8 +14,8 @@ local TIMEOUT_MS = 5000 -- for an answer of the server
 local INSTALL = 'Activate the environment it is installed in before you start Neovim, or use its full path in `cmd`'
 
 local function check_program()
-  local found = vim.fn.exepath('suspectra')
-  if found == '' then
+  local found = program.path()
+  if not found then
     return warn('`suspectra` is not on the PATH', { INSTALL, 'To install it: python -m pip install suspectra' })
   end
   local version = vim.trim(vim.fn.system({ found, '--version' }))
@@ -56,7 +58,8 @@ function M.check()
   check_program()
   local clients = require('suspectra').clients()
   if #clients == 0 then
-    warn('no server runs', { 'Open a Python, C or C++ file; docs/guide/editors/neovim.md says how to set the server up' })
+    local cure = "Call vim.lsp.enable('suspectra') (before 0.11: see docs/guide/editors/neovim.md), and open a source"
+    warn('no server runs', { cure })
   end
   for _, client in ipairs(clients) do
     check_server(client)
