@@ -2,8 +2,9 @@
 
 For each family of subjects: mean EXAM, and how many faulty statements are among the first 1, 5 and 10, ties averaged.
 The weight is that of the share of the failing tests that execute a statement, beside that of the tests that execute it
-and fail. Then each program is left out once, and the weight taken that is best on the others: by the mean reciprocal
-rank, families counting the same.
+and fail. *One more passes* counts for each branch one more passing test than there are, as a branch that a single
+failing test takes says little. Then each program is left out once, and the rule taken that is best on the others, by
+the mean reciprocal rank, families counting the same.
 
     python benchmarks/evidence_keys.py CORPUS...
 """
@@ -16,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import mean
 
@@ -27,6 +29,7 @@ from suspectra.techniques import make_technique
 from suspectra.techniques.all_evidence import EvidenceReport
 
 WEIGHTS = (0.5, 0.55, 0.6, 0.65, 0.7)
+RULES = tuple(product(WEIGHTS, (0, 1)))  # a weight, and how many more passing tests count for each branch
 PRESENT = 0.55
 _DIGITS = 9  # to which scores are compared
 
@@ -42,18 +45,19 @@ class Known:
     faulty: Ints  # the faulty ones among these, as indices into them
     share: Floats  # the weighted share of the failing tests
     precision: Floats  # the share of the tests that fail
-    branches: tuple[Ints, Floats, Floats]  # suspect, share and precision of each branch that leaves one
+    # of each branch that leaves a suspect: the suspect, the share, and how many failing and passing tests take it
+    branches: tuple[Ints, Floats, Ints, Ints]
     signature: Bools
     raised: Ints
     kind: Ints
     size: Ints
 
-    def rank(self, weight: float, branches: float = 1.0, kinds: bool = True, size: bool = True) -> float:
+    def rank(self, weight: float, more: int = 0, branches: float = 1.0, kinds: bool = True, size: bool = True) -> float:
         """The rank of the fault, on average over the orders of a tie."""
         own = weight * self.share + (1 - weight) * self.precision
         best = own.copy()
-        element, share, precision = self.branches
-        np.maximum.at(best, element, weight * share + (1 - weight) * precision)
+        element, share, failing, passing = self.branches
+        np.maximum.at(best, element, weight * share + (1 - weight) * failing / (failing + passing + more))
         best = np.where(self.signature, 0, own + branches * (best - own))
         if not len(self.faulty):
             return (len(self.suspects) + self.total + 1) / 2
@@ -73,13 +77,14 @@ def known_of(file: SubjectFile) -> Known:
     counts = spectrum.counts
     suspects = np.flatnonzero((report.level >= 0) & (report.level < len(report.keys)))
     keys = report.keys[report.level[suspects]]
-    branches = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+    none = np.zeros(0, np.int64)
+    branches = none, np.zeros(0), none, none
     if spectrum.edges is not None:
         hits = spectrum.edge_hit_counts
         taken = np.isin(known.branches.element, suspects) & (hits.ef[known.branches.edge] > 0)
         element, edge = known.branches.element[taken], known.branches.edge[taken]
         share = weights.of_edges[edge] / max(weights.total, 1)
-        branches = np.searchsorted(suspects, element), share, hits.ef[edge] / (hits.ef[edge] + hits.ep[edge])
+        branches = np.searchsorted(suspects, element), share, hits.ef[edge], hits.ep[edge]
     ef, ep = counts.ef[suspects], counts.ep[suspects]
     return Known(
         file.family,
@@ -100,20 +105,20 @@ def figures(ranks: Sequence[tuple[float, int]]) -> str:
     return f"{mean(rank / total for rank, total in ranks):.4f} {top}"
 
 
-def left_out(subjects: Sequence[Known]) -> Counter[float]:
-    """Which weight the other programs choose for each program."""
-    chosen = Counter[float]()
-    rates = {weight: [1 / one.rank(weight) for one in subjects] for weight in WEIGHTS}
+def left_out(subjects: Sequence[Known]) -> Counter[tuple[float, int]]:
+    """Which rule the other programs choose for each program."""
+    chosen = Counter[tuple[float, int]]()
+    rates = {rule: [1 / one.rank(*rule) for one in subjects] for rule in RULES}
     for program in sorted({one.program for one in subjects}):
 
-        def rate(weight: float, without: str = program) -> float:
+        def rate(rule: tuple[float, int], without: str = program) -> float:
             by_family: dict[str, list[float]] = defaultdict(list)
-            for one, reciprocal in zip(subjects, rates[weight], strict=True):
+            for one, reciprocal in zip(subjects, rates[rule], strict=True):
                 if one.program != without:
                     by_family[one.family].append(reciprocal)
             return mean(map(mean, by_family.values()))
 
-        chosen[max(WEIGHTS, key=rate)] += 1
+        chosen[max(RULES, key=rate)] += 1
     return chosen
 
 
@@ -124,11 +129,12 @@ def main() -> None:
     with ProcessPoolExecutor() as pool:
         subjects = list(pool.map(known_of, files))
     variants = {
-        **{f"weight {weight}": (weight, 1.0, True, True) for weight in WEIGHTS},
-        "without branches": (PRESENT, 0.0, True, True),
-        "branches at half": (PRESENT, 0.5, True, True),
-        "without kinds": (PRESENT, 1.0, False, True),
-        "without size": (PRESENT, 1.0, True, False),
+        **{f"weight {weight}": (weight, 0, 1.0, True, True) for weight in WEIGHTS},
+        "without branches": (PRESENT, 0, 0.0, True, True),
+        "branches at half": (PRESENT, 0, 0.5, True, True),
+        "one more passes": (PRESENT, 1, 1.0, True, True),
+        "without kinds": (PRESENT, 0, 1.0, False, True),
+        "without size": (PRESENT, 0, 1.0, True, False),
     }
     families = sorted({one.family for one in subjects})
     print(f"| mean EXAM, Top-1/5/10 | {' | '.join(families)} |\n|---|{'---:|' * len(families)}")
@@ -136,8 +142,8 @@ def main() -> None:
         ranks = [(one.family, (one.rank(*rule), one.total)) for one in subjects]
         cells = [figures([rank for own, rank in ranks if own == family]) for family in families]
         print(f"| {name} | {' | '.join(cells)} |")
-    for weight, count in sorted(left_out(subjects).items()):
-        print(f"weight {weight} is best on the others for {count} programs")
+    for (weight, more), count in sorted(left_out(subjects).items()):
+        print(f"weight {weight}, {more} more passing tests for a branch: best on the others for {count} programs")
 
 
 if __name__ == "__main__":

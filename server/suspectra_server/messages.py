@@ -171,6 +171,9 @@ class SuspectMessage(Figures):
     """Suspects of a group with the same number are equal for the tests, even if something else puts them in order."""
     failingTests: list[str]
     """The failing tests that execute it."""
+    functionRank: int
+    """The rank of its function among those that failing tests execute, the best of a tie. Lists have functions in this
+    order: first the best three suspects of each, and then the others."""
     group: int | None
     """The failure group in which it has this rank, where there are several."""
     examined: bool
@@ -306,9 +309,6 @@ class Suspects(TypedDict):
     """What is wrong with the evidence."""
     collectionErrors: list[CollectionErrorMessage]
     """What kept tests from being collected; 100 at most."""
-    tiedBeyond: int
-    """How many more lines have the same rank as the last suspect, where the setting `top` or `limit` ends the list
-    within a tie."""
     failedRuns: list[FailedRun]
     """Test runs that `suspectra.server.runTests` started and that failed to run the tests, unless a collection error
     says why. They are listed until the next run."""

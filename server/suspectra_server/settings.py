@@ -266,8 +266,8 @@ SETTINGS = (
         Option(
             "top",
             Settings.top,
-            "How many suspects to show. Where that ends within a tie, the last suspects say how many more have the"
-            " same score.",
+            "How many suspects to show: the three best lines of each of the first functions, and then the next lines"
+            " by rank. A suspect says how many more lines have its score and are not shown.",
             minimum=1,
             maximum=10_000,
         )
@@ -276,10 +276,10 @@ SETTINGS = (
         Option(
             "order",
             Settings.order,
-            "The order of suspects, and of the steps from one to the next: by rank, or by the expected number of steps"
-            " of a reader who also looks around (see the debugging model).",
+            "The order of suspects, and of the steps from one to the next: by the ranks of their functions, or by the"
+            " expected number of steps of a reader who also looks around (see the debugging model).",
             values={
-                "rank": "The most suspicious first.",
+                "rank": "The most suspicious function first, with its three best lines; further lines come last.",
                 "steps": "Fewest expected steps first, for a reader who also looks around a line.",
             },
         ),

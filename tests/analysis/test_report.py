@@ -173,3 +173,13 @@ def test_functions_contain_what_failing_tests_execute_once_and_follow_their_best
         )
         assert one.rank_best <= one.rank_worst <= len(listed)
     assert listed[:2] == report.functions(2)
+    parts = [one.elements[part] for part in (slice(3), slice(3, None)) for one in listed]
+    assert report.reading_order(100).tolist() == [element for own in parts for element in own]
+    ranks = [one.rank_best for one in listed for _ in one.elements]
+    assert report.function_ranks([element for one in listed for element in one.elements]).tolist() == ranks
+
+
+def test_however_large_a_tie_is_the_first_functions_are_in_a_short_list():
+    report = functions_of([[1] * 13], [True], [0] * 6 + [1] * 5 + [2] * 2)
+    assert report.reading_order(8).tolist() == [0, 1, 2, 6, 7, 8, 3, 4]
+    assert [len(report.reading_order(top)) for top in (1, 2, 5, 13, 20)] == [1, 2, 5, 13, 13]

@@ -712,6 +712,8 @@ class Workbench:
         """Open a line of a function that has several suspects by its row in the Suspects view."""
         self.unfold(f"{function.rpartition('.')[2]}:")
         row = self.page.locator(f"{ROWS}[aria-label*=', line {line},']").first
+        if not happens(row.is_visible):
+            self.unfold("more line")
 
         def opened() -> bool:
             with contextlib.suppress(PlaywrightTimeout):

@@ -80,8 +80,8 @@ def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, l
         assert [shown[name] for name in same] == [own[name] for name in same]
         assert shown["tests"] == [test for test in own["tests"] if test != UNCOVERED]
         assert found["reason"] == own["reason"]
-        places = [(suspect["file"], suspect["rank_best"]) for suspect in own["suspects"][: len(found["suspects"])]]
-        assert [(suspect["file"], suspect["rankBest"]) for suspect in found["suspects"]] == places
+        leading = [(one["file"], line) for one in own["functions"][:5] for line in one["lines"]]
+        assert [(one["file"], one["line"]) for one in found["suspects"]][: len(leading)] == leading
 
 
 def test_the_ranking_over_all_comes_first(grouped):

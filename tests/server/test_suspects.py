@@ -34,5 +34,13 @@ def test_a_suspect_has_its_text_and_its_tie(client, shop):
         assert len({(one["ef"], one["ep"]) for one in tied}) == 1
     # what the tests leave equal may have an order all the same
     assert any(len({one["rankBest"] for one in tied}) > 1 for tied in ties.values())
-    ranks = [min(one["rankBest"] for one in tied) for tied in ties.values()]
-    assert ranks == sorted(ranks)
+
+
+def test_functions_come_in_their_order_and_the_steps_follow(client, shop):
+    client.start(shop)
+    suspects = client.suspects()["suspects"]
+    by_rank = sorted(suspects, key=lambda one: one["rankBest"])
+    assert suspects == sorted(by_rank, key=lambda one: one["functionRank"])
+    assert suspects != by_rank
+    steps = [client.command("nextSuspect")["range"] for _ in suspects]
+    assert steps == [one["range"] for one in suspects]

@@ -139,6 +139,11 @@ export interface SuspectMessage extends Figures {
   tie: number;
   /** The failing tests that execute it. */
   failingTests: string[];
+  /**
+   * The rank of its function among those that failing tests execute, the best of a tie. Lists have functions in this
+   * order: first the best three suspects of each, and then the others.
+   */
+  functionRank: number;
   /** The failure group in which it has this rank, where there are several. */
   group: number | null;
   /** Marked as examined, or innocent. */
@@ -274,11 +279,6 @@ export interface Suspects {
   problems: ProblemMessage[];
   /** What kept tests from being collected; 100 at most. */
   collectionErrors: CollectionErrorMessage[];
-  /**
-   * How many more lines have the same rank as the last suspect, where the setting `top` or `limit` ends the list within
-   * a tie.
-   */
-  tiedBeyond: number;
   /**
    * Test runs that `suspectra.server.runTests` started and that failed to run the tests, unless a collection error says
    * why. They are listed until the next run.

@@ -27,7 +27,6 @@ const report: Suspects = {
   state: 'error',
   problems: [],
   collectionErrors: [],
-  tiedBeyond: 0,
   failedRuns: [],
   groups: [],
   unexplained: [],

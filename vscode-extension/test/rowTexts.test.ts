@@ -35,12 +35,12 @@ describe('the row of a function', () => {
   it('is read out with everything that place, colour and icon say', () => {
     const [first, ...others] = handleMatch;
     const findings = ['`<` → `<=` repairs 3 tests and breaks none.'];
-    expect(rowLabel([{ ...first, raised: true, findings, repairs: 3, file: 'md/inline.py' }, ...others])).toBe(
+    expect(rowLabel([{ ...first, raised: true, findings, repairs: 3, file: 'md/inline.py' }, ...others], false)).toBe(
       'Rank 1 to 4, AutolinkInlineProcessor.handleMatch, md/inline.py, lines 957 to 960, score 0.707, high suspicion, ' +
         '`<` → `<=` repairs 3 tests and breaks none, raised here, repairs 3/3, line 959',
     );
-    expect(rowLabel([{ ...suspect, endLine: 12, changed: 1, examined: true }])).toBe(
-      'Rank 2 to 4, Cart.total, shop/cart.py, line 12, score 0.707, high suspicion, changed, return total, examined',
+    expect(rowLabel([{ ...suspect, endLine: 12, changed: 1, examined: true }], true)).toBe(
+      'Rank 1, Cart.total, shop/cart.py, line 12, score 0.707, high suspicion, changed, return total, examined',
     );
   });
 
@@ -50,8 +50,8 @@ describe('the row of a function', () => {
     const title = rowTitle([done, done], 'member');
     expect(title.replaceAll('\u0336', '')).toBe(rowTitle([suspect, suspect], 'member'));
     expect(title).toContain('\u0336');
-    expect(rowLabel([done])).not.toContain('\u0336');
-    expect(rowLabel([{ ...done, innocent: true }])).toMatch(/, innocent$/);
+    expect(rowLabel([done], true)).not.toContain('\u0336');
+    expect(rowLabel([{ ...done, innocent: true }], true)).toMatch(/, innocent$/);
     expect(rowDetail([{ ...done, innocent: true }], 'line')).toBe('● innocent\u2002return total');
     expect(rowDetail([{ ...done, innocent: true }, done], 'line')).toBe('return total');
   });

@@ -9,7 +9,10 @@ import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { type Tree, workbench } from './standins/workbench';
 
-const other = { ...suspect, uri: 'file:///project/tax.py', file: 'tax.py', function: 'rate', line: 3, endLine: 3 };
+const other = {
+  ...{ ...suspect, uri: 'file:///project/tax.py', file: 'tax.py', function: 'rate', line: 3, endLine: 3 },
+  functionRank: 2,
+};
 const below = { ...suspect, line: 20, endLine: 20, tie: 2, rankBest: 5, source: 'return 0' };
 const TESTS = 'test_sum and 1 more';
 const TOTAL = 'total:12–13';
@@ -138,6 +141,16 @@ describe('the rows', () => {
     expect((tooltip as vscode.MarkdownString).value).toContain('raised here');
     expect(isFunction(row)).toBe(true);
     expect(isFunction(view.getChildren(row)[0])).toBe(false);
+  });
+
+  it('of a function are its first three lines, and one for all others', async () => {
+    const [third, fourth, fifth] = [22, 24, 26].map((line) => ({ ...below, line, endLine: line }));
+    const some = [suspect, below, defined(third), other, defined(fourth), defined(fifth)];
+    await show({ suspects: some });
+    const first = ['line 12–13', 'line 20', 'line 22'];
+    expect(rows()).toEqual([[TESTS, [[TOTAL, [...first, ['2 more lines', ['line 24', 'line 26']]]], RATE]]]);
+    await show({ suspects: some.slice(0, -1) });
+    expect(rows()).toEqual([[TESTS, [[TOTAL, [...first, ['1 more line', ['line 24']]]], RATE]]]);
   });
 
   it('name the file where two functions have one name', async () => {
@@ -340,6 +353,25 @@ describe('the selection', () => {
     workbench.edit('/project/shop/cart.py', 19);
     vi.runAllTimers();
     expect(tree.revealed.at(-1)).toBe(view.getChildren(row)[1]);
+  });
+
+  it('is the row that hides the line, as far as rows are open', async () => {
+    vi.useRealTimers();
+    await show({ suspects: [20, 22, 24, 26].map((line) => ({ ...below, line, endLine: line })) });
+    vi.useFakeTimers();
+    const [row] = suspectRows();
+    const more = defined(view.getChildren(row).at(-1));
+    const goes = () => {
+      workbench.edit('/project/shop/cart.py', 30);
+      workbench.edit('/project/shop/cart.py', 25);
+      vi.runAllTimers();
+      return tree.revealed.at(-1);
+    };
+    expect(goes()).toBe(row);
+    tree.expand(defined(row));
+    expect(goes()).toBe(more);
+    tree.expand(more);
+    expect(goes()).toBe(view.getChildren(more)[0]);
   });
 
   it('waits until the rows are drawn, as another view may be opened meanwhile', async () => {

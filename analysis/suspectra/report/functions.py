@@ -18,6 +18,9 @@ import numpy as np
 from suspectra.base.arrays import Ints
 from suspectra.spectrum import Elements
 
+MAX_LINES = 3
+"""How many statements of a function are listed with it."""
+
 
 @dataclass(frozen=True)
 class SuspectFunction:

@@ -15,7 +15,7 @@ from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import Problem
 from suspectra.base.technique_info import TechniqueInfo
 from suspectra.report.caveats import caveats_of
-from suspectra.report.functions import FunctionLevels, SuspectFunction
+from suspectra.report.functions import MAX_LINES, FunctionLevels, SuspectFunction
 from suspectra.report.levels import levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum, is_only_read
@@ -481,6 +481,85 @@ class RankedReport:
         first = self.functions(1)
         return first[0].elements[0] if first else int(self.top(1)[0])
 
+    def function_ranks(self, elements: Sequence[int] | Ints) -> Ints:
+        """Return the rank of the function of each of some statements that failing tests execute.
+
+        Parameters
+        ----------
+        elements : sequence or ndarray of int, shape (k,)
+            Their columns in the spectrum.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            1 + the number of functions that rank higher.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).function_ranks([1, 0]).tolist()
+        [1, 1]
+        """
+        levels = self.function_levels.level
+        return np.searchsorted(np.sort(levels), levels[self._functions_of(elements)]) + 1
+
+    def reading_order(self, top: int) -> Ints:
+        """Return statements that failing tests execute, in the order of a reader who takes functions as a whole.
+
+        Three of four are the best of the first functions, three of each, so that the list has these functions however
+        large their ties are; the others are the next ones by rank. First come the best three of each function, in the
+        order of functions, and then what else there is of each.
+
+        Parameters
+        ----------
+        top : int
+            How many; all if it is larger than their number.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            Columns of the spectrum.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).reading_order(20).tolist()
+        [1, 0]
+        """
+        leading = [one.elements[:MAX_LINES] for one in self.functions(max(1, top // (MAX_LINES + 1)))]
+        chosen = dict.fromkeys([element for own in leading for element in own][:top])
+        chosen.update(dict.fromkeys(self._first_executed(top)))
+        elements = np.sort(np.fromiter(chosen, np.int64)[:top])
+        elements = self._in_order(elements, self.level[elements]).astype(np.int64)
+        function = self._place_of_function[self._functions_of(elements)]
+        together = np.argsort(function, kind="stable")
+        elements, function = elements[together], function[together]
+        number = np.arange(len(elements)) - np.searchsorted(function, function)
+        return elements[np.argsort(number >= MAX_LINES, kind="stable")]
+
+    def _first_executed(self, top: int) -> list[int]:
+        """The first `top` statements that a failing test executes, by rank."""
+        wanted = top
+        while True:
+            first = self.top(wanted)
+            executed = first[self.spectrum.counts.ef[first] > 0][:top]
+            if len(executed) == top or len(first) < wanted:
+                return [int(element) for element in executed]
+            wanted *= 8
+
+    def _functions_of(self, elements: Sequence[int] | Ints) -> Ints:
+        """The functions of statements that failing tests execute, as indices of `function_levels`."""
+        return self.function_levels.of[np.searchsorted(self._executed_by_failing, np.asarray(elements, np.int64))]
+
+    @cached_property
+    def _place_of_function(self) -> Ints:
+        """The place of each function in their order; those of equal rank are sorted by file and line."""
+        found = self.function_levels
+        where = np.unique(found.of, return_index=True)[1]
+        return np.argsort(np.lexsort((where, found.level)))
+
     def functions(self, top: int | None = None) -> list[SuspectFunction]:
         """Return the first `top` functions that failing tests execute, or all.
 
@@ -504,10 +583,9 @@ class RankedReport:
         found, elements = self.function_levels, self.spectrum.elements
         by_function = np.argsort(found.of, kind="stable")
         own = np.split(self._executed_by_failing[by_function], np.cumsum(np.bincount(found.of))[:-1])
-        where = np.array([statements[0] for statements in own[: len(found)]], np.int64)
         higher = np.concatenate([[0], np.cumsum(np.bincount(found.level))])
         listed = []
-        for index in np.lexsort((where, found.level))[:top].tolist():
+        for index in np.argsort(self._place_of_function)[:top].tolist():
             ordered = self._in_order(own[index], self.level[own[index]]).tolist()
             number, level = int(found.number[index]), int(found.level[index])
             listed.append(

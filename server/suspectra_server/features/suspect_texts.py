@@ -72,7 +72,8 @@ def one_line(ranking: Ranking, suspect: Suspect) -> str:
 def headline(ranking: Ranking, suspect: Suspect) -> str:
     """One line for lists: rank, technique, score, the first reason, and the failure group where there are several."""
     explanation = ranking.explain(suspect)
-    cut = [f"and {ranking.tied_beyond} more of the same rank, not marked"] if ranking.is_cut(suspect) else []
+    more = ranking.tied_beyond(suspect)
+    cut = [f"and {more} more of the same rank, not marked"] if more else []
     group = [ranking.group.heading] if ranking.group else []
     badge = [suspect.badge] if suspect.badge else []
     return " · ".join([explanation.headline, *badge, *sentences_about(ranking, suspect)[:1], *cut, *group])

@@ -60,7 +60,6 @@ def register(session: Session) -> None:
             "elements": sum(len(r) for f in folders if (r := f.snapshot.ranking.report) is not None),
             "state": status["state"],
             "problems": [_problem(problem) for folder in folders for problem in folder.snapshot.problems],
-            "tiedBeyond": _tied_beyond(found, limit),
             "collectionErrors": [
                 _collection_error(session, folder, mark) for folder in folders for mark in folder.current().errors
             ][:MAX_ERRORS],
@@ -105,19 +104,6 @@ def register(session: Session) -> None:
             }
             for info in infos
         ]
-
-
-def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
-    """How many lines have the same score as the last one in the list, and are not in it."""
-    listed = found[:limit]
-    if not listed:
-        return 0
-    folder, last = listed[-1]
-    rest = sum(
-        other is folder and mark.suspect.rank_best == last.suspect.rank_best for other, mark in found[len(listed) :]
-    )
-    ranking = folder.snapshot.ranking
-    return int(rest) + (ranking.tied_beyond if ranking.is_cut(last.suspect) else 0)
 
 
 def _problem(problem: Problem) -> ProblemMessage:
@@ -213,6 +199,7 @@ def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -
         "repairs": snapshot.ranking.repaired_at(suspect),
         "tie": snapshot.ranking.tie_of(suspect),
         "failingTests": list(suspect.failing_tests),
+        "functionRank": snapshot.ranking.function_rank(suspect),
         "group": group.number if group else None,
         "examined": mark.examined,
         "innocent": mark.innocent,

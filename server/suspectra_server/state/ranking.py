@@ -15,6 +15,7 @@ from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import failure_sentence
 from suspectra.report import Explanation, RankedReport, Suspect
+from suspectra.report.functions import MAX_LINES
 from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import Elements, Spectrum
 from suspectra.techniques.experiments.investigation import repairs_in_words
@@ -78,8 +79,8 @@ class Ranking:
         top: int,
         inside: frozenset[str] = frozenset(),
     ) -> Ranking:
-        """The first `top` suspects of a report; a line that no failing test executes is no suspect."""
-        suspects = tuple(report.suspects_of(_executed(report, top)))
+        """`top` suspects of a report, in the order of a reader; a line that no failing test executes is no suspect."""
+        suspects = tuple(report.suspects_of(report.reading_order(top).tolist()))
         errors, message = evidence.collection_errors, _message(report, evidence)
         return cls(FolderState.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
 
@@ -93,7 +94,7 @@ class Ranking:
             self,
             message=_message(self.ranked, self.evidence, among) if self.evidence else self.message,
             report=report,
-            suspects=tuple(report.suspects_of(_executed(report, top))),
+            suspects=tuple(report.suspects_of(report.reading_order(top).tolist())),
             groups=groups,
             group=group,
             shared=shared,
@@ -109,7 +110,7 @@ class Ranking:
             group=group,
             groups=tuple(group if one.number == group.number else one for one in self.groups),
             report=report,
-            suspects=tuple(report.suspects_of(_executed(report, top))),
+            suspects=tuple(report.suspects_of(report.reading_order(top).tolist())),
             collection_errors=evidence.collection_errors,
             fixed=(),
             preliminary=True,
@@ -308,19 +309,41 @@ class Ranking:
         stack = self.evidence.stacks.get(test) if self.evidence else None
         return [plain(str(frame)) for frame in reversed(stack.frames)] if stack is not None else []
 
-    @cached_property
-    def tied_beyond(self) -> int:
-        """How many lines that failing tests execute are missing because the list ends within their tie."""
-        if self.report is None or not self.suspects:
-            return 0
-        last = self.suspects[-1]
-        tied = self.report.top(last.rank_worst)[last.rank_best - 1 :]
-        executed = np.count_nonzero(self.report.spectrum.counts.ef[tied])
-        return int(executed - sum(suspect.rank_best == last.rank_best for suspect in self.suspects))
+    def function_rank(self, suspect: Suspect) -> int:
+        """The rank of the function of a shown suspect, the best of a tie."""
+        return self._function_ranks[suspect.element]
 
-    def is_cut(self, suspect: Suspect) -> bool:
-        """Whether others have the score of a suspect and are left out."""
-        return bool(self.tied_beyond) and suspect.rank_best == self.suspects[-1].rank_best
+    @cached_property
+    def _function_ranks(self) -> Mapping[int, int]:
+        elements = [suspect.element for suspect in self.suspects]
+        return dict(zip(elements, self.ranked.function_ranks(elements).tolist(), strict=True))
+
+    def is_behind(self, suspect: Suspect) -> bool:
+        """Whether a shown suspect comes after the first ones of all functions."""
+        return suspect.element in self._behind
+
+    @cached_property
+    def _behind(self) -> frozenset[int]:
+        seen: Counter[tuple[str, int]] = Counter()
+        behind = []
+        for suspect in self.suspects:
+            function = suspect.location.file, int(self.elements.function[suspect.element])
+            seen[function] += 1
+            if seen[function] > MAX_LINES:
+                behind.append(suspect.element)
+        return frozenset(behind)
+
+    def tied_beyond(self, suspect: Suspect) -> int:
+        """How many lines that failing tests execute have the rank of a shown suspect and are not shown themselves."""
+        if suspect.rank_best not in self._shown_at:
+            return 0
+        tied = self.ranked.top(suspect.rank_worst)[suspect.rank_best - 1 :]
+        executed = np.count_nonzero(self.ranked.spectrum.counts.ef[tied])
+        return int(executed - self._shown_at[suspect.rank_best])
+
+    @cached_property
+    def _shown_at(self) -> Counter[int]:
+        return Counter(suspect.rank_best for suspect in self.suspects)
 
     @property
     def passed(self) -> int:
@@ -390,14 +413,3 @@ def _message(report: RankedReport, evidence: Evidence, among: str = "") -> str:
 @lru_cache(maxsize=8)
 def _by_path(elements: Elements) -> Mapping[str, MeasuredFile]:
     return {file.path: file for file in elements.versions if isinstance(file, MeasuredFile)}
-
-
-def _executed(report: RankedReport, top: int) -> list[int]:
-    """The first `top` elements that a failing test executes."""
-    ef, wanted = report.spectrum.counts.ef, top
-    while True:
-        first = report.top(wanted)
-        executed = first[ef[first] > 0][:top]
-        if len(executed) == top or len(first) < wanted:
-            return [int(element) for element in executed]
-        wanted *= 8

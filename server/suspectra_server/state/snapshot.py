@@ -59,7 +59,7 @@ class Snapshot:
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
-        """The suspects that can be placed, best first. One whose lines were edited can't."""
+        """The suspects that can be placed, in the order of a reader. One whose lines were edited can't."""
         marks = self._with_statements([mark for suspect in self.ranking.suspects if (mark := self._mark(suspect))])
         if self.by_steps:
             marks.sort(key=self.sort_key)
@@ -87,9 +87,14 @@ class Snapshot:
         return opens or not text.strip("{}(); \t")
 
     def sort_key(self, mark: Mark) -> tuple[float, int]:
-        """The key by which suspects are sorted: expected steps if the settings say so, then rank."""
-        steps = self.steps(mark.suspect.element) if self.by_steps else None
-        return (float("inf") if self.by_steps and steps is None else steps or 0.0), mark.suspect.rank_best
+        """The key by which marks of several folders are merged, each in the order of a reader.
+
+        Expected steps if the settings say so, then rank; else functions with their best statements, then the others.
+        """
+        if not self.by_steps:
+            return float(self.ranking.is_behind(mark.suspect)), self.ranking.function_rank(mark.suspect)
+        steps = self.steps(mark.suspect.element)
+        return float("inf") if steps is None else steps, mark.suspect.rank_best
 
     def steps(self, element: int) -> float | None:
         """Expected steps from the top of the ranking; None where they are not known, or beyond any number."""
@@ -149,7 +154,7 @@ class Snapshot:
     def by_file(self) -> Mapping[str, tuple[Mark, ...]]:
         """The marks of each file, best first."""
         files: dict[str, list[Mark]] = {}
-        for mark in self.marks:
+        for mark in sorted(self.marks, key=lambda mark: mark.suspect.rank_best):
             files.setdefault(mark.file, []).append(mark)
         return {file: tuple(marks) for file, marks in files.items()}
 

@@ -81,12 +81,12 @@ function struckThrough(text: string): string {
 }
 
 /** A row for a screen reader, with colours and icons as words. */
-export function rowLabel(suspects: RowSuspects): string {
+export function rowLabel(suspects: RowSuspects, whole: boolean): string {
   const suspicion = { high: t('high suspicion'), medium: t('medium suspicion'), low: t('low suspicion') };
   const [suspect] = suspects;
   const lines = tiedLines(suspects);
   return [
-    t('Rank {0}', spokenRange(rankText(suspect))),
+    t('Rank {0}', whole ? suspect.functionRank : spokenRange(rankText(suspect))),
     suspectName(suspect),
     suspect.file,
     /^\d+$/.test(lines) ? t('line {0}', lines) : t('lines {0}', spokenRange(lines)),

@@ -42,8 +42,17 @@ export interface SuspectRow {
   suspect: Suspect;
   suspects: RowSuspects;
   naming: Naming;
+  rows: (SuspectRow | MoreRow)[];
+  /** Whether its rank is that of the function, and not that of a line. */
+  whole: boolean;
+  parent: SuspectRow | MoreRow | GroupRow | FailureRow | undefined;
+}
+
+/** The lines of a function after its first ones. */
+interface MoreRow {
+  id: string;
   rows: SuspectRow[];
-  parent: SuspectRow | GroupRow | FailureRow | undefined;
+  parent: SuspectRow;
 }
 
 interface CardRow {
@@ -61,12 +70,13 @@ interface UnexplainedRow {
   unexplained: UnexplainedFailures;
 }
 
-type Row = FailureRow | GroupRow | SuspectRow | CardRow | ActionRow | UnexplainedRow;
+type Row = FailureRow | GroupRow | SuspectRow | MoreRow | CardRow | ActionRow | UnexplainedRow;
 
 const GROUPING = 'suspectra.grouping';
 const EXAMINED_SCHEME = 'suspectra-done';
 const GO_TO_ERROR = 'suspectra.goToError';
 const FOLLOW_DEBOUNCE_MS = 150;
+const FIRST_LINES = 3; // of a function: the server lists these of all functions before any others
 
 export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDecorationProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -177,7 +187,10 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     if ('failure' in row) {
       return this.failureItem(row.failure);
     }
-    return 'suspect' in row ? this.suspectItem(row) : this.groupItem(row);
+    if ('suspect' in row) {
+      return this.suspectItem(row);
+    }
+    return 'group' in row ? this.groupItem(row) : moreItem(row);
   }
 
   resolveTreeItem(item: vscode.TreeItem, row: Row): vscode.TreeItem {
@@ -205,7 +218,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   /** Groups are ranked when they are opened. */
   private opened(row: Row, open: boolean): void {
     const change = open ? 'add' : 'delete';
-    if ('suspect' in row) {
+    if ('id' in row) {
       this.open[change](row.id);
     } else if ('failure' in row) {
       this.open[change](groupKey(row.failure));
@@ -292,18 +305,29 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       (names.has(shortName(one)) ? twice : names).add(shortName(one));
     }
     const all = this.grouping === 'none' ? suspects.map((suspect): RowSuspects => [suspect]) : functions;
-    return all.map((some) => this.row(some, twice.has(shortName(some[0])) ? 'qualified' : 'member', parent));
+    const whole = this.grouping !== 'none';
+    return all.map((some) => {
+      const naming = twice.has(shortName(some[0])) ? 'qualified' : 'member';
+      return this.row(some, naming, whole, parent);
+    });
   }
 
-  private row(suspects: RowSuspects, naming: Naming, parent: SuspectRow['parent']): SuspectRow {
+  private row(suspects: RowSuspects, naming: Naming, whole: boolean, parent: SuspectRow['parent']): SuspectRow {
     const [suspect] = suspects;
     const { group, uri, line, endLine } = suspect;
     const within = parent && 'group' in parent ? parent.group.key : '';
     const what = suspects.length > 1 ? suspect.function : `${line} ${endLine}`;
     const id = [group, within, uri, what, naming === 'line'].join(' ');
-    const row: SuspectRow = { id, suspect, suspects, naming, rows: [], parent };
+    const row: SuspectRow = { id, suspect, suspects, naming, rows: [], whole, parent };
     if (suspects.length > 1) {
-      row.rows = suspects.map((one) => this.row([one], 'line', row));
+      const lines = (some: readonly Suspect[], above: SuspectRow | MoreRow) =>
+        some.map((one) => this.row([one], 'line', false, above));
+      row.rows = lines(suspects.slice(0, FIRST_LINES), row);
+      if (suspects.length > FIRST_LINES) {
+        const more: MoreRow = { id: `${id} more`, rows: [], parent: row };
+        more.rows = lines(suspects.slice(FIRST_LINES), more);
+        row.rows.push(more);
+      }
     } else if (!this.rowsOf.has(suspect)) {
       this.rowsOf.set(suspect, row);
     }
@@ -348,14 +372,14 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return item;
   }
 
-  private suspectItem({ id, suspect, suspects, naming, rows }: SuspectRow): vscode.TreeItem {
+  private suspectItem({ id, suspect, suspects, naming, whole, rows }: SuspectRow): vscode.TreeItem {
     const { None, Collapsed } = vscode.TreeItemCollapsibleState;
     const heat = this.model.heatOf(suspect);
     const done = examined(suspects);
     const item = new vscode.TreeItem(rowTitle(suspects, naming), rows.length ? Collapsed : None);
     item.id = id;
     item.description = rowDetail(suspects, naming);
-    item.accessibilityInformation = { label: rowLabel(suspects) };
+    item.accessibilityInformation = { label: rowLabel(suspects, whole) };
     item.contextValue = done ? 'suspect.examined' : 'suspect';
     if (done) {
       item.resourceUri = vscode.Uri.from({ scheme: EXAMINED_SCHEME, path: '/' });
@@ -401,10 +425,12 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       }
       const suspect = this.model.at(uri, line);
       const row = suspect && this.rowsOf.get(suspect);
-      const above = row?.parent;
-      const shown = above && 'suspect' in above && !this.open.has(above.id) ? above : row;
+      let shown: SuspectRow | MoreRow | undefined = row;
+      for (let above = row?.parent; above && 'id' in above; above = above.parent) {
+        shown = this.open.has(above.id) ? shown : above;
+      }
       const [selected] = this.view.selection;
-      const isSelected = selected && 'suspect' in selected && selected.id === shown?.id;
+      const isSelected = selected && 'id' in selected && selected.id === shown?.id;
       if (shown && !isSelected) {
         this.view.reveal(shown, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
       }
@@ -458,6 +484,13 @@ function actionItem({ parent, label, icon, command }: ActionRow): vscode.TreeIte
   item.description = command === GO_TO_ERROR && parent.card.description;
   item.contextValue = 'action';
   item.command = { command, title: label, arguments: [parent.card] };
+  return item;
+}
+
+function moreItem({ id, rows }: MoreRow): vscode.TreeItem {
+  const label = rows.length === 1 ? t('1 more line') : t('{0} more lines', rows.length);
+  const item = new vscode.TreeItem(label, vscode.TreeItemCollapsibleState.Collapsed);
+  item.id = id;
   return item;
 }
 

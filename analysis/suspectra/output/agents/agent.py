@@ -31,8 +31,9 @@ from suspectra.output.agents.answers import (
 from suspectra.output.agents.bounded import MAX_PROBLEM, NOTICE, as_data, as_place, fitted
 from suspectra.output.explanation import element_at
 from suspectra.output.pictures.chain import chance
-from suspectra.output.rankings.ranking import MAX_LINES, Listing, RankingEntry, change_in_words
+from suspectra.output.rankings.ranking import Listing, RankingEntry, change_in_words
 from suspectra.report import RankedReport
+from suspectra.report.functions import MAX_LINES
 from suspectra.selection.selection import Selection
 from suspectra.spectrum import Counts
 

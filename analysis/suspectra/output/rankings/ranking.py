@@ -15,14 +15,13 @@ from suspectra.base.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.report import RankedReport, Suspect, changed_words
+from suspectra.report.functions import MAX_LINES
 from suspectra.spectrum import Counts, is_only_read
 from suspectra.techniques.all_evidence import EvidenceReport
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.formulas import in_words
 
 MAX_SCORE = sys.float_info.max
-MAX_LINES = 3
-"""How many statements of a function are listed with it."""
 
 
 class RankingEntry(TypedDict):
