@@ -78,7 +78,7 @@ def known_of(file: SubjectFile) -> Known:
     suspects = np.flatnonzero((report.level >= 0) & (report.level < len(report.keys)))
     keys = report.keys[report.level[suspects]]
     none = np.zeros(0, np.int64)
-    branches = none, np.zeros(0), none, none
+    branches: tuple[Ints, Floats, Ints, Ints] = none, np.zeros(0), none, none
     if spectrum.edges is not None:
         hits = spectrum.edge_hit_counts
         taken = np.isin(known.branches.element, suspects) & (hits.ef[known.branches.edge] > 0)

@@ -65,7 +65,8 @@ def one_line(ranking: Ranking, suspect: Suspect) -> str:
     named = "Most suspicious" if suspect.rank_best == 1 else f"Suspect {rank_words(suspect)}"
     badge = f" · {suspect.badge}" if suspect.badge else ""
     failing, passing = f"{suspect.ef} of {suspect.ef + suspect.nf}", f"{suspect.ep} of {suspect.ep + suspect.np}"
-    cut = f" · and {ranking.tied_beyond} more of the same rank, not marked" if ranking.is_cut(suspect) else ""
+    more = ranking.tied_beyond(suspect)
+    cut = f" · and {more} more of the same rank, not marked" if more else ""
     return f"{named}: {failing} failing tests, {passing} passing{badge}{cut}"
 
 
