@@ -82,7 +82,7 @@ studies: $(VENV)/.ready
 	$(study) --technique cp --technique tarantula --technique sbi --technique jaccard --technique cbi
 	@echo "── paper 003: expected steps, and plans of reading"
 	$(study) --ht-rank --technique ochiai --technique evidence
-	$(BIN)/python benchmarks/markov_tables.py $(CORPUS) --versions 1
+	$(BIN)/python benchmarks/markov_tables.py $(CORPUS) --versions 2
 	$(BIN)/python benchmarks/reading_plans.py $(CORPUS)
 	@echo "── paper 004: cloning, with one fault and with several in one program"
 	$(study) --both --technique ochiai --technique jaccard --technique wong2 --technique dstar --technique tarantula
