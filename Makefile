@@ -18,7 +18,7 @@ help:
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
-	@echo "make studies  how well faults are found: the tables of benchmarks/evaluation.md;  CORPUS=FOLDER  for other spectra"
+	@echo "make studies  how well faults are found, in a quarter of an hour (benchmarks/evaluation.md);  CORPUS=FOLDER  for other spectra"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
 	@echo "make package  the wheels and the VS Code extension;  make check-packages   what goes to PyPI, built and tried"
 	@echo "make lint · make format · make docs · make clean"
