@@ -21,7 +21,7 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.changes.baselines import Baseline
+from suspectra.changes.baselines import Baseline, first_words
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
 from suspectra.changes.narrowing import ChangeNarrowing
@@ -44,7 +44,7 @@ _FEW = 4  # changes that are named in one sentence
 class BreakingChange:
     """Changes that broke tests."""
 
-    test: str  # with which they were found
+    tests: tuple[str, ...]  # with which they were found
     units: tuple[ChangeUnit, ...]
     mends: tuple[str, ...]  # the tests that pass without them, and with all others
     alone_breaks: tuple[str, ...]  # the tests that fail in the same way with them alone
@@ -53,14 +53,25 @@ class BreakingChange:
     difference: ValueDifference | None = None  # the first value that they make another one
 
     def __str__(self) -> str:
-        tests = self.mends or (self.test,)
-        name = tests[0].rpartition("::")[2]
-        who = name if len(tests) == 1 else f"{name} and {many(len(tests) - 1, 'other')}"
+        tests = self.mends or self.tests
         what = "your change" if len(self.units) == 1 else f"{len(self.units)} of your changes together,"
         places = ", ".join(map(str, self.units[:_FEW])) + (" …" if len(self.units) > _FEW else "")
         it, pass_then = "it" if len(self.units) == 1 else "them", "it passes" if len(tests) == 1 else "they pass"
         without = f"; without {it} {pass_then}" if self.mends else ""
-        return f"{who} {'was' if len(tests) == 1 else 'were'} broken by {what} at {places}{without}."
+        return f"{first_words(tests)} {'was' if len(tests) == 1 else 'were'} broken by {what} at {places}{without}."
+
+    def __or__(self, other: BreakingChange) -> BreakingChange:
+        """The same changes, for the tests of both."""
+        return replace(
+            self,
+            tests=_each(self.tests, other.tests),
+            mends=_each(self.mends, other.mends),
+            alone_breaks=_each(self.alone_breaks, other.alone_breaks),
+        )
+
+    def said(self) -> frozenset[tuple[str, int, str, str]]:
+        """What the changes are, by which they are the same as others since another text."""
+        return frozenset((one.file, one.line, one.before, one.after) for one in self.units)
 
     def experiments(self) -> Iterator[Experiment]:
         """What was tried with each of them: the tests that pass without it."""
@@ -89,6 +100,7 @@ class BreakingChange:
         ]
         return {
             "change": change,
+            "tests": list(self.tests),
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),
             "minimal": self.minimal,
@@ -211,6 +223,12 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         search = ChangeNarrowing(baseline, program, failing)
         high = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
+        for known in list(self.causes):  # since another text, of which other tests are left
+            if cause := search.numbers(known.said()):
+                without = search.run(high - cause, left)
+                if mended := [name for name in left if name in without.passed]:
+                    self._add(search, replace(known, tests=tuple(mended), mends=tuple(mended)), cause, left, failing)
+                    left = [name for name in left if name not in mended]
         while left and len(self.causes) < _MAX_CAUSES:
             check()
             yield IsolationStep(program.runs, len(high), len(units))
@@ -218,20 +236,36 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             left.sort(key=lambda name: name != first)
             low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
-            found = BreakingChange(left[0], search.units(cause), tuple(mended), (), minimal, baseline)
-            self.causes.append(found)  # it is known, even if there is no time for what follows
-            alone = search.run(cause, left)
-            broken = tuple(name for name in left if alone.failed.get(name) == failing[name])
-            self.causes[-1] = replace(found, alone_breaks=broken)
+            of = [name for name in left if name == left[0] or name in mended or name in decided]
+            found = BreakingChange(tuple(of), search.units(cause), tuple(mended), (), minimal, baseline)
+            at = self._add(search, found, cause, left, failing)
             yield IsolationStep(program.runs, len(cause), len(units))
-            decides.append((len(self.causes) - 1, left[0], high - cause if left[0] in mended else low, cause))
-            left = [name for name in left[not mended :] if name not in mended and name not in decided]
+            decides.append((at, left[0], high - cause if left[0] in mended else low, cause))
+            left = [name for name in left if name not in of]
             if any(without.failed.get(name) == failing[name] for name in left):
                 high -= cause
                 left = [name for name in left if without.failed.get(name) == failing[name]]
         for at, test, others, cause in decides if self.setup.values_shown else ():
-            difference = search.first_difference(test, others, cause)
-            self.causes[at] = replace(self.causes[at], difference=difference)
+            if self.causes[at].difference is None:
+                difference = search.first_difference(test, others, cause)
+                self.causes[at] = replace(self.causes[at], difference=difference)
+
+    def _add(
+        self,
+        search: ChangeNarrowing,
+        found: BreakingChange,
+        cause: Differences,
+        tests: Sequence[str],
+        failing: dict[str, MixedFailure],
+    ) -> int:
+        """Add a cause, or to one that is known the tests of it; where it is then."""
+        said = found.said()
+        at = next((at for at, one in enumerate(self.causes) if one.said() == said), len(self.causes))
+        self.causes[at:] = [self.causes[at] | found if at < len(self.causes) else found, *self.causes[at + 1 :]]
+        alone = search.run(cause, tests)  # it is known, even if there is no time for that
+        broken = tuple(name for name in tests if alone.failed.get(name) == failing[name])
+        self.causes[at] |= replace(found, alone_breaks=broken)
+        return at
 
     def _cause(
         self, search: ChangeNarrowing, left: list[str], high: Differences, baseline: Baseline
@@ -253,7 +287,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         except TimeIsUp:
             if search.low:
                 some = search.units(search.high - search.low)
-                self.causes.append(BreakingChange(left[0], some, (), (), False, baseline))
+                self.causes.append(BreakingChange((left[0],), some, (), (), False, baseline))
             raise
 
     def _with_changes(self) -> Iterator[Baseline]:
@@ -274,6 +308,10 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             program.load_nothing_before()
             before = program.run(baseline, (), self.old)
         return [name for name in self.old if name in before.passed]
+
+
+def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*some, *others]))
 
 
 def _passing(names: Sequence[str]) -> Problem:

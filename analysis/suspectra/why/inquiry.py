@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from suspectra.base.english import every, many
+from suspectra.base.english import every, many, share_does
 from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
 from suspectra.causes.inquiry import CauseInquiry
@@ -176,8 +176,12 @@ class WhyInquiry(Inquiry[str]):
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
         conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
         it = "it" if count == 1 else "them"
-        without = f"without {it} {_tests_do(len(cause.mends), tested, 'pass')}" if cause.mends else ""
-        alone = f"with {it} alone {_tests_do(len(cause.alone_breaks), tested, 'fail')}" if cause.alone_breaks else ""
+        without = f"without {it} {share_does(len(cause.mends), tested, 'test', 'pass')}" if cause.mends else ""
+        alone = (
+            f"with {it} alone {share_does(len(cause.alone_breaks), tested, 'test', 'fail')}"
+            if cause.alone_breaks
+            else ""
+        )
         because = ", and ".join(filter(None, (without, alone))) or "it decides whether the test passes, with the others"
         return replace(
             self.answer,
@@ -526,13 +530,6 @@ def _found(experiment: Experiment, made: int) -> str:
 
 def _named(location: Location, function: str) -> str:
     return f"{location.file}:{location.line}" + (f" in {function}" if function else "")
-
-
-def _tests_do(count: int, of: int, verb: str) -> str:
-    if of == 1:
-        return f"the test {verb}{'es' if verb == 'pass' else 's'}"
-    whose = f"{every(of)} tests" if count == of else f"{count} of {of} tests"
-    return f"{whose} {verb}" if count != 1 else f"{whose} {verb}{'es' if verb == 'pass' else 's'}"
 
 
 def _changed(unit: ChangeUnit) -> AnswerChange:
