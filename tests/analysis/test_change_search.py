@@ -1,10 +1,12 @@
 """The search among many changes: what a test notices, what belongs together, and how few runs it takes."""
 
+import io
 import math
+import subprocess
 
 import pytest
 
-from suspectra.changes.baselines import Baseline
+from suspectra.changes.baselines import Baseline, revisions
 from suspectra.changes.blocks import blocks, functions_of_c
 from suspectra.changes.isolation import ChangeIsolation
 from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
@@ -13,6 +15,7 @@ from suspectra.changes.noticed import ChangePlaces
 from suspectra.changes.units import FileDifference
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.output.changes import write_changes
 
 FUNCTIONS = 40
 TEST = "test_all"
@@ -129,6 +132,9 @@ class Ended:
     def trace(self, baseline, made, test):
         return None
 
+    def load_nothing_before(self):
+        pass
+
     def close(self):
         pass
 
@@ -152,6 +158,52 @@ def test_a_cause_since_two_texts_is_one_cause_of_both_tests(tmp_path):
     (cause,) = search.causes
     assert ([unit.line for unit in cause.units], cause.mends) == ([2], ("test_a", "test_b"))
     assert cause.alone_breaks == ("test_a", "test_b")
+
+
+def test_in_a_clean_tree_the_commit_is_bisected(tmp_path):
+    """The sixth of twelve commits breaks the test; no branch and no tag says where to begin."""
+
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *words], cwd=tmp_path, check=True)
+
+    git("init", "-q", "-b", "work")
+    for number in range(12):
+        (tmp_path / "a.py").write_text(f"a = {number}\n" + "bad = 1\n" * (number >= 5))
+        git("add", ".")
+        git("commit", "-qm", f"change {number}")
+    program = Ended(lambda name, lines: "bad = 1" not in lines)
+    search = ChangeIsolation(
+        setup=RerunSetup(tmp_path, ()),
+        tests=[FailingTest("test_a", "")],
+        baselines=revisions(tmp_path),
+        start=lambda folder, end: program,
+    )
+    list(search.steps())
+    (cause,) = search.causes
+    assert [unit.after for unit in cause.units] == ["bad = 1\n"]
+    assert cause.since.name.endswith("(change 5)")
+    assert program.runs < 16
+
+
+def test_two_causes_of_one_test_are_both_found(tmp_path):
+    present = b"def f():\n    a = 1\n\n\ndef g():\n    b = 1\n"
+    since = baseline(present.replace(b"a = 1", b"a = 0").replace(b"b = 1", b"b = 0"), present)
+    program = Ended(lambda name, lines: {"a = 0", "b = 0"} <= lines)
+    search = ChangeIsolation(
+        setup=RerunSetup(tmp_path, ()),
+        tests=[FailingTest(TEST, "")],
+        baselines=[since],
+        start=lambda folder, end: program,
+    )
+    list(search.steps())
+    first, second = search.causes
+    assert {unit.line for one in search.causes for unit in one.units} == {2, 6}
+    assert (first.mends, second.mends, second.besides) == ((), (TEST,), first.units)
+    out = io.StringIO()
+    write_changes(search, out)
+    assert "without it it still fails, so it may not be the only cause." in out.getvalue()
+    assert "Without it and what is named before the test passes; with it alone the test fails." in out.getvalue()
+    assert sorted(one.line for one in second.experiments()) == [2, 6]
 
 
 def test_what_breaks_nothing_alone_is_sought_among_the_changes_of_its_function():

@@ -12,6 +12,7 @@ Another cause is looked for without the first one: with all other changes, those
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
@@ -21,7 +22,8 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.changes.baselines import Baseline, first_words
+from suspectra.changes.baselines import Baseline, first_words, from_revision
+from suspectra.changes.history import before, commits_until
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
 from suspectra.changes.narrowing import ChangeNarrowing
@@ -51,6 +53,7 @@ class BreakingChange:
     minimal: bool  # whether nothing can be left out; False where there was no time to try
     since: Baseline  # what they were changes of
     difference: ValueDifference | None = None  # the first value that they make another one
+    besides: tuple[ChangeUnit, ...] = ()  # other causes, without which the tests have to be, too, in order to pass
 
     def __str__(self) -> str:
         tests = self.mends or self.tests
@@ -76,7 +79,7 @@ class BreakingChange:
     def experiments(self) -> Iterator[Experiment]:
         """What was tried with each of them: the tests that pass without it."""
         for test in self.mends:
-            for unit in self.units:
+            for unit in (*self.besides, *self.units):
                 yield Experiment(
                     test,
                     UNDO,
@@ -86,7 +89,7 @@ class BreakingChange:
                     0,
                     "change",
                     EVERY,
-                    str(len(self.units)),
+                    str(len(self.besides) + len(self.units)),
                     ExperimentOutcome.PASSED,
                     detail=self.since.name,
                     replacement=unit.before,
@@ -104,6 +107,7 @@ class BreakingChange:
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),
             "minimal": self.minimal,
+            "besides": [{"file": one.file, "line": one.line} for one in self.besides],
             "first_difference": self.difference.to_json() if self.difference else None,
         }
 
@@ -205,10 +209,12 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         self.old = list(failing)
         for baseline in self._with_changes():
             passed = self._passed(program, baseline)
-            if passed:
-                self.baseline = self.baseline or baseline
-                self.old = [name for name in self.old if name not in passed]
-                yield from self._isolate(program, baseline, {name: failing[name] for name in passed})
+            while passed:
+                nearest, some = self._nearest(program, baseline, passed)
+                self.baseline = self.baseline or nearest
+                self.old = [name for name in self.old if name not in some]
+                yield from self._isolate(program, nearest, {name: failing[name] for name in some})
+                passed = [name for name in passed if name not in some]
             if not self.old:
                 return
         if len(self.old) == len(failing):
@@ -237,14 +243,16 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
             of = [name for name in left if name == left[0] or name in mended or name in decided]
-            found = BreakingChange(tuple(of), search.units(cause), tuple(mended), (), minimal, baseline)
+            besides = tuple(unit for one in self.causes if left[0] in one.tests for unit in one.units)
+            units_of = search.units(cause)
+            found = BreakingChange(tuple(of), units_of, tuple(mended), (), minimal, baseline, besides=besides)
             at = self._add(search, found, cause, left, failing)
             yield IsolationStep(program.runs, len(cause), len(units))
             decides.append((at, left[0], high - cause if left[0] in mended else low, cause))
-            left = [name for name in left if name not in of]
-            if any(without.failed.get(name) == failing[name] for name in left):
-                high -= cause
-                left = [name for name in left if without.failed.get(name) == failing[name]]
+            if still := [name for name in left if without.failed.get(name) == failing[name]]:
+                high, left = high - cause, still  # some of them may have this cause, too
+            else:
+                left = [name for name in left if name not in of]
         for at, test, others, cause in decides if self.setup.values_shown else ():
             if self.causes[at].difference is None:
                 difference = search.first_difference(test, others, cause)
@@ -300,6 +308,23 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         if not found:
             cure = "commit the text with which the tests pass, or name a revision by --since"
             raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
+
+    def _nearest(self, program: MixedTests, baseline: Baseline, passed: list[str]) -> tuple[Baseline, list[str]]:
+        """The last commit with which some of the tests pass, and these: found by bisection, if there are others."""
+        workspace = self.setup.workspace
+        commits = commits_until(os.path.realpath(workspace), baseline.commit) if baseline.commit else ()
+        fails, passes = -1, len(commits) - 1
+        while passes - fails > 1:
+            middle = (fails + passes) // 2
+            one = from_revision(workspace, commits[middle].id)
+            still = [name for name in passed if name in program.run(one, (), passed).passed] if one.units else []
+            if still:
+                passes, baseline, passed = middle, one, still
+            else:
+                fails = middle
+        if passes > 0:
+            baseline = replace(baseline, name=before(commits[passes], commits[passes - 1]))
+        return baseline, passed
 
     def _passed(self, program: MixedTests, baseline: Baseline) -> list[str]:
         """Those of the other failing tests that pass with a baseline."""

@@ -6,8 +6,8 @@
    before, these changes are harmless; if it passes, the cause is among them; if it does anything else, they are left
    out in two halves.
 3. What then decides is narrowed down by delta debugging, first by functions, then change by change.
-4. What runs by the cause alone is part of it, as a new function that only the cause calls: which of the two is wrong, no
-   run can say.
+4. What runs by the cause alone is part of it, as a new function that only the cause calls: no run can say which of the
+   two is wrong.
 5. A cause that breaks nothing alone is sought again among the changes of its function that do so together.
 """
 
@@ -52,7 +52,7 @@ class ChangeNarrowing:
         return tuple(self._units[number] for number in sorted(numbers))
 
     def numbers(self, said: Collection[tuple[str, int, str, str]]) -> Differences:
-        """The changes that are given by file, line and both texts; nothing where some are no changes since this text."""
+        """The changes with some files, lines and texts; nothing where some of these are no changes since this text."""
         found = [at for at, one in enumerate(self._units) if (one.file, one.line, one.before, one.after) in said]
         return frozenset(found) if len(found) == len(said) else _NOTHING
 
@@ -175,7 +175,7 @@ class ChangeNarrowing:
         return _NOTHING.union(*(block for block in self._blocks if block & some))
 
     def _needed_to_fail(self, test: str, some: Differences, made: Differences) -> Differences:
-        """Those of some changes without which a test no longer fails in the same way, in a text that has others, too."""
+        """Those of some changes without which a test, with others made, no longer fails in the same way."""
         for number in sorted(some, reverse=True):
             if self._verdict(test, made - {number}) is ConfigurationVerdict.FAILS:
                 some, made = some - {number}, made - {number}

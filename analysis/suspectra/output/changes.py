@@ -57,11 +57,14 @@ def _effect(cause: BreakingChange) -> str:
     it = "it" if len(cause.units) == 1 else "them"
     of = len(cause.tests)
     breaks = len(set(cause.tests).intersection(cause.alone_breaks))
-    without = f"Without {it} {share_does(len(cause.mends), of, 'test', 'pass')}" if cause.mends else ""
+    without_it = f"without {it} and what is named before" if cause.besides else f"without {it}"
+    without = f"{without_it} {share_does(len(cause.mends), of, 'test', 'pass')}" if cause.mends else ""
     alone = f"with {it} alone {share_does(breaks, of, 'test', 'fail')}" if breaks else ""
     said = "; ".join(filter(None, (without, alone)))
     if not said:
         said = f"With other changes made, this decides whether {_listed(cause.tests)} {'passes' if of == 1 else 'pass'}"
+    elif not cause.mends:
+        said += f"; without {it} {'it still fails' if of == 1 else 'they still fail'}, so it may not be the only cause"
     elif not breaks:
         said += "; alone it breaks nothing, so it takes others of the changes"
     left = "" if cause.minimal else " There was no time to make it smaller."
