@@ -206,7 +206,7 @@ def test_a_client_that_follows_commands_gets_them_as_the_last_line_of_a_hover(cl
 
 def test_by_default_only_the_first_suspects_have_a_diagnostic_and_where_tests_failed(client, shop, find_line):
     client.start(shop, options={"technique": "binary", "diagnostics": "first"})
-    first = [suspect for suspect in client.suspects()["suspects"] if suspect["rankBest"] == 1]
+    first = [suspect for suspect in client.suspects()["suspects"] if suspect["functionRank"] == 1]
     functions = {(suspect["uri"], suspect["function"]): suspect for suspect in reversed(first)}
     marked = {
         (uri, one["range"]["start"]["line"] + 1, one["severity"])

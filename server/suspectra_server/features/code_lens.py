@@ -94,7 +94,7 @@ def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
     """How suspicious a function is, and what experiments found about it or what is remarkable."""
     best = marks[0].suspect
-    named = "Most suspicious" if best.rank_best == 1 else f"Suspect {rank_words(best)}"
+    named = "Most suspicious" if snapshot.ranking.leads(best) else f"Suspect {rank_words(best)}"
     found = [sentence.removesuffix(".") for sentence in snapshot.ranking.findings.get(best.element, ())[:1]]
     remarks = found or ([best.badge] if best.badge else [])
     return " · ".join([f"{named} ({best.ef} of {best.ef + best.nf} failing)", *remarks])

@@ -62,7 +62,7 @@ def sentences_about(ranking: Ranking, suspect: Suspect) -> list[str]:
 
 def one_line(ranking: Ranking, suspect: Suspect) -> str:
     """How suspicious a line is, and how many tests execute it: editors show this above what a hover says."""
-    named = "Most suspicious" if suspect.rank_best == 1 else f"Suspect {rank_words(suspect)}"
+    named = "Most suspicious" if ranking.leads(suspect) else f"Suspect {rank_words(suspect)}"
     badge = f" · {suspect.badge}" if suspect.badge else ""
     failing, passing = f"{suspect.ef} of {suspect.ef + suspect.nf}", f"{suspect.ep} of {suspect.ep + suspect.np}"
     more = ranking.tied_beyond(suspect)
