@@ -2,18 +2,23 @@
 
 import copy
 import json
+import math
 import re
 import subprocess
 import sys
+import tracemalloc
+from functools import partial
 from itertools import count
 
 import pytest
 
 from suspectra.cli.main import run
+from suspectra.fixes import search
 from suspectra.fixes.candidate import together
-from suspectra.fixes.candidates import candidates
+from suspectra.fixes.candidates import candidates, sites_by_line, stages
 from suspectra.fixes.diff import difference, edited
 from suspectra.fixes.fix_site import definitions, scopes
+from suspectra.fixes.results import Alike
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra_recorder.experiments.results.evaluator import Evaluator, RaisedInstead, UnknownResult, ast, key_of
@@ -311,6 +316,51 @@ def test_expressions_are_evaluated_without_calling_the_program(text, result):
     else:
         assert evaluator.value(node) == result
     assert items == [1, 2, 3]
+
+
+@pytest.mark.parametrize("value", ["x" * 10**6, [b"y" * 10**6], 7**10**4, {1: 2**20_000}], ids=type)
+def test_results_that_take_much_memory_are_not_known(value):
+    evaluator = Evaluator({"value": value}, {}, frozenset())
+    for text in ("value", "value[0]", "value + value", "[value]", "str(value)"):
+        node = ast.parse(text, mode="eval").body
+        try:
+            key = key_of(evaluator.value(node), node, evaluator.identity)
+        except (UnknownResult, RaisedInstead):
+            continue
+        assert len(repr(key)) < 100  # the object itself
+
+
+TABLE = f"""\
+def found(name):
+    rows = [{", ".join(f"('{number}', {number})" for number in range(300))}]
+    for key, value in rows:
+        if key == name:
+            return key
+"""
+
+
+def test_a_table_does_not_make_more_candidates_than_memory():
+    parsed = ParsedSource(TABLE.encode())
+    (scope,) = scopes(parsed)
+    tracemalloc.start()
+    places = sites_by_line(scope, lambda _: True)
+    drafts = [draft for several in places.values() for stage in stages("table.py", several) for draft in stage.drafts()]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(drafts) < 30 * 600  # a few for each constant
+    assert most < 30 << 20
+    texts = {one.edit.text for draft in drafts if (one := draft.write()) is not None and one.line > 2}
+    assert "value" in texts
+
+
+def test_what_is_least_likely_is_forgotten_before_it_takes_much_memory(monkeypatch):
+    monkeypatch.setattr(search, "_MAX_WAITING", 100)
+    waiting = search._Waiting()
+    for cost in range(1000, 0, -1):
+        waiting.put(cost, partial(Alike, [cost]))
+        assert len(waiting._heap) <= 100
+    assert waiting.forgot
+    assert [one.members for one in waiting.take(30, math.inf)] == [[cost] for cost in range(1, 31)]
 
 
 def test_a_copy_is_another_result_than_the_object():
