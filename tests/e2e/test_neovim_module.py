@@ -47,10 +47,6 @@ def cursor_line(neovim, project) -> tuple[str, int]:
     return project.path(neovim.nvim.current.buffer.name), neovim.nvim.current.window.cursor[0]
 
 
-def line_of(suspect: dict) -> tuple[str, int]:
-    return suspect["file"], suspect["line"]
-
-
 def signs(neovim) -> dict[int, str]:
     """Line → text of the signs of the current buffer."""
     return dict(
@@ -99,23 +95,23 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
 
     neovim.nvim.input("\\ur")
     wait(lambda: "3 failing tests, 80 passing tests: 20 suspects" in reported(neovim), "the tests have run", A_RUN)
-    suspects, ranked = unrecorded.rank()["suspects"], unrecorded.ranked()
+    ranked = unrecorded.ranked()
     wait(lambda: neovim.marked(unrecorded) == ranked, "the marks")
 
     neovim.nvim.input("]u")
-    wait(lambda: cursor_line(neovim, unrecorded) == line_of(suspects[0]), "the first suspect")
-    wait(lambda: "Suspect 1 · All evidence" in screen(neovim), "a lens above the function")
-    seen = [row for row in screen(neovim).split("\n") if "return self._tax_by_days" in row]
-    assert re.match(r"1 ", seen[0]), seen  # its rank in the sign column
-    assert "Suspect 1 of 369" in seen[0]  # and why
+    wait(lambda: cursor_line(neovim, unrecorded) == ranked[0], "the first suspect")
+    wait(lambda: "Most suspicious (3 of 3 failing) | Why? | Next" in screen(neovim), "a lens above the function")
+    seen = [row for row in screen(neovim).split("\n") if "return total(parts)" in row]
+    assert re.match(r"1 ", seen[0]), seen  # the rank of its function in the sign column
+    assert "Most suspicious: 3 of 3 failing tests, 1 of 80 passing" in seen[0]  # and why
     neovim.nvim.input("\\us")
     wait(lambda: neovim.lua("return offered ~= nil"), "the list of suspects")
-    assert len(neovim.lua("return offered")) == len(suspects)
+    assert len(neovim.lua("return offered")) == len(ranked)
     neovim.nvim.input("]u")
-    wait(lambda: cursor_line(neovim, unrecorded) == line_of(suspects[1]), "the second suspect")
+    wait(lambda: cursor_line(neovim, unrecorded) == ranked[1], "the second suspect")
     neovim.nvim.input("\\ue")
     wait(lambda: "K = 0.55 * 1 + 0.45 * 3 / (3 + 1) = 0.8875" in beside(neovim), "the explanation")
-    for following in map(line_of, suspects[2:]):
+    for following in ranked[2:]:
         if FAULT in neovim.nvim.current.line:
             break
         neovim.nvim.input("]u")
@@ -128,12 +124,15 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     neovim.nvim.input("\\ur")
     wait(lambda: "no test failed (83 passed)" in reported(neovim), "all tests pass", A_RUN)
     wait(lambda: not neovim.diagnostics() and not signs(neovim), "nothing is marked")
-    wait(lambda: "Suspect" not in screen(neovim), "nothing is left on the screen")
+    wait(lambda: "suspicious" not in screen(neovim), "nothing is left on the screen")
 
 
-def test_signs_are_the_ranks_and_go_with_the_marks(module, ledger, wait):
-    here_ranked = {s["line"]: s["rank_best"] for s in ledger.rank()["suspects"] if s["file"] == TAX and s["ef"]}
-    expected = {line: str(rank) for line, rank in here_ranked.items()}
+def test_signs_are_the_ranks_of_functions_and_go_with_the_marks(module, ledger, wait):
+    report = ledger.rank(1000)
+    functions = {(one["file"], one["function"]): one["rank_best"] for one in report["functions"]}
+    owners = {(one["file"], one["line"]): one["function"] for one in report["suspects"]}
+    here = [place for place in ledger.ranked() if place[0] == TAX]
+    expected = {line: str(functions[TAX, owners[TAX, line]]) for _, line in here}
     wait(lambda: signs(module) == expected, "the ranks are in the sign column")
 
     line = next(iter(expected))
@@ -145,39 +144,40 @@ def test_signs_are_the_ranks_and_go_with_the_marks(module, ledger, wait):
 
 
 def test_steps_lead_through_the_ranking_and_the_jump_list_leads_back(module, ledger, wait):
-    first, second = ledger.rank()["suspects"][:2]
+    first, second = ledger.ranked()[:2]
     module.nvim.current.window.cursor = (1, 0)
     start = cursor_line(module, ledger)
     module.nvim.command("Suspectra first")
-    wait(lambda: cursor_line(module, ledger) == line_of(first), "the first suspect")
+    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.input("]u")
-    wait(lambda: cursor_line(module, ledger) == line_of(second), "the second suspect")
+    wait(lambda: cursor_line(module, ledger) == second, "the second suspect")
     module.nvim.input("[u")
-    wait(lambda: cursor_line(module, ledger) == line_of(first), "the first again")
+    wait(lambda: cursor_line(module, ledger) == first, "the first again")
     module.nvim.input("]u")
-    wait(lambda: cursor_line(module, ledger) == line_of(second), "the second again")
+    wait(lambda: cursor_line(module, ledger) == second, "the second again")
     module.nvim.command("Suspectra back")
-    wait(lambda: cursor_line(module, ledger) == line_of(first), "back by the server's own trail")
+    wait(lambda: cursor_line(module, ledger) == first, "back by the server's own trail")
     for _ in range(8):
         module.nvim.input("<C-o>")
     wait(lambda: cursor_line(module, ledger) == start, "back by the jump list")
 
 
 def test_suspects_can_be_chosen_from_a_list(module, ledger, wait):
-    suspects = ledger.rank()["suspects"]
-    module.lua("_G.wish = 3")
+    ranked = ledger.ranked()
+    module.lua("_G.wish = 4")
     module.nvim.command("Suspectra suspects")
-    wait(lambda: cursor_line(module, ledger) == line_of(suspects[2]), "the third suspect")
+    wait(lambda: cursor_line(module, ledger) == ranked[3], "the fourth suspect")
     offered = module.lua("return offered")
-    for text, suspect in zip(offered, suspects[:3], strict=False):
-        assert f"{suspect['file']}:{suspect['line']}" in text
-        assert text.startswith(str(suspect["rank_best"]))
+    assert len(offered) == len(ranked)
+    for text, (file, line), rank in zip(offered, ranked, ("1", "1", "1", "2"), strict=False):
+        assert f"  {file}:{line}  " in text
+        assert text.startswith(f"{rank}  TaxTable.")
     assert "failed" in module.lua("return prompt")
 
 
 def test_the_next_place_to_look_at_can_be_chosen(module, ledger, wait):
     module.nvim.command("Suspectra first")
-    first = line_of(ledger.rank()["suspects"][0])
+    first = ledger.ranked()[0]
     wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.command("Suspectra jump")
     wait(lambda: cursor_line(module, ledger) != first, "somewhere else")
@@ -190,7 +190,8 @@ def test_the_next_place_to_look_at_can_be_chosen(module, ledger, wait):
 
 def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, ledger, wait):
     module.nvim.command("Suspectra first")
-    wait(lambda: cursor_line(module, ledger) == line_of(ledger.rank()["suspects"][0]), "the first suspect")
+    first = ledger.ranked()[0]
+    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.command("Suspectra explain")
     wait(lambda: "All evidence" in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
