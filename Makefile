@@ -18,7 +18,7 @@ help:
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
-	@echo "make studies  how well faults are found: the tables of benchmarks/evaluation.md;  CORPUS=FOLDER  for other spectra"
+	@echo "make studies  how well faults are found, in a quarter of an hour (benchmarks/evaluation.md);  CORPUS=FOLDER  for other spectra"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
 	@echo "make package  the wheels and the VS Code extension;  make check-packages   what goes to PyPI, built and tried"
 	@echo "make lint · make format · make docs · make clean"
@@ -82,7 +82,7 @@ studies: $(VENV)/.ready
 	$(study) --technique cp --technique tarantula --technique sbi --technique jaccard --technique cbi
 	@echo "── paper 003: expected steps, and plans of reading"
 	$(study) --ht-rank --technique ochiai --technique evidence
-	$(BIN)/python benchmarks/markov_tables.py $(CORPUS) --versions 1
+	$(BIN)/python benchmarks/markov_tables.py $(CORPUS) --versions 2
 	$(BIN)/python benchmarks/reading_plans.py $(CORPUS)
 	@echo "── paper 004: cloning, with one fault and with several in one program"
 	$(study) --both --technique ochiai --technique jaccard --technique wong2 --technique dstar --technique tarantula

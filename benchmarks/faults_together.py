@@ -32,7 +32,7 @@ from classic_subjects import (
 )
 from group_experiments import limited
 
-MOST = 4  # of each program, pairs as well as triples
+MAX_PROGRAMS = 4  # of each program, pairs as well as triples
 FAILING = 6
 FORMULAS = ("ochiai", "op2", "jaccard", "wong2", "tarantula")
 
@@ -48,7 +48,7 @@ def programs(together: int) -> Iterator[tuple[str, Classic, str, str, list[int],
             for fault in chosen:
                 faulty = faulty.replace(*fault)
             lines = [first_difference(correct, one) for one in single]
-            if made == MOST or len(set(lines)) < together or any(line is None for line in lines):
+            if made == MAX_PROGRAMS or len(set(lines)) < together or any(line is None for line in lines):
                 continue
             changed = [number for number in lines if number is not None]
             if any(faulty.splitlines()[k - 1] == correct.splitlines()[k - 1] for k in changed):

@@ -1,6 +1,7 @@
 """What altered runs are kept from: everything outside of the temporary folder of their tests."""
 
 import os
+import resource
 import socket
 import sqlite3
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import textwrap
 import time
 from multiprocessing import shared_memory
+from pathlib import Path
 
 import pytest
 
@@ -15,8 +17,8 @@ from suspectra.experiments.machine import Machine
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 PROGRAM = """\
-import ctypes, http.client, mmap, multiprocessing.shared_memory, os, pathlib, py_compile, readline, shelve, shutil
-import signal, socket, sqlite3, subprocess, tempfile, threading
+import atexit, ctypes, http.client, mmap, multiprocessing.shared_memory, multiprocessing.synchronize, os, pathlib
+import py_compile, readline, resource, shelve, shutil, signal, socket, sqlite3, subprocess, tempfile, threading, time
 HELD = open("held.txt", "a")
 MAPPED = mmap.mmap(os.open("mapped.txt", os.O_RDWR), 0)
 CONNECTED = socket.create_connection(("127.0.0.1", int(open("port.txt").read())))
@@ -107,12 +109,26 @@ HARMFUL = {
     "bytecode": "py_compile.compile('program.py', 'new.pyc', doraise=True)",
     "archive": "shutil.make_archive('new', 'zip', 'folder')",
     "temporary elsewhere": "tempfile.mkstemp(dir='.')",
+    "limits": "resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)",
+    "limits of the parent": "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (3, 3))",
+    "semaphore": "multiprocessing.synchronize.sem_unlink('/of-others')",
+    "terminal": "open('/dev/tty', 'w')",
+    "in a signal": (
+        "signal.signal(signal.SIGALRM, lambda *_: os.remove('kept.txt'));"
+        " signal.setitimer(signal.ITIMER_REAL, 0.001); time.sleep(10)"
+    ),
     "owner": "os.chown('kept.txt', os.getuid(), os.getgid())",
     "handled": "shutil.rmtree('.', onerror=lambda *_: None)",
     "in a thread": "thread = threading.Thread(target=os.remove, args=['kept.txt']); thread.start(); thread.join()",
 }
 if not sys.platform.startswith("linux"):  # what only Linux has
-    for _what in ("signal by descriptor", "processors", "memory of a process", "an open file by its number"):
+    for _what in (
+        "limits of the parent",
+        "signal by descriptor",
+        "processors",
+        "memory of a process",
+        "an open file by its number",
+    ):
         del HARMFUL[_what]
     del HARMFUL["file without a name"]
 HARMLESS = {
@@ -132,6 +148,7 @@ HARMLESS = {
     "mapped before": "MAPPED[:4] = b'gone'; MAPPED.flush()",
     "connected before": "\ntry:\n    CONNECTED.send(b'x')\nexcept OSError:\n    pass",
     "piped": "PIPED.stdin.write(b'go\\n'); PIPED.stdin.flush()",
+    "at exit": "atexit.register(os.remove, 'kept.txt')",
     "bomb": "threading.Timer(0.05, os.remove, ['kept.txt']).start()",
 }
 
@@ -244,3 +261,64 @@ def test_the_kernel_keeps_what_python_does_not_tell(workspace, tmp_path):
         pytest.skip("this kernel has no Landlock")
     assert ended == 0
     assert (tmp_path / "mine").exists()
+
+
+FORKS = """\
+import os, time
+def act(tmp_path):
+    if not os.fork():
+        os._exit(0)
+    os.wait()
+    return False
+"""
+
+PIPES = """\
+for one in range(3, 30):
+    try:
+        os.write(one, b"x" * 99)
+    except OSError:
+        pass
+"""
+
+
+def in_forks(text):
+    body = textwrap.indent(textwrap.dedent(text), "    ")
+    source = f"\ndef act(tmp_path):\n{body}\n    return True\n"
+    return {"kind": "mutant", "file": "program.py", "source": source, "functions": [["act", 2]]}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells what is below a process")
+def test_no_process_and_no_memory_is_left_of_altered_runs(tmp_path):
+    (tmp_path / "program.py").write_text(FORKS)
+    (tmp_path / "test_program.py").write_text(TESTS)
+    name = "test_program.py::test_act"
+    leaves = "if not os.fork():\n    os.setsid()\n    os.fork()\n    time.sleep(600)"
+    jobs = {
+        "too many": ("while True:\n    os.fork()", "refused"),
+        "of their own": (leaves, "passed"),
+        "one value": ("kept = bytearray(1 << 40)", "failed"),
+        "growing": ("import mmap\nkept = [mmap.mmap(-1, 1 << 28) for _ in iter(int, 1)]", "failed"),
+        "later": ("global kept\nkept = bytearray(300 << 20)", "passed"),
+        "into each pipe": (PIPES, "crashed"),
+        "more than its share": ("kept = list(range(10)) * 10 ** 9", "failed"),
+    }
+    with Machine(PYTEST, tmp_path, "test_program.py", [name], ("mutant",)) as machine:
+        machine.ask(name, [{"kind": "trace"}], steps=1000, seconds=20.0)
+        for what, (code, outcome) in jobs.items():
+            (answer,) = machine.ask(name, [in_forks(code)], steps=1000, seconds=20.0, keep=True)
+            assert answer["outcome"] == outcome, what
+        machine.ask(name, [{"kind": "plain"}], steps=1000, seconds=20.0)
+        assert machine_memory(tmp_path) < 1 << 28
+
+
+def machine_memory(folder):
+    """The bytes of all processes that have a folder in their arguments."""
+    found = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder).encode() in (process / "cmdline").read_bytes():
+                found += int((process / "statm").read_text().split()[1]) * resource.getpagesize()
+        except OSError:
+            pass
+    return found

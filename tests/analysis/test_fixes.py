@@ -2,18 +2,24 @@
 
 import copy
 import json
+import math
 import re
 import subprocess
 import sys
+import tracemalloc
+from functools import partial
 from itertools import count
 
 import pytest
 
 from suspectra.cli.main import run
+from suspectra.fixes import search
 from suspectra.fixes.candidate import together
-from suspectra.fixes.candidates import candidates
+from suspectra.fixes.candidates import candidates, sites_by_line, stages
 from suspectra.fixes.diff import difference, edited
 from suspectra.fixes.fix_site import definitions, scopes
+from suspectra.fixes.patches import PatchRefused, patched
+from suspectra.fixes.results import Alike
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra_recorder.experiments.results.evaluator import Evaluator, RaisedInstead, UnknownResult, ast, key_of
@@ -313,6 +319,51 @@ def test_expressions_are_evaluated_without_calling_the_program(text, result):
     assert items == [1, 2, 3]
 
 
+@pytest.mark.parametrize("value", ["x" * 10**6, [b"y" * 10**6], 7**10**4, {1: 2**20_000}], ids=type)
+def test_results_that_take_much_memory_are_not_known(value):
+    evaluator = Evaluator({"value": value}, {}, frozenset())
+    for text in ("value", "value[0]", "value + value", "[value]", "str(value)"):
+        node = ast.parse(text, mode="eval").body
+        try:
+            key = key_of(evaluator.value(node), node, evaluator.identity)
+        except (UnknownResult, RaisedInstead):
+            continue
+        assert len(repr(key)) < 100  # the object itself
+
+
+TABLE = f"""\
+def found(name):
+    rows = [{", ".join(f"('{number}', {number})" for number in range(300))}]
+    for key, value in rows:
+        if key == name:
+            return key
+"""
+
+
+def test_a_table_does_not_make_more_candidates_than_memory():
+    parsed = ParsedSource(TABLE.encode())
+    (scope,) = scopes(parsed)
+    tracemalloc.start()
+    places = sites_by_line(scope, lambda _: True)
+    drafts = [draft for several in places.values() for stage in stages("table.py", several) for draft in stage.drafts()]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(drafts) < 30 * 600  # a few for each constant
+    assert most < 30 << 20
+    texts = {one.edit.text for draft in drafts if (one := draft.write()) is not None and one.line > 2}
+    assert "value" in texts
+
+
+def test_what_is_least_likely_is_forgotten_before_it_takes_much_memory(monkeypatch):
+    monkeypatch.setattr(search, "_MAX_WAITING", 100)
+    waiting = search._Waiting()
+    for cost in range(1000, 0, -1):
+        waiting.put(cost, partial(Alike, [cost]))
+        assert len(waiting._heap) <= 100
+    assert waiting.forgot
+    assert [one.members for one in waiting.take(30, math.inf)] == [[cost] for cost in range(1, 31)]
+
+
 def test_a_copy_is_another_result_than_the_object():
     evaluator = Evaluator({"items": [1, 2]}, {}, frozenset())
     keys = [
@@ -428,6 +479,9 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
         "huge": good + "#" * 300_000,
         "test": good.replace("shop.py", "test_shop.py"),
         "unknown": good.replace("shop.py", "unknown.py"),
+        "link": good.replace("shop.py", "linked.py"),
+        "conftest": good.replace("shop.py", "conftest.py"),
+        "removal": f"--- a/shop.py\n+++ b/shop.py\n@@ -7,2 +6,0 @@\n-def price(name):\n-{SHOP.splitlines()[7]}\n",
         "misfit": good.replace("for name in names", "for name in others"),
         "short": good.rpartition("\n-")[0],
         "no patch": "result += price(name)",
@@ -436,6 +490,8 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
+    (tmp_path / "elsewhere.py").write_text(SHOP)
+    (shop / "linked.py").symlink_to(tmp_path / "elsewhere.py")
     files = [str(tmp_path / name) for name in texts]
     assert run(["try", "--workspace", str(shop), "--format", "json", "--seconds", "30", *files, "--", *PYTEST]) == 0
     judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
@@ -453,7 +509,49 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     assert judged["rename"]["refused"] == judged["renamed"]["refused"] == "it renames a file"
     assert judged["binary"]["refused"] == "it contains binary data"
     assert (shop / "shop.py").read_text() == SHOP
+    (shop / "linked.py").unlink()
+    assert (tmp_path / "elsewhere.py").read_text() == SHOP
     assert {path.name for path in shop.glob("*.py")} == {"shop.py", "test_shop.py"}
+    assert run(["try", "--workspace", str(shop), *files[:1] * 201]) == 2
+    assert "201 changes are more than are tried at a time" in capsys.readouterr().err
+
+
+CHANGE = "--- a/{0}\n+++ b/{0}\n@@ -{1},2 +{1},2 @@\n x = 1\n-y = 1\n+y = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "patch"),
+    [
+        (b"x = 1\r\ny = 1\r\n", CHANGE.format("shop.py", 1)),
+        (b"x = 1\ny = 1", CHANGE.format("shop.py", 1).replace("\n", "\r\n")),
+        (b"x = 1\ny = 1", CHANGE.format("shop.py", 1).replace("-y = 1\n", "-y = 1\n\\ No newline at end of file\n")),
+        (b"\xef\xbb\xbfx = 1\ny = 1\n", CHANGE.format("shop.py", 1)),
+        (b"# coding: latin-1\nz = '\xe9'\nx = 1\ny = 1\n", CHANGE.format("shop.py", 3)),
+        (b"x = 1\ny = 1\n", CHANGE.format("shop.py", 400)),
+        (b"x = 1\ny = 1\n", CHANGE.format("shop.py\t2026-01-01", 1)),
+        (b"x = 1\ny = 1\n", CHANGE.format("shop.py", 1) + "-- \n2.39.2\n"),
+        (b"x = 1\ny = 1\n", CHANGE.replace("a/{0}", '"a/{0}"').replace("b/{0}", '"b/{0}"').format(r"l\303\240.py", 1)),
+    ],
+)
+def test_a_change_of_any_text_is_read(source, patch):
+    (made,) = patched(patch, {"shop.py": source, "là.py": source}.get, set().__contains__).values()
+    assert [text.splitlines()[-2:] for text in made] == [["x = 1", "y = 1"], ["x = 1", "y = 2"]]
+
+
+@pytest.mark.parametrize(
+    ("patch", "reason"),
+    [
+        (CHANGE.format("shop.py", 1).replace("1,2 +1,2", "1,1 +1,1"), "a change has more lines than it says"),
+        (CHANGE.format("shop.py", 1).replace("1,2 +1,2", "1,9 +1,9"), "a change has fewer lines than it says"),
+        (CHANGE.format("shop.py", 1) * 2, "it does not fit shop.py:1"),
+        (CHANGE.format("other.py", 1), "no recorded test executes other.py"),
+        (CHANGE.format('"shop.py', 1), "it names a place outside of the workspace"),
+        (CHANGE.format("test_shop.py", 1), "test_shop.py is test code"),
+    ],
+)
+def test_a_change_that_does_not_fit_is_refused(patch, reason):
+    with pytest.raises(PatchRefused, match=f"^{reason}$"):
+        patched(patch, {"shop.py": b"x = 1\ny = 1\n"}.get, {"test_shop.py"}.__contains__)
 
 
 def patch(old, new, *defined):

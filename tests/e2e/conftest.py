@@ -600,15 +600,20 @@ class Workbench:
 
         menu = self.visible(".monaco-menu")
 
+        *above, last = (self.visible(".monaco-menu .action-label", title).last for title in titles)
+
         def chosen() -> bool:
             with contextlib.suppress(PlaywrightTimeout):
                 if not menu.count():
                     more.first.click(timeout=QUICK_S * 1000)
-                for title in titles:
-                    self.visible(".monaco-menu .action-label", title).last.click(timeout=QUICK_S * 1000)
-                menu.first.wait_for(state="hidden", timeout=QUICK_S * 1000)  # one that was just opening takes no click
-                return True
-            self.press("Escape")
+                for item in above:
+                    item.hover(timeout=QUICK_S * 1000)  # a click would close the menu below that this opens
+                for _ in range(3):  # one that was just opening takes no click
+                    last.click(timeout=QUICK_S * 1000)
+                    if happens(lambda: not menu.count(), 2):
+                        return True
+            for _ in titles:
+                self.press("Escape")
             return False
 
         until(chosen, f"{' → '.join(titles)} is chosen")

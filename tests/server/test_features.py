@@ -162,7 +162,7 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     why, test, rank, links = shown["contents"]["value"].split("\n\n")
     assert why == "All 3 failing tests run it, no passing one does."
     assert test == "✗ `test_never_below_zero` and 2 more: expected 0, actual -4"
-    assert rank == "Suspect 1 of 24: All evidence 1."
+    assert rank == "Suspect 1 of 24."
     line = find_line(shop / "tests/test_shop.py", 'total("20") == 0') + 1
     assert links == f"[`test_never_below_zero`]({(shop / 'tests/test_shop.py').as_uri()}#L{line})"
     text = client.command("explain", uri, find_line(shop / "shop/vouchers.py", "off = off - amount"))["markdown"]

@@ -58,7 +58,10 @@ def _try(command: Sequence[str], chosen: _Options) -> int:
 
     began = time.monotonic()
     workspace = chosen["workspace"]
-    patches = {str(path): _read(path) for path in chosen["patches"][:_MAX_PATCHES]}
+    if (count := len(chosen["patches"])) > _MAX_PATCHES:
+        many = f"{count:,} changes are more than are tried at a time"
+        raise UsageError(Problem("", "", many, f"give at most {_MAX_PATCHES} of them"))
+    patches = {str(path): _read(path) for path in chosen["patches"]}
     evidence = since_revision(find_source(workspace, edges=True).read(), workspace, None)
     tests, suspicion = suspicious_tests(evidence, workspace, ())
     seconds = max(chosen["fix_seconds"] - (time.monotonic() - began), chosen["fix_seconds"] / 2)

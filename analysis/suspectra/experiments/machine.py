@@ -162,7 +162,7 @@ class Machine(Runs):
             # it sees to the limits itself, so it is late only where it hangs
             lines = self._process.lines(2 * what["seconds"] + _ANSWER_S)
             found: list[MachineRunAnswer] = [json.loads(line) for line in islice(lines, answers)]
-        except (EOFError, TimeoutError):
+        except (EOFError, TimeoutError, ValueError):  # or altered code has answered itself
             raise _gone() from None
         made = [answer for answer in found if answer["outcome"] != UNMADE]
         for answer in made:

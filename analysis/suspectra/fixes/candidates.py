@@ -7,7 +7,7 @@ of which it is known what they cost at least, and a draft is written down when i
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ from suspectra.mutation.edit import Edit
 
 PARTS = ("templates", "ingredients", "synthesis", "guards", "insertion")
 """The parts of the search that make candidates."""
+
+LEAST_COST = 1.0
+"""What every edit costs at least."""
 
 _PART_OF = {
     "ingredient": "ingredients",
@@ -42,7 +45,6 @@ class Stage(NamedTuple):
     """The drafts of one template at one place."""
 
     least: float  # what each costs at least
-    line: int  # of the statement
     drafts: Callable[[], Iterator[Draft]]
 
 
@@ -54,33 +56,38 @@ def candidates(
 ) -> Iterator[Candidate]:
     """The candidates of the statements of a function that begin on wanted lines, in no order."""
     seen: set[Edit] = set()
-    for stage in stages(file, scope, wanted, parts):
-        for draft in stage.drafts():
-            candidate = draft.write()
-            if candidate is not None and candidate.edit not in seen:
-                seen.add(candidate.edit)
-                yield candidate
+    for places in sites_by_line(scope, wanted).values():
+        for stage in stages(file, places, parts):
+            for draft in stage.drafts():
+                candidate = draft.write()
+                if candidate is not None and candidate.edit not in seen:
+                    seen.add(candidate.edit)
+                    yield candidate
 
 
-def stages(
-    file: str, scope: FunctionScope, wanted: Callable[[int], bool], parts: Collection[str] = PARTS
-) -> Iterator[Stage]:
-    """What may make candidates of these statements."""
+def sites_by_line(scope: FunctionScope, wanted: Callable[[int], bool]) -> dict[int, list[FixSite]]:
+    """The places of the statements that begin on wanted lines."""
+    found: dict[int, list[FixSite]] = {}
     for place in fix_sites(scope):
-        line, _ = place.head
-        if not wanted(line):
-            continue
+        if wanted(place.head[0]):
+            found.setdefault(place.head[0], []).append(place)
+    return found
+
+
+def stages(file: str, places: Iterable[FixSite], parts: Collection[str] = PARTS) -> Iterator[Stage]:
+    """What may make candidates at these places."""
+    for place in places:
         if isinstance(place.node, ast.stmt):
-            if scope.is_definition:
-                yield Stage(1.8, line, partial(_statement_drafts, file, place, head_edits, parts))
+            if place.scope.is_definition:
+                yield Stage(1.8, partial(_statement_drafts, file, place, head_edits, parts))
                 continue
             for least, statements in statement_stages(place):
-                yield Stage(least, line, partial(_statement_drafts, file, place, statements, parts))
+                yield Stage(least, partial(_statement_drafts, file, place, statements, parts))
             continue
         if day_is_possible(place):
-            yield Stage(1.0, line, partial(_other_days, file, place))
+            yield Stage(LEAST_COST, partial(_other_days, file, place))
         for least, expressions in expression_stages(place):
-            yield Stage(least, line, partial(_expression_drafts, file, place, expressions, parts))
+            yield Stage(least, partial(_expression_drafts, file, place, expressions, parts))
 
 
 def part_of(kind: str) -> str:

@@ -39,6 +39,8 @@ def changed_functions(path: str, old: str, new: str) -> ChangedFile:
                 raise PatchRefused(f"it changes the parameters of {name[-1]}")
             requests.append(_request(path, new, name, known[name], function))
             lines.append((first_line(known[name]), known[name].end_lineno or 0))
+    if gone := [".".join(name) for name in known if name not in now]:
+        raise PatchRefused(f"it removes {gone[0]}, which can't be tried")
     definitions = _definitions(before, after, path)
     if not requests and not definitions:
         raise PatchRefused(f"it changes nothing that is executed in {path}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from suspectra.fixes.fix_site import FixSite
 from suspectra.mutation.arithmetic import SYMBOLS
@@ -22,6 +22,10 @@ Made = tuple[str, str, float]
 
 _QUOTES = frozenset("'\"\n")
 _MAX_NAMES = 10
+_MAX_KEPT = 80
+_MAX_PERMUTED, _MAX_ITEMS = 8, 40
+"""Arguments or items of which any two are exchanged, and of which each is left out."""
+
 NEAR = 8
 """Names that are tried where several could stand: those that were used last."""
 
@@ -180,16 +184,25 @@ def expression_stages(place: FixSite) -> list[tuple[float, Callable[[FixSite], I
         return [(1.7, _targets)]
     if isinstance(place.node, _UNFITTED):
         return [(1.7, _yields)]
+    if place.in_table:
+        return [(1.2, _constants)]
     return [*_TEMPLATES]
 
 
-@lru_cache(maxsize=1 << 16)
 def parsed(text: str) -> ast.expr | None:
     """The expression that a text is; None if it is none."""
+    return _parsed_before(text) if len(text) <= _MAX_KEPT else _parsed(text)
+
+
+def _parsed(text: str) -> ast.expr | None:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+# a tree takes a hundred times what its text takes
+_parsed_before = lru_cache(maxsize=1 << 14)(_parsed)
 
 
 def fitting(place: FixSite, text: str) -> str | None:
@@ -323,9 +336,10 @@ def _constants(place: FixSite) -> Iterator[Made]:
             (-1, 2.4),
         ):
             yield str(number), "constant", cost
-    for other, count in place.scope.ingredients.constants.get(type(value), {}).items():
+    counts: Mapping[object, int] = place.scope.ingredients.constants.get(type(value), {})
+    for other in place.scope.constants.get(type(value), ()) if not place.in_table else ():
         if other != value:
-            yield repr(other), "constant", 2.2 - 0.1 * min(count, 4)
+            yield repr(other), "constant", 2.2 - 0.1 * min(counts.get(other, 0), 4)
     if isinstance(value, str):
         text = place.text
         for match in re.finditer(r"\d+", text):
@@ -401,14 +415,13 @@ def _calls(place: FixSite) -> Iterator[Made]:
     def call(arguments: list[str], keywords: list[str] = named, callee: str = function) -> str:
         return f"{callee}({', '.join([*arguments, *keywords])})"
 
-    for first in range(len(positional)):
-        for second in range(first + 1, len(positional)):
-            swapped = [*positional]
-            swapped[first], swapped[second] = swapped[second], swapped[first]
-            yield call(swapped), "order", 1.3 if second == first + 1 else 1.8
-    for number in range(len(positional)):
+    for first, second in _exchanged(len(positional)):
+        swapped = [*positional]
+        swapped[first], swapped[second] = swapped[second], swapped[first]
+        yield call(swapped), "order", 1.3 if second == first + 1 else 1.8
+    for number in range(min(len(positional), _MAX_ITEMS)):
         yield call([*positional[:number], *positional[number + 1 :]]), "argument", 2.0
-    for number in range(len(named)):
+    for number in range(min(len(named), _MAX_ITEMS)):
         yield call(positional, [*named[:number], *named[number + 1 :]]), "argument", 2.2
     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
     keywords = place.scope.ingredients.keywords.get(name, set()) - {one.arg for one in node.keywords}
@@ -430,12 +443,11 @@ def _displays(place: FixSite) -> Iterator[Made]:
     if isinstance(node, (ast.Tuple, ast.List)):
         texts = [place.source.segment(one) for one in node.elts]
         opened, closed = ("[", "]") if isinstance(node, ast.List) else ("", "") if place.text[:1] != "(" else ("(", ")")
-        for first in range(len(texts)):
-            for second in range(first + 1, len(texts)):
-                swapped = [*texts]
-                swapped[first], swapped[second] = swapped[second], swapped[first]
-                yield f"{opened}{', '.join(swapped)}{closed}", "order", 1.6
-        for number in range(len(texts) if isinstance(node, ast.List) else 0):
+        for first, second in _exchanged(len(texts)):
+            swapped = [*texts]
+            swapped[first], swapped[second] = swapped[second], swapped[first]
+            yield f"{opened}{', '.join(swapped)}{closed}", "order", 1.6
+        for number in range(len(texts) if isinstance(node, ast.List) and len(texts) <= _MAX_ITEMS else 0):
             yield f"[{', '.join([*texts[:number], *texts[number + 1 :]])}]", "item", 2.2
         if isinstance(node, ast.List) and len(texts) <= 3:
             for value in ("[]", "None", "0", "''", *place.names[:NEAR]):
@@ -476,6 +488,14 @@ def _displays(place: FixSite) -> Iterator[Made]:
         yield f"{other} if {test} else {body}", "order", 1.8
         yield body, "left out", 2.2
         yield other, "left out", 2.2
+
+
+def _exchanged(count: int) -> Iterator[tuple[int, int]]:
+    """The numbers of two of several arguments or items, which change their places."""
+    if count <= _MAX_PERMUTED:
+        yield from combinations(range(count), 2)
+    elif count <= _MAX_ITEMS:
+        yield from pairwise(range(count))
 
 
 def _only_item(place: FixSite, node: ast.expr) -> str:

@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from suspectra.fixes.days import day_in
@@ -27,6 +27,12 @@ SIMPLE = (
 """Statements that contain no others."""
 
 _MAX_TEXT = 80
+_MAX_CONSTANTS = 100
+"""Of one type, that are tried in the place of another one."""
+
+_TABLE = 20
+"""Items from which on a list, a tuple, a set or a dictionary is a table of data."""
+
 _NOT_EVALUATED = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "pattern", "decorator_list"})
 _BUILT_IN = frozenset(dir(builtins))
 
@@ -110,6 +116,17 @@ class FunctionScope:
         return [name for name in found if name.partition(".")[2] not in methods] if self.itself else []
 
     @cached_property
+    def constants(self) -> dict[type, list[object]]:
+        """The constants of the function, and the most frequent ones of the file, by type."""
+        found: dict[type, dict[object, None]] = {}
+        for node in ast.walk(self.function):
+            if isinstance(node, ast.Constant):
+                found.setdefault(type(node.value), {})[node.value] = None
+        for kind, known in self.ingredients.constants.items():
+            found.setdefault(kind, {}).update(dict.fromkeys(value for value, _ in known.most_common(_MAX_CONSTANTS)))
+        return {kind: list(values)[:_MAX_CONSTANTS] for kind, values in found.items()}
+
+    @cached_property
     def expressions(self) -> dict[str, ast.expr]:
         """The expressions of the function that are more than a name, by their text."""
         found: dict[str, ast.expr] = {}
@@ -169,6 +186,7 @@ class FixSite:
     bound: frozenset[str] = frozenset()  # the variables of comprehensions and lambdas around it
     block: list[ast.stmt] = field(default_factory=list)  # for a statement: those beside it
     in_loop: bool = False
+    in_table: bool = False  # whether it is one of many values that are written down together
 
     @property
     def source(self) -> ParsedSource:
@@ -228,9 +246,9 @@ def fix_sites(scope: FunctionScope) -> Iterator[FixSite]:
             yield FixSite(statement, statement, statement, scope)
             for default in (*statement.args.defaults, *statement.args.kw_defaults):
                 if default is not None:
-                    yield from _expressions(default, statement, statement, scope, frozenset(), False)
+                    yield from _expressions(FixSite(default, statement, statement, scope))
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-            yield from _expressions(statement.value, statement, statement, scope, frozenset(), False)
+            yield from _expressions(FixSite(statement.value, statement, statement, scope))
         return
     yield from _blocks(
         scope.function.body if isinstance(scope.function.body, list) else [], scope, scope.function, False
@@ -251,38 +269,41 @@ def _blocks(block: list[ast.stmt], scope: FunctionScope, parent: ast.AST, in_loo
                 continue
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.expr):
-                    yield from _expressions(child, statement, statement, scope, frozenset(), in_loop)
+                    yield from _expressions(FixSite(child, statement, statement, scope, in_loop=in_loop))
                 elif isinstance(child, ast.withitem):
-                    yield from _expressions(child.context_expr, child, statement, scope, frozenset(), in_loop)
+                    yield from _expressions(FixSite(child.context_expr, child, statement, scope, in_loop=in_loop))
         for inner in bodies(statement):
             yield from _blocks(
                 inner, scope, statement, in_loop or (loops and inner is getattr(statement, "body", None))
             )
 
 
-def _expressions(
-    node: ast.expr, parent: ast.AST, statement: ast.stmt, scope: FunctionScope, bound: frozenset[str], in_loop: bool
-) -> Iterator[FixSite]:
-    yield FixSite(node, parent, statement, scope, bound, in_loop=in_loop)
+def _expressions(site: FixSite) -> Iterator[FixSite]:
+    """An expression, and those inside of it."""
+    yield site
+    node = site.node
     if isinstance(node, ast.JoinedStr):
         return
-    inside = bound
+    inside = site.bound
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
         inside |= _bound_in(node)
     elif isinstance(node, ast.Lambda):
         inside |= {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}
+    items = node.values if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+    in_table = site.in_table or len(items) >= _TABLE
     for name, value in ast.iter_fields(node):
         if name in _NOT_EVALUATED or (name == "args" and isinstance(node, ast.Lambda)):
             continue
         for child in value if isinstance(value, list) else [value]:
+            inner: list[tuple[ast.expr, ast.AST]] = []
             if isinstance(child, ast.expr):
-                yield from _expressions(child, node, statement, scope, inside, in_loop)
+                inner = [(child, node)]
             elif isinstance(child, ast.keyword):
-                yield from _expressions(child.value, child, statement, scope, inside, in_loop)
+                inner = [(child.value, child)]
             elif isinstance(child, ast.comprehension):
-                yield from _expressions(child.iter, child, statement, scope, inside, in_loop)
-                for test in child.ifs:
-                    yield from _expressions(test, child, statement, scope, inside, in_loop)
+                inner = [(one, child) for one in (child.iter, *child.ifs)]
+            for one, parent in inner:
+                yield from _expressions(replace(site, node=one, parent=parent, bound=inside, in_table=in_table))
 
 
 def _bound_in(node: ast.AST) -> frozenset[str]:

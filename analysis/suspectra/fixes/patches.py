@@ -6,7 +6,9 @@ is no text is refused in words, and so is what does not fit.
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +26,9 @@ _REFUSED_LINES = {
     "new mode": "it changes the mode of a file",
 }
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@")
+
+
+_ESCAPE = re.compile(r'\\([0-3][0-7]{2}|["\\])')
 
 
 class PatchRefused(Exception):
@@ -55,15 +60,16 @@ def patched(
         raise PatchRefused(f"it changes more than {MAX_FILES} files")
     found = {}
     for path, several in hunks.items():
+        if is_test(path):
+            raise PatchRefused(f"{path} is test code")
         source = read(path)
         if source is None:
             raise PatchRefused(f"no recorded test executes {path}")
-        if is_test(path):
-            raise PatchRefused(f"{path} is test code")
         try:
-            old = source.decode().replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise PatchRefused(f"{path} is not UTF-8") from None
+            encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+            old = source.decode(encoding).replace("\r\n", "\n")
+        except (UnicodeDecodeError, SyntaxError, LookupError):
+            raise PatchRefused(f"{path} can't be read: its encoding is not the one that it names") from None
         found[path] = old, _applied(old, several, path)
     return found
 
@@ -98,6 +104,8 @@ def _hunks(lines: list[str]) -> Iterator[tuple[str, _Hunk]]:
                 at += 1
             if left:
                 raise PatchRefused("a change has fewer lines than it says")
+            if at < len(lines) and lines[at][:1] in (" ", "-") and not lines[at].startswith(("-- ", "--- ")):
+                raise PatchRefused("a change has more lines than it says")
             yield path, hunk
         else:
             at += 1
@@ -105,7 +113,7 @@ def _hunks(lines: list[str]) -> Iterator[tuple[str, _Hunk]]:
 
 def _path(old: str, new: str) -> str:
     """The path of a file inside of the workspace, which both sides of a difference have to name."""
-    names = [one.split("\t")[0].strip() for one in (old, new)]
+    names = [_unquoted(one.split("\t")[0].strip()) for one in (old, new)]
     if "/dev/null" in names:
         raise PatchRefused("it adds or removes a file")
     if names[0].startswith("a/") and names[1].startswith("b/"):
@@ -120,6 +128,18 @@ def _path(old: str, new: str) -> str:
     if not path.endswith(".py"):
         raise PatchRefused(f"{path} is not Python")
     return path
+
+
+def _unquoted(name: str) -> str:
+    """A name as git writes those with letters outside of ASCII, in quotes and with the numbers of bytes."""
+    if len(name) < 2 or not (name[0] == name[-1] == '"'):
+        return name
+    parts = _ESCAPE.split(name[1:-1])  # text, and between two texts what is escaped
+    found = [
+        part.encode() if number % 2 == 0 else bytes([int(part, 8) & 0xFF]) if part.isdigit() else part.encode()
+        for number, part in enumerate(parts)
+    ]
+    return b"".join(found).decode(errors="replace")
 
 
 def _applied(text: str, hunks: list[_Hunk], path: str) -> str:

@@ -23,9 +23,9 @@ from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, 
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
-from suspectra.fixes.candidates import PARTS, Stage, stages
+from suspectra.fixes.candidates import LEAST_COST, PARTS, Stage, sites_by_line, stages
 from suspectra.fixes.fix import Fix, in_order
-from suspectra.fixes.fix_site import FunctionScope, definitions, scopes
+from suspectra.fixes.fix_site import FixSite, FunctionScope, definitions, scopes
 from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.results import Alike, EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
@@ -57,6 +57,9 @@ _MAX_HANGING = 2
 
 _APART_S, _APART_SHARE, _TOLD_APART, _APART_JUDGES = 1.5, 0.1, 3, 2
 """For telling the likeliest fixes apart: seconds, or this share of all; how many fixes, and by how many tests."""
+
+_MAX_WAITING = 200_000
+"""Drafts that wait at a time: more than are run in minutes, and each takes half a kilobyte."""
 
 _MAX_PAIRED = 40
 _PAIRS_FROM = 0.75
@@ -170,7 +173,7 @@ class _GroupSearch:
             size = _CHUNK
             if not taken:
                 yield from self._pairs()
-                self.exhausted = time.monotonic() < self._end and not late
+                self.exhausted = time.monotonic() < self._end and not late and not waiting.forgot
                 return
             new, passing = self._sorted(taken)
             for fix in self._judged([(one,) for one in new], passing):
@@ -183,18 +186,26 @@ class _GroupSearch:
         ordered = "order" in self._inquiry.parts
         for rank, (file, scope, lines) in enumerate(self._functions()):
             waits = _FUNCTION_WEIGHT * math.log2(1 + rank) if ordered else float(rank)
-            self._waiting.put(waits + (1.0 if ordered else 0.0), partial(self._stages, waits, file, scope, lines))
+            self._waiting.put(
+                waits + (LEAST_COST if ordered else 0.0), partial(self._stages, waits, file, scope, lines)
+            )
 
     def _stages(self, waits: float, file: str, scope: FunctionScope, lines: dict[int, float]) -> None:
         """Let the templates of a function wait for their turns."""
         by_suspicion = sorted(lines, key=lambda line: -lines[line])
         more = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in enumerate(by_suspicion)}
-        for stage in stages(file, scope, lines.__contains__, self._inquiry.parts):
+        for line, places in sites_by_line(scope, lines.__contains__).items():
             if "order" in self._inquiry.parts:
-                own = waits + more[stage.line]
-                self._waiting.put(own + stage.least, partial(self._waiting.put_drafts, own, stage))
+                own = waits + more[line]
+                self._waiting.put(own + LEAST_COST, partial(self._statement, own, file, places))
             else:
-                self._waiting.put(waits, partial(self._waiting.put_drafts, waits, stage, costs=False))
+                for stage in stages(file, places, self._inquiry.parts):
+                    self._waiting.put(waits, partial(self._waiting.put_drafts, waits, stage, costs=False))
+
+    def _statement(self, waits: float, file: str, places: Sequence[FixSite]) -> None:
+        """The same for a statement: most of a long function are never come to."""
+        for stage in stages(file, places, self._inquiry.parts):
+            self._waiting.put(waits + stage.least, partial(self._waiting.put_drafts, waits, stage))
 
     def _sorted(self, taken: Sequence[Candidate | Alike]) -> tuple[list[Alike], list[Candidate]]:
         """Those of which one has to be run, and those that the failing test is known to pass with.
@@ -432,6 +443,7 @@ class _Waiting:
 
     def __init__(self) -> None:
         self.cost = 0.0  # of what was taken last
+        self.forgot = False  # whether there were too many
         self._heap: list[tuple[float, int, Callable[[], Candidate | Alike | None]]] = []
         self._numbers = count()
         self._seen: set[object] = set()
@@ -439,6 +451,9 @@ class _Waiting:
     def put(self, cost: float, make: Callable[[], Candidate | Alike | None]) -> None:
         """Add something that costs as much as this, or that makes what does."""
         heapq.heappush(self._heap, (cost, next(self._numbers), make))
+        if len(self._heap) > _MAX_WAITING:
+            self._heap = heapq.nsmallest(_MAX_WAITING // 2, self._heap)  # which is a heap, too
+            self.forgot = True
 
     def put_drafts(self, more: float, stage: Stage, *, costs: bool = True) -> None:
         """Add what a template makes, which costs so much more here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError
+from suspectra.evidence.test_code import TestCode
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.fixes.changed_functions import changed_functions
@@ -41,7 +43,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
     patches: Mapping[str, str]  # unified differences by name
 
     def steps(self) -> Generator[JudgedPatch]:
-        """JudgingTest one patch after the other, in their order."""
+        """Judge one patch after the other, in their order."""
         end = self.begin()
         spectrum = self.suspects.spectrum(0)
         passing = [test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if not failed]
@@ -49,6 +51,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
         with self.setup.folder() as folder:
             tests = self.setup.repeated(folder, self.tests, ("mutant", "results"), passing)
             judges: dict[str, JudgingTest | None] = {}
+            judged = 0
 
             def judge(name: str, *, fails: bool) -> JudgingTest | None:
                 if name not in judges:
@@ -61,9 +64,13 @@ class PatchTrial(Inquiry[JudgedPatch]):
 
             try:
                 for name, text in self.patches.items():
-                    yield self._judged(name, text, spectrum, judge, end)
+                    one = self._judged(name, text, spectrum, judge, end)
+                    judged += 1
+                    yield one
             except TimeIsUp:
                 self.complete = False
+                for name in list(self.patches)[judged:]:
+                    yield JudgedPatch(name, refused="the time was up", complete=False)
             finally:
                 self.note(tests.notices)
                 tests.close()
@@ -71,9 +78,12 @@ class PatchTrial(Inquiry[JudgedPatch]):
     def _judged(
         self, name: str, text: str, spectrum: Spectrum, judge: Callable[..., JudgingTest | None], end: float
     ) -> JudgedPatch:
-        modules = {test.partition("::")[0] for test in spectrum.tests}
+        if time.monotonic() >= end:
+            self.complete = False
+            return JudgedPatch(name, refused="the time was up", complete=False)
+        tests = TestCode({test.partition("::")[0] for test in spectrum.tests})
         try:
-            files = patched(text, self.suspects.read, modules.__contains__)
+            files = patched(text, self._read, tests.__contains__)
             changed = {path: changed_functions(path, old, new) for path, (old, new) in files.items()}
         except PatchRefused as refused:
             return JudgedPatch(name, refused=str(refused))
@@ -98,6 +108,13 @@ class PatchTrial(Inquiry[JudgedPatch]):
                 if answer is not None and answer["outcome"] not in ("passed", "refused"):
                     broken.append(spectrum.tests[row])
         return JudgedPatch(name, tuple(repaired), tuple(broken), judges, complete=self.complete)
+
+    def _read(self, path: str) -> bytes | None:
+        """The text of a file of the program, which no link leads to: what runs has the name of the file."""
+        file = self.setup.workspace / path
+        if os.path.realpath(file) != str(file):
+            raise PatchRefused(f"a link leads to {path}")
+        return self.suspects.read(path)
 
 
 def _rows(spectrum: Spectrum, path: str, functions: Sequence[tuple[int, int]]) -> set[int]:

@@ -36,6 +36,22 @@ class Explanation:
     formula: str = ""
     substituted: str = ""
 
+    @property
+    def rank(self) -> str:
+        """The headline without the score.
+
+        Returns
+        -------
+        str
+            Which suspect it is of how many, and with how many it is tied.
+
+        Examples
+        --------
+        >>> Explanation("Suspect 1 of 3, tied with 1 more: Ochiai 1", ()).rank
+        'Suspect 1 of 3, tied with 1 more'
+        """
+        return self.headline.partition(":")[0]
+
     def with_badge(self, badge: str) -> Explanation:
         """Add that the statement changed.
 

@@ -26,15 +26,23 @@ from typing import Protocol
 from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
 from suspectra_recorder.experiments.forks import Forks
-from suspectra_recorder.experiments.limits import be_alone, limit
+from suspectra_recorder.experiments.limits import address_space, be_alone, limit
 from suspectra_recorder.experiments.messages import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
+from suspectra_recorder.experiments.orphans import Orphans, children
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
 _MAX_RUNS = 200
-"""What one child does, at most: whatever its runs leave behind takes memory."""
+_MAX_KEPT = 256 << 20
+"""What one child does, at most, and how much memory it may have taken for the next run: runs leave things behind."""
+
+_LAST = b"last"
+"""What a child says before its last answer, if the next run needs a new one."""
+
+_MAX_ANSWER = 64 << 20
+"""Bytes of one answer."""
 
 
 class _Run(Protocol):
@@ -94,6 +102,8 @@ class MachineChildren:
         self._channel = socket.socket(fileno=channel)
         self._run, self._seconds, self._containment = run, seconds, containment
         self._kept: _Child | None = None
+        self._orphans = Orphans()
+        self._last = False  # whether the child that has answered is not to be asked again
 
     def serve(self, greeting: Greeting) -> None:
         """Answer until the other end of the channel is closed."""
@@ -103,7 +113,7 @@ class MachineChildren:
                 self._answer(json.loads(line))
         finally:
             if self._kept is not None:
-                self._kept.end()
+                self._end(self._kept)
 
     def _answer(self, request: Request) -> None:
         end = time.monotonic() + request.get("all_seconds", math.inf)
@@ -135,17 +145,17 @@ class MachineChildren:
         answers = answers or len(request["jobs"])
         kept, self._kept = self._kept, None
         if kept is not None and not (request.get("keep") and kept.goes_on(request)):
-            kept.end()
+            self._end(kept)
             kept = None
         child = kept or self._new_child(request)
         answered, ended = 0, True
         try:
             answered, ended = self._relay(child.answers, request["seconds"], answers, end)
         finally:
-            if answered == answers and request.get("keep"):
+            if answered == answers and request.get("keep") and not self._last:
                 self._kept = child
             else:
-                child.end()
+                self._end(child)
         if ended and not answered and kept is not None:
             return 0  # what the runs before left behind has ended it: a new child is asked the same
         if answered < answers and time.monotonic() < end:
@@ -155,6 +165,10 @@ class MachineChildren:
             self._send({"outcome": outcome, "exception": "", "seconds": self._took})
             answered += 1
         return answered
+
+    def _end(self, child: _Child) -> None:
+        child.end()
+        self._orphans.end()
 
     def _new_child(self, request: Request) -> _Child:
         requests, more = os.pipe() if request.get("keep") else (-1, -1)
@@ -176,20 +190,24 @@ class MachineChildren:
 
         try:
             # so that the other end notices when this process is gone, whatever its children do
-            self._channel.close()
+            os.close(self._channel.detach())  # a file of it would keep it open
             be_alone()
             limit(request["memory"], request["file_size"])
             self._containment.close_files(write, more)
             if request.get("fork"):
-                forks = Forks(write, request["seconds"], self._containment.refuse)
+                forks = Forks(write, request["seconds"], self._containment)
                 kind = "fork mutants" if request["jobs"][0]["kind"] == "mutant" else "fork"
                 job: RunRequest = {"kind": kind, "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
             later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it
-            runs = 0
+            runs, began_with, itself = 0, address_space(), os.getpid()
             for one in chain([request], later):
                 for job in one["jobs"]:
                     answer = json.dumps(self._run(one, job, again=runs > 0)).encode() + b"\n"
+                    if os.getpid() != itself:
+                        return  # a fork that the test has made, and that has nothing to answer
+                    if job is one["jobs"][-1] and (children() or address_space() > began_with + _MAX_KEPT):
+                        answer = _LAST + b"\n" + answer
                     runs += 1
                     while answer:
                         answer = answer[os.write(write, answer) :]
@@ -199,7 +217,8 @@ class MachineChildren:
 
     def _relay(self, read: int, seconds: float, jobs: int, end: float) -> tuple[int, bool]:
         """Pass on what a child answers; how many answers there were, and whether it ended by itself."""
-        answered, began = 0, time.monotonic()
+        answered, size, began = 0, 0, time.monotonic()
+        self._last = False
         rest: list[bytes] = []  # the parts of a line that has no end yet
         waiting = [read, self._channel.fileno()]
         while answered < jobs:
@@ -217,9 +236,20 @@ class MachineChildren:
             part = os.read(read, _CHUNK)
             if not part:
                 return answered, True
+            size = len(part) if b"\n" in part else size + len(part)
+            if size > _MAX_ANSWER:
+                return answered, True
             *lines, last = part.split(b"\n")
             for line in lines:
-                self._channel.sendall(b"".join([*rest, line, b"\n"]))
+                if answered == jobs:
+                    break
+                if line == _LAST and not rest:
+                    self._last = True
+                    continue
+                whole = b"".join([*rest, line, b"\n"])
+                if not whole.startswith(b"{") or not whole.endswith(b"}\n"):
+                    return answered, True  # no answer: altered code may write into any pipe of its process
+                self._channel.sendall(whole)
                 rest = []
                 answered += 1
                 began = time.monotonic()

@@ -28,11 +28,14 @@ __builtins__ = library_references.builtins
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SHARED_MEMORY = "/dev/shm"  # semaphores of `multiprocessing`; they have no names that others use
-_WATCHED_MODULES = ("_posixsubprocess", "_posixshmem", "sqlite3")
+_WATCHED_MODULES = ("_posixsubprocess", "_posixshmem", "_multiprocessing", "sqlite3")
 """Modules some of whose functions are watched: before they are used, so that all find what watches."""
 
 _MAX_NOTED = 1_000
 """Calls of an unaltered test: one that makes more is not worth a list of what its altered runs may do."""
+
+_MAX_FORKS, _MAX_FORKS_OF_A_FORK = 64, 2
+"""Processes that an altered run makes, if the unaltered one makes any, and that each of these makes."""
 
 Call = tuple[str, ...]
 """An audit event, and its arguments as texts."""
@@ -53,6 +56,7 @@ class Containment:
         self._allowed: set[Call] = set()
         self._touched: dict[Call, None] = {}
         self._refused = ""
+        self._process, self._forks = os.getpid(), _MAX_FORKS  # how many more processes it may make
         self._bound: list[weakref.ref[Any]] = []
         self._inherited = Inherited(())
         self._shared: set[str] = set()  # the names of memory that this process has made for others
@@ -69,7 +73,9 @@ class Containment:
             **dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"), self._name),
             **dict.fromkeys(("os.kill", "os.killpg"), self._signal),
             "ctypes.dlopen": self._library,
+            **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), _as_texts),
             **dict.fromkeys(_ALWAYS, _as_texts),
+            **dict.fromkeys(("os.fork", "os.forkpty"), self._fork),
         }
 
     def install(self) -> None:
@@ -93,6 +99,7 @@ class Containment:
             self._touched.clear()
         self._allowed.update(tuple(call) for call in touched)
         self._refused = ""
+        self._process, self._forks = os.getpid(), _MAX_FORKS
         self._bound.clear()
         if refuses and not self._prepared:
             self._prepare()
@@ -124,11 +131,19 @@ class Containment:
         self._allowed.update(self._touched)
         return "", [list(call) for call in self._touched]
 
+    def fork(self) -> int:
+        """Fork the process, which is no act of the run that it does."""
+        watches, self._watches = self._watches, False
+        pid = os.fork()
+        self._watches = watches
+        return pid
+
     def refuse(self) -> None:
         """Refuse from now on, in a run that was unaltered by now."""
-        self._refuses = True
         if not self._prepared:
+            self._watches = False  # what follows is no act of the run
             self._prepare()
+        self._watches = self._refuses = True
 
     # what Python calls
 
@@ -256,6 +271,13 @@ class Containment:
             return None  # a child of this process
         return (event, str(process), str(number))
 
+    def _fork(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
+        """A process like this one: allowed if the unaltered test makes some, and no more than are of use."""
+        if os.getpid() != self._process:  # it is one itself
+            self._process, self._forks = os.getpid(), min(self._forks // 2, _MAX_FORKS_OF_A_FORK)
+        self._forks -= 1
+        return (event,) if self._forks >= 0 or not self._refuses else (event, "too often")
+
     def _library(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         # `import ctypes` opens the program itself
         return None if not arguments or arguments[0] is None else _as_texts(event, arguments)
@@ -285,6 +307,7 @@ class Containment:
             (("_gdbm.open", "_dbm.open", "readline.write_history_file"), self._file),
             (("_posixshmem.shm_open",), self._memory),
             (("_posixshmem.shm_unlink",), self._memory),
+            (("_multiprocessing.sem_unlink", "multiprocessing.synchronize.sem_unlink"), _semaphore),
         ]
 
     def _made(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
@@ -330,6 +353,11 @@ class Containment:
         return watched
 
 
+def _semaphore(event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+    # those of `multiprocessing` have names that nobody else knows
+    return None if str(arguments[0]).startswith("/mp-") else (event, *map(repr, arguments))
+
+
 def _other_process(event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
     process = arguments[0] if arguments else named.get("pid", 0)
     own = process in (0, os.getpid()) and not event.endswith("setpgid")
@@ -371,10 +399,8 @@ _ALWAYS = (
 # fmt: on
 """Events that are refused whatever they are about."""
 
-_STARTING = frozenset(
-    {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty", "pty.spawn"}
-)
-"""Events of which others do what follows."""
+_STARTING = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"})
+"""Events of which other programs do what follows; a fork is contained as this process is."""
 
 _ATTACH = 24
 """The number by which SQLite asks whether a file may be attached."""

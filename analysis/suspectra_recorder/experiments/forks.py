@@ -9,12 +9,13 @@ take long and can't share a child.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from select import select
 from time import monotonic
 from typing import NoReturn
 
+from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 from suspectra_recorder.instrumentation import library_references
@@ -22,15 +23,15 @@ from suspectra_recorder.instrumentation.library_references import json, os, sign
 
 __builtins__ = library_references.builtins
 
-_CHUNK = 1 << 16
+_CHUNK, _MAX_ANSWER = 1 << 16, 64 << 20
 
 
 class Forks:
     """The forks of one run."""
 
-    def __init__(self, write: int, seconds: float, contain: Callable[[], object]):
-        self._write, self._seconds, self._contain = write, seconds, contain
-        self._job = -1  # of a process that is a fork
+    def __init__(self, write: int, seconds: float, containment: Containment):
+        self._write, self._seconds, self._containment = write, seconds, containment
+        self._job, self._process = -1, os.getpid()  # the number of the job in a process that is a fork
         self._answered: set[int] = set()
 
     def fork(self, job: int) -> bool:
@@ -39,12 +40,12 @@ class Forks:
         if self._job >= 0:
             return False
         read, write = os.pipe()
-        pid = os.fork()
+        pid = self._containment.fork()
         if pid == 0:
             os.close(read)
             # it answers through its own pipe, so that this process can wait for that
-            self._job, self._write = job, write
-            self._contain()  # from here on the run is altered
+            self._job, self._write, self._process = job, write, os.getpid()
+            self._containment.refuse()  # from here on the run is altered
             return True
         os.close(write)
         began = monotonic()
@@ -76,10 +77,14 @@ class Forks:
             if not part:
                 return b""
             found += part
+            if len(found) > _MAX_ANSWER:
+                return b""
         return found
 
     def end(self, answer: MachineRunAnswer, jobs: Sequence[RunRequest]) -> NoReturn:
         """Answer for this process, and end it."""
+        if os.getpid() != self._process:
+            os._exit(0)  # a fork that the test has made
         if self._job >= 0:
             self._report({**answer, "job": self._job})
         else:

@@ -30,7 +30,7 @@ class Landlock:
     """Restricts this process, and those that it starts, once and for all."""
 
     def __init__(self) -> None:
-        self._call = _system_call()
+        self._call = system_call()
         self._version = self._call(_CREATE, None, 0, _VERSION) if self._call else -1
 
     def restrict(self, folders: Iterable[str], files: Iterable[str]) -> bool:
@@ -62,27 +62,30 @@ class Landlock:
         os.close(descriptor)
 
 
-class _SystemCall:
+class SystemCall:
+    """Calls the kernel by the number of what it is asked for; without a number ``prctl``."""
+
     def __init__(self, library: object):
         self._library = library
 
     def __call__(self, number: int | None, *arguments: int | bytes | None) -> int:
+        """What the kernel returns; -1 where it refuses."""
         import ctypes
 
         values = [one if isinstance(one, bytes) or one is None else ctypes.c_long(one) for one in arguments]
-        if number is None:  # a call of `prctl`
+        if number is None:
             zeros = [ctypes.c_long(0)] * 3
             return int(self._library.prctl(*values, ctypes.c_long(1), *zeros))  # type: ignore[attr-defined]
         return int(self._library.syscall(ctypes.c_long(number), *values))  # type: ignore[attr-defined]
 
 
-def _system_call() -> _SystemCall | None:
+def system_call() -> SystemCall | None:
     """What calls the kernel; None on other systems, and where Python has no `ctypes`."""
     if not sys.platform.startswith("linux"):
         return None
     try:
         import ctypes
 
-        return _SystemCall(ctypes.CDLL(None))
+        return SystemCall(ctypes.CDLL(None))
     except (ImportError, OSError, AttributeError):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import os, resource
+from suspectra_recorder.instrumentation.library_references import os, resource, sys
 
 __builtins__ = library_references.builtins
 
@@ -21,16 +21,23 @@ def be_alone() -> None:
     os.close(null)
 
 
+_LEAST_MEMORY = 256 << 20
+"""What a run may take even where the machine has hardly any left."""
+
+
 def limit(memory: int, file_size: int) -> None:
-    """Limit what this process can take from now on, where the system can."""
+    """Limit what this process can take from now on, where the system can.
+
+    It may take so much more memory than it has, and at most a quarter of what the machine has left.
+    """
     if resource is None:
         return  # Windows
     _set(resource.RLIMIT_FSIZE, file_size)
     # a crash is an ordinary outcome here
     _set(resource.RLIMIT_CORE, 0)
     # the limit is one of the whole address space, with what the waiting process had
-    if present := _address_space():
-        _set(resource.RLIMIT_AS, present + memory)
+    more = max(min(memory, _available() // 4), _LEAST_MEMORY)
+    _set(resource.RLIMIT_AS, (address_space() or memory) + more)
 
 
 def _set(what: int, most: int) -> None:
@@ -41,7 +48,17 @@ def _set(what: int, most: int) -> None:
         resource.setrlimit(what, (within, hard))
 
 
-def _address_space() -> int:
+def _available() -> int:
+    """The bytes of memory that nobody uses; plenty where the system does not tell."""
+    try:
+        with open("/proc/meminfo", "rb") as stream:
+            said = next((line for line in stream if line.startswith(b"MemAvailable:")), b"")
+        return int(said.split()[1]) << 10 if said else sys.maxsize
+    except (OSError, ValueError):
+        return sys.maxsize
+
+
+def address_space() -> int:
     """The bytes of this process's address space, 0 where the system does not tell."""
     try:
         with open("/proc/self/statm", "rb") as stream:

@@ -123,7 +123,7 @@ class TellingApart(RunKind):
                 result = list(itertools.islice(result, _MAX_ITEMS))
             left = _seen([result, arguments])
             return _Outcome(left, _short(result), raised=False)
-        except RefusedCall:
+        except (RefusedCall, MemoryError):
             return None
         except Exception as error:
             return _Outcome(("raises", type(error).__name__), f"raises {type(error).__name__}", raised=True)

@@ -77,7 +77,7 @@ def summary(snapshot: Snapshot, suspect: Suspect) -> list[str]:
     lines = [
         " ".join(sentences_about(ranking, suspect)[:SENTENCES]),
         _failing(ranking, suspect),
-        " ".join(part for part in (f"{explanation.headline}.", badge, step, group) if part),
+        " ".join(part for part in (f"{explanation.rank}.", badge, step, group) if part),
     ]
     return [line for line in lines if line]
 

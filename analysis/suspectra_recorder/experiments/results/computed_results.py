@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.experiments.messages import Findings, RunRequest
 from suspectra_recorder.experiments.results.evaluator import (
-    ANONYMOUS,
     Evaluator,
     RaisedInstead,
     UnknownResult,
@@ -45,17 +44,20 @@ class _StatementResults:
         self.nodes = [_parsed(text) for text in texts]
         self.visits = 0
         self.whole = True  # whether expressions were evaluated each time
-        # by expression the results in order; None once one is not known
-        self.values: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
-        self.truths: list[list[object] | None] = [None if node is None else [] for node in self.nodes]
+        # by expression the digests of its results in order; None once one is not known
+        self.values: list[list[bytes] | None] = [None if node is None else [] for node in self.nodes]
+        self.truths: list[list[bytes] | None] = [None if node is None else [] for node in self.nodes]
         self.types = [""] * len(self.nodes)  # of the first value of each; empty where none is known
 
-    def visit(self, evaluator: Evaluator) -> None:
-        """Evaluate all expressions."""
+    def visit(self, evaluator: Evaluator, end: float) -> None:
+        """Evaluate all expressions, as far as there is time."""
         self.visits += 1
         for number, node in enumerate(self.nodes):
             values, truths = self.values[number], self.truths[number]
             if node is None or (values is None and truths is None):
+                continue
+            if time.monotonic() > end:
+                self.values[number] = self.truths[number] = None  # others have more results
                 continue
             try:
                 value = evaluator.value(node)
@@ -65,7 +67,7 @@ class _StatementResults:
                 self.types[number] = self.types[number] or RAISES
                 for results in (values, truths):
                     if results is not None:
-                        results.append(("raises", str(raised)))
+                        results.append(_digest(("raises", str(raised))))
             else:
                 self.types[number] = self.types[number] or type(value).__name__
                 if values is not None:
@@ -74,12 +76,12 @@ class _StatementResults:
                     self.truths[number] = _with(truths, lambda: truth(value))  # noqa: B023  # called at once
 
 
-def _with(results: list[object], result: Callable[[], object]) -> list[object] | None:
+def _with(digests: list[bytes], result: Callable[[], object]) -> list[bytes] | None:
     try:
-        results.append(result())
-    except (UnknownResult, RecursionError):
+        digests.append(_digest(result()))
+    except (UnknownResult, RecursionError, MemoryError):
         return None
-    return results
+    return digests
 
 
 class ComputingResults(RunKind):
@@ -92,7 +94,7 @@ class ComputingResults(RunKind):
         self._job: RunRequest = {"kind": "results"}
         self._places: dict[int, _StatementResults] = {}
         self._file, self._function = "", ("", 0)
-        self._end = 0.0
+        self._end, self._salt = 0.0, ""
         self._left = True
         self._before: TraceFunction | None = None
 
@@ -101,6 +103,8 @@ class ComputingResults(RunKind):
         self._file, (name, line) = job["file"], job["functions"][-1]
         self._function = name, line
         self._places = {place: _StatementResults(texts) for place, texts in job["expressions"]}
+        # objects that only this run has are equal to no other run's
+        self._salt = f"{time.monotonic_ns()} "
         self._end = time.monotonic() + job["most_seconds"]
         self._left = True
         self._before = sys.gettrace()
@@ -109,9 +113,9 @@ class ComputingResults(RunKind):
     def take_back(self) -> Findings:
         """For each place how often it was come to, and for each expression digests of its results and its type."""
         sys.settrace(self._before)
-        results, salt = [], time.monotonic_ns()
+        results = []
         for line, place in self._places.items():
-            digests = _digests(place.values, salt), _digests(place.truths, salt)
+            digests = _joined(place.values), _joined(place.truths)
             results.append((line, place.visits, place.whole, *digests, place.types))
         self._places = {}
         return {"results": results}
@@ -132,7 +136,7 @@ class ComputingResults(RunKind):
             else:
                 code = frame.f_code
                 known = frozenset((*code.co_varnames, *code.co_cellvars, *code.co_freevars))
-                place.visit(Evaluator(frame.f_locals, frame.f_globals, known))
+                place.visit(Evaluator(frame.f_locals, frame.f_globals, known, self._salt), self._end)
         return self._line
 
 
@@ -143,16 +147,10 @@ def _parsed(text: str) -> ast.expr | None:
         return None
 
 
-def _digests(results: list[list[object] | None], salt: int) -> list[str]:
-    """Equal results have equal digests; empty where they are not known.
-
-    Those about objects that only this run has are equal to no other run's.
-    """
-    return ["" if one is None else _digest(one, salt) for one in results]
+def _joined(results: list[list[bytes] | None]) -> list[str]:
+    """Equal results have equal digests; empty where they are not known."""
+    return ["" if one is None else hashlib.blake2b(b"".join(one), digest_size=8).hexdigest() for one in results]
 
 
-def _digest(results: list[object], salt: int) -> str:
-    text = repr(results)
-    if ANONYMOUS in text:
-        text = f"{salt} {text}"
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def _digest(result: object) -> bytes:
+    return hashlib.blake2b(repr(result).encode("utf-8", "surrogatepass"), digest_size=8).digest()

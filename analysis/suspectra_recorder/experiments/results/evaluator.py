@@ -18,7 +18,7 @@ from suspectra_recorder.instrumentation.parser_references import ast
 
 __builtins__ = library_references.builtins
 
-_MAX_ITEMS, _MAX_BITS, _MAX_DEPTH = 200, 4096, 4
+_MAX_ITEMS, _MAX_BITS, _MAX_DEPTH, _MAX_TEXT = 200, 4096, 4, 20_000
 _PLAIN = frozenset(map(id, (*LITERAL_TYPES, range, complex, bytearray, slice)))
 _CONTAINERS = frozenset(map(id, (list, tuple, dict, set, frozenset)))
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -82,8 +82,10 @@ class RaisedInstead(Exception):
 class Evaluator:
     """Evaluates expressions with the variables of a function that is being executed."""
 
-    def __init__(self, own: Mapping[str, object], module: Mapping[str, object], known: frozenset[str]):
-        self._own, self._module, self._known = own, module, known
+    def __init__(
+        self, own: Mapping[str, object], module: Mapping[str, object], known: frozenset[str], unnamed: str = ""
+    ):
+        self._own, self._module, self._known, self._unnamed = own, module, known, unnamed
         self._names: dict[int, str] = {}  # by the identity of what they refer to
 
     def identity(self, value: object) -> str:
@@ -92,7 +94,7 @@ class Evaluator:
             itself = self._own.get("self")
             for name, one in (*vars_of(itself), *self._own.items()):
                 self._names[id(one)] = name
-        return self._names.get(id(value)) or f"{ANONYMOUS}{id(value)}"
+        return self._names.get(id(value)) or f"{self._unnamed}{id(value)}"
 
     def value(self, node: ast.expr) -> object:
         """The value of an expression.
@@ -106,7 +108,9 @@ class Evaluator:
             return method(self, node)
         except (UnknownResult, RaisedInstead):
             raise
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, MemoryError) as error:
+        except MemoryError:
+            raise UnknownResult from None
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             raise RaisedInstead(type(error).__name__) from None
 
     def _constant(self, node: ast.Constant) -> Any:
@@ -295,10 +299,6 @@ def vars_of(value: object) -> list[tuple[str, object]]:
         return []
 
 
-ANONYMOUS = "anonymous "
-"""Begins the name of an object that no variable refers to."""
-
-
 def key_of(value: object, node: ast.expr, identity: Callable[[object], object] = id) -> object:
     """What has to be the same of two results, so that nothing can tell them apart.
 
@@ -306,6 +306,7 @@ def key_of(value: object, node: ast.expr, identity: Callable[[object], object] =
     UnknownResult where that can't be known.
     """
     if id(type(value)) in _PLAIN and type(value) not in (tuple, bytearray):
+        _require_plain(value)
         return type(value).__name__, repr(value)
     if isinstance(node, (ast.Name, ast.Attribute)) or (
         isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice)
@@ -319,6 +320,7 @@ def key_of(value: object, node: ast.expr, identity: Callable[[object], object] =
 def _structure(value: Any, depth: int, identity: Callable[[object], object]) -> object:
     kind = type(value)
     if id(kind) in _PLAIN and kind not in (tuple, bytearray):
+        _require_plain(value)
         return kind.__name__, repr(value)
     if id(kind) not in _CONTAINERS:
         return "same", identity(value)
@@ -346,8 +348,12 @@ def _with_none(kind: ast.cmpop, left: Any, right: Any) -> bool:
 
 
 def _require_plain(value: Any, depth: int = _MAX_DEPTH) -> None:
-    """Refuse values whose behaviour a program decides."""
+    """Refuse values whose behaviour a program decides, and those with which nothing is quick."""
     kind = id(type(value))
+    if type(value) in (str, bytes, bytearray) and len(value) > _MAX_TEXT:
+        raise UnknownResult
+    if type(value) is int and value.bit_length() > _MAX_BITS:
+        raise UnknownResult
     if kind in _CONTAINERS:
         if depth == 0 or len(value) > _MAX_ITEMS:
             raise UnknownResult
