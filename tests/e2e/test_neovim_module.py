@@ -16,10 +16,10 @@ FIXED = "ends = [*starts[1:], last + date.resolution]"
 
 
 @pytest.fixture
-def set_up(neovim, snippet):
-    """Sets the module up as documented, with a picker that takes what is wished for."""
+def set_up_in(snippet):
+    """Sets the module up in a Neovim as documented, with a picker that takes what is wished for."""
 
-    def set_up():
+    def set_up(neovim):
         neovim.lua("_G.messages = {}; vim.notify = function(text) table.insert(messages, text) end")
         documented = snippet("neovim.md", "require('suspectra').setup")
         neovim.lua(documented.replace("/path/to/suspectra/editors/neovim", str(MODULE)))
@@ -34,6 +34,11 @@ def set_up(neovim, snippet):
         return neovim
 
     return set_up
+
+
+@pytest.fixture
+def set_up(neovim, set_up_in):
+    return lambda: set_up_in(neovim)
 
 
 @pytest.fixture
@@ -295,6 +300,62 @@ def test_reversed(first):
 def test_forwards(first):
     assert days(first, 5) == 3 * (5 - first)
 """
+
+
+def test_a_failure_is_explained_fixed_and_the_change_that_broke_it_undone(unrecorded, current_neovim, set_up_in, wait):
+    """The test is known as one that passed, so that its change can be found."""
+    neovim, right, wrong = current_neovim, "if quantity < self.at_least", "if quantity <= self.at_least"
+    unrecorded.edit(TAX, FAULT, FIXED)
+    assert unrecorded.record().returncode == 0
+    unrecorded.edit("src/ledger/discounts.py", right, wrong)
+    assert unrecorded.record().returncode == 1
+    line = next(n for n, text in enumerate(unrecorded.lines("tests/test_discounts.py"), 1) if "def test_bulk" in text)
+    neovim.start(unrecorded, "tests/test_discounts.py")
+    set_up_in(neovim)
+    wait(lambda: neovim.marked(unrecorded), "marks")
+
+    def at_the_test(verb: str) -> None:
+        neovim.nvim.command("edit tests/test_discounts.py")
+        neovim.nvim.current.window.cursor = (line, 0)
+        neovim.nvim.command(f"Suspectra {verb}")
+
+    at_the_test("why")
+    said = wait(lambda: floating(neovim), "the answer in a window", A_RUN)
+    print("WHY", said)
+    print("PROMPT", neovim.lua("return prompt"))
+    neovim.lua("messages = {}")
+
+    hints = "return vim.tbl_map(function(one) return one.inlay_hint.label end, vim.lsp.inlay_hint.get({ bufnr = 0 }))"
+    at_the_test("trace")
+    neovim.nvim.command("edit src/ledger/discounts.py")
+    shown = wait(lambda: neovim.lua(hints), "values at the ends of the lines", A_RUN)
+    print("HINTS", shown)
+    print("MESSAGES", neovim.lua("return messages"))
+    at_the_test("trace")
+    neovim.nvim.command("edit src/ledger/discounts.py")
+    wait(lambda: not neovim.lua(hints), "no values")
+
+    neovim.lua("messages = {}; prompt = nil; wish = 3")
+    at_the_test("fix")
+    asked = wait(lambda: neovim.lua("return prompt"), "a fix", A_RUN)
+    print("FIX", asked, neovim.lua("return offered"), neovim.lua("return messages"))
+
+    neovim.lua("messages = {}; prompt = nil; wish = 1")
+    at_the_test("change")
+    print("CHANGE", wait(lambda: reported(neovim), "the change", A_RUN))
+    neovim.nvim.command("edit src/ledger/discounts.py")
+    at = next(n for n, text in enumerate(neovim.nvim.current.buffer[:], 1) if wrong in text)
+    neovim.nvim.current.window.cursor = (at, 0)
+    neovim.nvim.command("Suspectra undo")
+    wait(lambda: right in neovim.nvim.current.line, "the line as it was")
+    print("UNDO", reported(neovim))
+    assert 0
+
+
+def floating(neovim) -> str:
+    """The text of the window that floats."""
+    windows = [one for one in neovim.nvim.windows if neovim.nvim.api.win_get_config(one)["relative"]]
+    return "\n".join(windows[0].buffer[:]) if windows else ""
 
 
 def test_how_values_compare_in_failing_tests_is_said_on_its_line(unrecorded, neovim, set_up, wait):
