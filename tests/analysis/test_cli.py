@@ -321,7 +321,9 @@ def test_explain(suspectra):
     assert out.startswith("In the ranking of ✗ 8 tests: AssertionError, first suspect cart.py:19\n")
     assert "\nSuspect 1 of 13" in out
     assert "0.55" not in out
-    assert "    K = 0.55 * 1 + 0.45 * 8 / (8 + 0) = 1, S = 1\n" in suspectra("explain", "src/cart.py:19", "--verbose")[1]
+    assert (
+        "    K = 0.55 * 1 + 0.45 * 8 / (8 + 0) = 1, S = 1\n" in suspectra("explain", "src/cart.py:19", "--verbose")[1]
+    )
     assert (
         "ef / sqrt(F * (ef + ep))\n    8 / sqrt(9 * (8 + 0)) = 0.942809\n"
         in suspectra("explain", "src/cart.py:19", "--technique", "ochiai", "-v")[1]
