@@ -74,12 +74,17 @@ def test_what_was_tried_in_vain_comes_after_what_has_the_same_rank_and_before_al
     assert report.explain(position).sentences[0] == "1 alteration here was tried, and no test passes with any."
 
 
-def test_a_repair_comes_before_all_that_was_tried_in_vain_but_not_before_what_was_not_tried():
+def test_a_change_that_repairs_comes_before_all_that_was_tried_in_vain_but_not_before_what_was_not_tried():
     _, before = ranked()
-    last = before[-1]
-    vain = [made("t1", line, ExperimentOutcome.FAILED) for line in before[1:-1]]
-    _, after = ranked(made("t1", last), *vain)
-    assert after.index(last) < min(after.index(line) for line in before[1:-1])
+    _, *tried, last = before
+    vain = [made("t1", line, ExperimentOutcome.FAILED) for line in tried]
+    _, after = ranked(made("t1", last, kind="mutant"), *vain)
+    assert after.index(last) < min(after.index(line) for line in tried)
+    # one that breaks all passing tests is no correction, and another value in one run may make up for the fault
+    breaks = [made(test, last, ExperimentOutcome.FAILED, kind="mutant") for test in ("t3", "t4")]
+    for repair in ([made("t1", last, kind="mutant"), *breaks], [made("t1", last, kind="value")]):
+        _, after = ranked(*repair, *vain)
+        assert after.index(last) > min(after.index(line) for line in tried)
 
 
 def test_a_repair_raises_a_statement_and_lowers_no_other():

@@ -5,8 +5,9 @@ The ranking by all evidence says how suspicious a statement is before any experi
 the experiments themselves: if few of the statements that were altered in some way can repair a test, it says much about
 these few; if most can, it says nothing.
 
-Statements without a repair keep their odds, but not their places: one with a repair comes before all that were tried in
-vain, and what was tried in vain comes after what has the same rank and was not tried.
+Statements without a repair keep their odds. But one at which a change of the program repairs most failing tests comes
+before all that were tried in vain, and what was tried in vain comes after what has the same rank and was not tried.
+Another value or decision in one run often makes up for a fault elsewhere, so it raises the odds alone.
 
 The exponent is the one number that is fitted, to the ranks of faults in open corpora (`benchmarks/rank_prior.py`: 1.4
 over 219 subjects, 1.05 to 2.1 in single families). Factors are never below 1. To leave out a check that raises lets any
@@ -173,15 +174,20 @@ def _undone_first(known: Floats, found: Mapping[int, tuple[Repair, ...]]) -> Flo
 def _in_order(
     known: Floats, base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]], in_vain: Mapping[int, int]
 ) -> Floats:
-    """Put statements with a repair before those that were tried in vain, and these after others of their rank."""
+    """Put what a change of the program repairs before what was tried in vain, and that after others of its rank."""
     if not in_vain:
         return known
     vain = np.array(list(in_vain), np.int64)
     known = known.copy()
     known[vain] *= 1 - _STEP
-    repaired = [element for element, several in found.items() if not all(repair.hides for repair in several)]
-    _raise_above(float(known[vain].max()), repaired, known)
+    changed = [element for element, several in found.items() if any(_is_correction(repair) for repair in several)]
+    _raise_above(float(known[vain].max()), changed, known)
     return known
+
+
+def _is_correction(repair: Repair) -> bool:
+    """Whether a change of the program may be what the program lacks."""
+    return repair.kind == MUTANT and repair.share > 0.5 and not repair.hides
 
 
 def _vainly(tried: int) -> list[str]:
