@@ -320,12 +320,12 @@ They are inlay hints, which eglot shows from Emacs 29 on."
   (suspectra--visit (suspectra--command "previousInChain" (suspectra--cursor))))
 
 (defun suspectra-next ()
-  "Go to the next suspect in the order of the ranking."
+  "Go to the next suspect, function by function."
   (interactive)
   (suspectra--visit (suspectra--command "nextSuspect" (suspectra--cursor))))
 
 (defun suspectra-previous ()
-  "Go to the previous suspect in the order of the ranking."
+  "Go to the previous suspect, function by function."
   (interactive)
   (suspectra--visit (suspectra--command "previousSuspect" (suspectra--cursor))))
 

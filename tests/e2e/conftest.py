@@ -211,6 +211,22 @@ def ledger(recorded: Project, tmp_path: Path) -> Project:
 
 
 @pytest.fixture
+def broken_shop(tmp_path: Path) -> Project:
+    """A small project with a recording in which a test fails that passed before one line was changed."""
+    project = Project(tmp_path / "shop")
+    project.folder.mkdir()
+    code = "def discount(amount):\n    if amount >= 10:\n        return amount // 10\n    return 0\n"
+    project.folder.joinpath("shop.py").write_text(code)
+    tests = [("ten", 10, 1), ("more", 20, 2), ("less", 5, 0)]
+    checks = [f"def test_{name}():\n    assert shop.discount({given}) == {off}\n" for name, given, off in tests]
+    project.folder.joinpath("test_shop.py").write_text("\n".join(["import shop\n", *checks]))
+    assert project.record().returncode == 0
+    project.edit("shop.py", ">=", ">")
+    assert project.record().returncode == 1
+    return project
+
+
+@pytest.fixture
 def bare(tmp_path: Path) -> str:
     """A Python that has nothing: neither Suspectra nor pytest."""
     venv.create(tmp_path / "bare", with_pip=False)

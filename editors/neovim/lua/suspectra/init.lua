@@ -1,4 +1,4 @@
---- Suspectra for Neovim 0.7 and newer: signs with the ranks, a command, and lists to choose from.
+--- Suspectra for Neovim 0.7 and newer: signs with ranks, a command, and lists to choose from.
 ---
 --- It uses the language server that runs under the name `suspectra`; docs/guide/editors/neovim.md says how to start it.
 --- Diagnostics, hovers and code actions work without this module. `:help suspectra`, `:checkhealth suspectra`.
