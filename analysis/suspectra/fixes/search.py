@@ -49,6 +49,9 @@ _BEHIND = 1.0
 """Candidates that cost so much more than a fix would rank far behind it, and are not run."""
 
 _FIRST_CHUNK, _CHUNK = 64, 256
+_JUDGED, _JUDGING_S = 16, 2.0
+"""Changes that passing tests judge at a time, and for how long at least before the search goes on."""
+
 _COMPARED = 12
 """Failing tests of which the quickest is the first judge."""
 
@@ -125,6 +128,9 @@ class _GroupSearch:
         self._waiting = _Waiting()
         self._equal: dict[tuple[str, Function], EqualResults] = {}
         self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
+        self._began, self._judging_s = time.monotonic(), 0.0
+        self._pending: list[tuple[Candidate, ...]] = []  # failing tests pass with these; others have not judged all
+        self._accepting: dict[str, set[tuple[Candidate, ...]]] = defaultdict(set)  # by the name of the test
         self._found = 0
         self._best = math.inf  # what the first fix cost
         self.exhausted = False
@@ -171,6 +177,9 @@ class _GroupSearch:
             late = self._inquiry.share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
             taken = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(size, self._end)
             size = _CHUNK
+            if not taken and self._pending:
+                yield from self._judged(())
+                continue
             if not taken:
                 yield from self._pairs()
                 self.exhausted = time.monotonic() < self._end and not late and not waiting.forgot
@@ -326,7 +335,8 @@ class _GroupSearch:
         answers = first.accepts([together(one) for one in chosen], self._end)
         self._inquiry.tried += sum(answer is not None for answer in answers)
         self._report(first.name)
-        left: list[tuple[Candidate, ...]] = [(one,) for one in accepted]
+        left = [*self._pending, *((one,) for one in accepted)]
+        self._pending = []
         for several, answer in zip(chunk, answers, strict=True):
             if answer is None:
                 continue
@@ -339,9 +349,18 @@ class _GroupSearch:
                 self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
         for judge in self._others(left):
             left = self._accepted(left, judge, repairs=True)
+        # all that execute a function may take longer than all other changes
+        left.sort(key=_cost)
+        left, self._pending = left[:_JUDGED], left[_JUDGED:]
+        began = time.monotonic()
+        until = began + max(_JUDGING_S, began - self._began - self._judging_s) if chunk else self._end
         for judge in self._passing(left):
+            if time.monotonic() >= until:
+                self._pending += left
+                left = []
             left = self._accepted(left, judge)
-        for one in sorted(left, key=lambda several: sum(candidate.cost for candidate in several)):
+        self._judging_s += time.monotonic() - began
+        for one in sorted(left, key=_cost):
             job = together(one)
             failing = [judge for judge in self._judges.values() if judge is not None and judge.fails]
             if all(judge.confirms(job, self._end + 1.0) for judge in failing):
@@ -376,7 +395,8 @@ class _GroupSearch:
         """Those that a test accepts. A refused call is no verdict, so a passing test then says nothing."""
         if not left:
             return []
-        judged = [one for one in left if repairs or self._matters(judge, one)]
+        accepted = self._accepting[judge.name]
+        judged = [one for one in left if one not in accepted and (repairs or self._matters(judge, one))]
         answers = dict(zip(map(id, judged), judge.accepts([together(one) for one in judged], self._end), strict=True))
         kept = []
         for one in left:
@@ -386,6 +406,7 @@ class _GroupSearch:
             answer = answers[id(one)]
             if answer is not None and answer["outcome"] == "passed":
                 kept.append(one)
+                accepted.add(one)
             elif repairs and len(one) == 1:
                 self._almost.append((one[0].cost, one[0]))  # it repairs one test at least
         return kept
@@ -396,6 +417,7 @@ class _GroupSearch:
     def _passing(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
         """The passing tests that execute what is changed: those first that refused most candidates."""
         names = list(dict.fromkeys(name for several in left for one in several for name in self._executing_tests(one)))
+        names = [name for name in names if not self._accepting[name].issuperset(left)]
         known = [judge for name in names if (judge := self._judges.get(name)) is not None]
         yield from sorted(known, key=lambda judge: -judge.rejected)
         for name in sorted(names, key=lambda name: not self._tests.runs(name)):
@@ -432,6 +454,10 @@ class _GroupSearch:
             if time.monotonic() >= self._end or self._found:
                 return
             yield from self._judged([(Alike([one]), Alike([two])) for one, two in pairs[first : first + _CHUNK]])
+
+
+def _cost(several: Sequence[Candidate]) -> float:
+    return sum(one.cost for one in several)
 
 
 def _names(functions: Sequence[Function]) -> list[CodeName]:
