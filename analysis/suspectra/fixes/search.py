@@ -52,8 +52,8 @@ _FIRST_CHUNK, _CHUNK = 64, 256
 _JUDGED, _JUDGING_S = 16, 2.0
 """Changes that passing tests judge at a time, and for how long at least before the search goes on."""
 
-_COMPARED = 12
-"""Failing tests of which the quickest is the first judge."""
+_COMPARED, _COMPARING_SHARE = 12, 0.03
+"""Failing tests of which the quickest is the first judge, and the share of the time for looking at them."""
 
 _MAX_HANGING = 2
 """Tests that hang, after which no other one is looked for: each takes seconds to be known as such."""
@@ -169,6 +169,7 @@ class _GroupSearch:
         first.hurry()
         waiting = self._waiting
         self._put_functions()
+        self._began = time.monotonic()
         size = _FIRST_CHUNK
         while time.monotonic() < self._end:
             check()
@@ -295,14 +296,16 @@ class _GroupSearch:
     def _quickest(self) -> JudgingTest | None:
         """The failing test that most candidates can be run with: one that hangs only if all do."""
         known: list[JudgingTest] = []
+        until = math.inf
         for name in self._names:
             # those of other modules need a process of their own
-            enough = len(known) >= _COMPARED or (known and not self._tests.runs(name))
+            enough = len(known) >= _COMPARED or (known and not self._tests.runs(name)) or time.monotonic() > until
             hanging = sum(judge.hangs for judge in known)
             if (enough and hanging < len(known)) or hanging == len(known) == _MAX_HANGING:
                 break
             if (judge := self._judge(name, fails=True)) is not None:
                 known.append(judge)
+                until = min(until, time.monotonic() + _COMPARING_SHARE * (self._end - time.monotonic()))
         return min(known, key=lambda one: (one.hangs, one.seconds), default=None)
 
     def _others(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
@@ -349,16 +352,19 @@ class _GroupSearch:
                 self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
         for judge in self._others(left):
             left = self._accepted(left, judge, repairs=True)
+            if not left:
+                break  # the next one need not start
         # all that execute a function may take longer than all other changes
         left.sort(key=_cost)
         left, self._pending = left[:_JUDGED], left[_JUDGED:]
         began = time.monotonic()
         until = began + max(_JUDGING_S, began - self._began - self._judging_s) if chunk else self._end
         for judge in self._passing(left):
-            if time.monotonic() >= until:
+            left = self._accepted(left, judge)
+            if time.monotonic() >= until or not left:
                 self._pending += left
                 left = []
-            left = self._accepted(left, judge)
+                break
         self._judging_s += time.monotonic() - began
         for one in sorted(left, key=_cost):
             job = together(one)
