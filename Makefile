@@ -18,7 +18,7 @@ help:
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
-	@echo "make studies  how well faults are found: the tables of benchmarks/evaluation.md;  CORPUS=FOLDER  for other spectra"
+	@echo "make studies  how well faults are found, in a quarter of an hour (benchmarks/evaluation.md);  CORPUS=FOLDER  for other spectra"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
 	@echo "make package  the wheels and the VS Code extension;  make check-packages   what goes to PyPI, built and tried"
 	@echo "make lint · make format · make docs · make clean"
@@ -75,15 +75,23 @@ studies: study := $(BIN)/suspectra study $(CORPUS:%=--corpus %) --format markdow
 studies: $(VENV)/.ready
 	@echo "── beside published ranks"
 	$(BIN)/python benchmarks/bugsinpy/table.py
-	@echo "── techniques, with and without cloning, and by expected steps"
+	@echo "── all evidence, and the order of functions"
 	$(study) --technique op2 --technique ochiai --technique kulczynski2 --technique evidence --technique op2+cp
-	$(study) --both --technique ochiai --technique jaccard --technique wong2 --technique dstar --technique cbi --technique cp
+	$(BIN)/python benchmarks/function_order.py $(CORPUS) --technique evidence --technique ochiai --technique op2
+	@echo "── paper 000: CP and its peers"
+	$(study) --technique cp --technique tarantula --technique sbi --technique jaccard --technique cbi
+	@echo "── paper 003: expected steps, and plans of reading"
 	$(study) --ht-rank --technique ochiai --technique evidence
-	@echo "── several faults at once"
+	$(BIN)/python benchmarks/markov_tables.py $(CORPUS) --versions 2
+	$(BIN)/python benchmarks/reading_plans.py $(CORPUS)
+	@echo "── paper 004: cloning, with one fault and with several in one program"
+	$(study) --both --technique ochiai --technique jaccard --technique wong2 --technique dstar --technique tarantula
+	$(BIN)/python benchmarks/faults_together.py
+	@echo "── failure groups, and what would tell suspects apart"
 	$(BIN)/python benchmarks/group_accuracy.py $(CORPUS) --technique evidence
 	$(BIN)/python benchmarks/tie_steps.py $(CORPUS) --technique evidence
 	@echo "── programs whose tests run again"
-	$(BIN)/python benchmarks/state_based.py
+	$(BIN)/python benchmarks/state_based.py --technique investigation --again
 	$(BIN)/python benchmarks/slice_ranks.py
 	$(BIN)/python benchmarks/slice_truth.py
 

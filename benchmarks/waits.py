@@ -33,8 +33,12 @@ AIMS = {
     "window open → suspects": 2.0,
     "HTML report": 1.0,
     "save of a fault → first mark": 0.3,
+    "first save in a window → first outcome": 1.5,
 }
 """In seconds; the others have none."""
+
+WHY_S = 30.0
+"""How long the answer to *Why?* may take, in seconds."""
 
 TYPING_S = 3.0
 """How long somebody types before saving, in seconds."""
@@ -60,13 +64,15 @@ class Editor(Client):
         while True:
             stamp, message = self.inbox.get(timeout=TIMEOUT_S)
             if "method" in message and "id" in message:
-                self.answer(message["id"])
+                self.answer(message["id"], message.get("params"))
             if wanted(message):
                 return stamp, message
 
-    def answer(self, message_id: int) -> None:
-        """Answer a request with nothing."""
-        body = json.dumps({"jsonrpc": "2.0", "id": message_id, "result": None}).encode()
+    def answer(self, message_id: int, params: Any) -> None:
+        """Answer a question with the first of its actions, and any other request with nothing."""
+        actions = params.get("actions") if isinstance(params, dict) else None
+        result = actions[0] if actions else None
+        body = json.dumps({"jsonrpc": "2.0", "id": message_id, "result": result}).encode()
         assert self.process.stdin is not None
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.process.stdin.flush()
@@ -149,6 +155,7 @@ def one_round(project: Project, faulty_file: Path, right: str) -> dict[str, floa
     found["save of a fault → first mark"] = editor.wait(partial(_marks, faulty_file.as_uri()))[0] - began
     found["save of a fault → all marks"] = editor.state("ready") - began
     editor.end()
+    found |= in_a_new_window(project, faulty_file, right)
 
     report = [sys.executable, "-m", "suspectra", "report", "--html", str(root.parent / "report.html")]
     found["HTML report"] = seconds([*report], root)
@@ -159,6 +166,38 @@ def one_round(project: Project, faulty_file: Path, right: str) -> dict[str, floa
     found["an interpreter that imports numpy and scipy.sparse"] = seconds([*imports], root)
     found["pytest alone"] = seconds([*command], root)
     return found
+
+
+def in_a_new_window(project: Project, faulty_file: Path, right: str) -> dict[str, float]:
+    """What one waits for whose window has just opened, and who asks why and then saves a repair."""
+    editor = Editor()
+    command = [str(project.python), "-m", "pytest", *project.options]
+    editor.initialize(project.warm, {"testCommand": command, "run": "onSave", "whySeconds": WHY_S})
+    editor.state("ready", "stale")
+    wrong = faulty_file.read_text(encoding="utf-8")
+    opened = {"uri": faulty_file.as_uri(), "languageId": "python", "version": 1, "text": wrong}
+    editor.send("textDocument/didOpen", {"textDocument": opened})
+    began = editor.save(faulty_file, 2, right)
+    found = {"first save in a window → first outcome": editor.wait(_has_outcome)[0] - began}
+    editor.state("noFailingTests")
+    editor.save(faulty_file, 3, wrong)
+    editor.state("ready")
+    began = time.perf_counter()
+    editor.send("workspace/executeCommand", {"command": "suspectra.server.why", "arguments": []}, 3)
+    stamp, message = editor.wait(lambda one: _has_conclusion(one) or _is_answer(one))
+    found["Why? → its first line"] = stamp - began
+    found["Why? → the whole answer"] = (stamp if _is_answer(message) else editor.wait(_is_answer)[0]) - began
+    editor.end()
+    return found
+
+
+def _has_conclusion(message: Message) -> bool:
+    running = (message.get("params") or {}).get("investigation")
+    return bool(running and running["found"])
+
+
+def _is_answer(message: Message) -> bool:
+    return message.get("id") == 3 and "method" not in message
 
 
 def _has_outcome(message: Message) -> bool:

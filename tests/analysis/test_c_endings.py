@@ -272,3 +272,96 @@ def test_a_verdict_on_an_older_program_does_not_count(tmp_path):
     assert {test.name for test in evidence.failing} == {"high", "again"}
     said = [(problem.file, problem.cause) for problem in evidence.problems]
     assert said == [("a.c", "it was changed and built since 1 test failed (low), so it does not count")]
+
+
+RELATIVES = """\
+#include "parts.h"
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void leave(int number) {
+    exit(number);
+}
+static int forever(int n) {
+    volatile char room[64];
+    room[n % 64] = 1, n = n > 0 ? forever(n + 1) : forever(1 - n);
+    return n + room[1];
+}
+static int child(void) {
+    pid_t pid = fork();
+    if (pid == 0)
+        kill(getpid(), SIGKILL);
+    return waitpid(pid, 0, 0) != pid;
+}
+int main(int n, char **v) {
+    int (*none)(int) = 0;
+    switch (atoi(v[1])) {
+    case 0: return child();
+    case 1: n = put(n); break;
+    case 2: signal(SIGSEGV, leave); n = put(n); break;
+    case 3: n = forever(n); break;
+    case 4: signal(SIGSEGV, SIG_DFL); n = put(n); break;
+    case 5: n = none(n); break;
+    }
+    return n;
+}
+"""
+PARTS = "static char *nowhere;\nstatic inline int store(int n) {\n    *nowhere = n;\n    return n;\n}\nint put(int);\n"
+PUT = '#include "parts.h"\nint put(int n) {\n    n = store(n);\n    return n;\n}\n'
+
+
+def line_of(text):
+    return f"program.c:{RELATIVES[: RELATIVES.index(text)].count(chr(10)) + 1}"
+
+
+@pytest.fixture(scope="module", params=["gcc", "clang-14"])
+def relatives(request, tool, tmp_path_factory):
+    """A program and a library, in environments that a test changes."""
+    workspace = tmp_path_factory.mktemp("relatives")
+    compiler = tool(request.param, request.param)
+    for name, text in {"program.c": RELATIVES, "parts.h": PARTS, "put.c": PUT}.items():
+        (workspace / name).write_text(text)
+    flags = [compiler, "-O0", "-g", "-w", "--coverage"]
+    subprocess.run([*flags, "-fPIC", "-shared", "put.c", "-o", "libput.so"], cwd=workspace, check=True)
+    subprocess.run([*flags, "program.c", "./libput.so", "-o", "program"], cwd=workspace, check=True)
+    tests = {f"way{way}": f"./program {way}" for way in range(6)}
+    tests |= {"empty": "env -i ./program 1", "elsewhere": "GCOV_PREFIX=there GCOV_PREFIX_STRIP=9 ./program 1"}
+    run, evidence = record(workspace, "".join(f"{name}\t{command}\n" for name, command in tests.items()), timeout=20)
+    rows = zip(evidence.tests, evidence.rows, strict=True)
+    lines = {test.name: {str(evidence.elements.location(int(e))) for e in row} for test, row in rows}
+    return workspace, run, lines, evidence
+
+
+@pytest.mark.slow
+def test_a_crash_in_a_header_of_a_library(relatives):
+    workspace, _, lines, evidence = relatives
+    for name in ("way1", "way2", "way4", "empty", "elsewhere"):
+        assert {"parts.h:3", "put.c:3"} <= lines[name], name
+        assert not {"parts.h:4", "put.c:4", line_of("return n;\n}")} & lines[name], name
+    assert str(evidence.stacks["way1"].innermost) == "parts.h:3 in store"
+    assert not [*workspace.glob("there*"), *workspace.glob("*.gcda")]
+
+
+@pytest.mark.slow
+def test_the_handler_of_a_signal_ends_the_program(relatives):
+    assert line_of("exit(number)") in relatives[2]["way2"]
+
+
+@pytest.mark.slow
+def test_a_stack_overflows(relatives):
+    assert line_of("room[n % 64]") in relatives[2]["way3"]
+    assert not {line_of("return n + room"), line_of("return n;\n}")} & relatives[2]["way3"]
+
+
+@pytest.mark.slow
+def test_a_null_pointer_is_called(relatives):
+    assert line_of("n = none(n)") in relatives[2]["way5"]
+    assert line_of("return n;\n}") not in relatives[2]["way5"]
+
+
+@pytest.mark.slow
+def test_a_process_that_left_no_profile_is_said(relatives):
+    said = [(problem.file, problem.cause) for problem in relatives[1].problems if "flow graphs" not in problem.cause]
+    assert [name for name, _ in said] == ["way0"]
+    assert said[0][1].startswith("a process of this test left no profile")

@@ -505,8 +505,10 @@ def test_sanitizers_say_where_and_keep_the_profile(tmp_path, tool):
 def test_calls_are_looked_up_where_their_code_is_mapped(tmp_path):
     mapping = "1000-2000 r--p 00000000 00:00 1 /app/lib.so\n2000-4000 r-xp 00001000 00:00 1 /app/lib.so\n"
     anonymous = "5000-6000 r-xp 00000000 00:00 0\n7000-8000 r-xp 00000000 00:00 0 [vdso]\n"
-    text = f"2100\n7001\n2100\n2201\n5001\n7001\n\n{mapping}{anonymous}"
-    assert [call[:2] for call in calls_in_files(text)] == [("/app/lib.so", 0x1100), ("/app/lib.so", 0x1200)]
+    text = f"!2100\n2201\n5001\n7001\n2301 2f\n\n{mapping}{anonymous}"
+    called = [(call.file, call.address, call.calling, call.times) for call in calls_in_files(text)]
+    library = "/app/lib.so"
+    assert called == [(library, 0x1100, False, 1), (library, 0x1200, True, 1), (library, 0x1300, True, 47)]
     for damaged in ("", "zz\n\n", "2100", f"{'f' * 99}\n2100\n\n{mapping}", "2100\n2100\n\n9-z r /x\n"):
         assert {call.file for call in calls_in_files(damaged)} <= {"/app/lib.so"}
     problems = []

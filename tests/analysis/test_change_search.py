@@ -1,15 +1,21 @@
 """The search among many changes: what a test notices, what belongs together, and how few runs it takes."""
 
+import io
 import math
+import subprocess
 
 import pytest
 
-from suspectra.changes.baselines import Baseline
+from suspectra.changes.baselines import Baseline, revisions
 from suspectra.changes.blocks import blocks, functions_of_c
+from suspectra.changes.isolation import ChangeIsolation
 from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
 from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.noticed import ChangePlaces
 from suspectra.changes.units import FileDifference
+from suspectra.experiments.inquiry import RerunSetup
+from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.output.changes import write_changes
 
 FUNCTIONS = 40
 TEST = "test_all"
@@ -105,3 +111,142 @@ def test_changes_of_one_definition_are_a_block():
 def test_functions_of_c_are_found_by_their_braces():
     code = b"#include <a.h>\nstatic int\nf(int a)\n{\n  if (a) {\n    return 1;\n  }\n}\n\nint g() {\n}\nint x = 3;\n"
     assert list(functions_of_c(code)) == [range(2, 9), range(10, 12)]
+
+
+class Ended:
+    """Tests that end as a rule says of the new lines of the text that they run with."""
+
+    def __init__(self, passes):
+        self.runs, self._passes = 0, passes
+
+    def run(self, baseline, made, tests, *, fresh=True):
+        self.runs += 1
+        lines = {line.strip() for one in baseline.differences for line in one.content(made).decode().splitlines()}
+        ends = {name: self._passes(name, lines) if baseline.units else False for name in tests}
+        failed = dict.fromkeys((name for name, passed in ends.items() if passed is False), FAILURE)
+        return MixedRun(frozenset(name for name, passed in ends.items() if passed), failed, {})
+
+    def executed(self, baseline, made, tests):
+        return None
+
+    def trace(self, baseline, made, test):
+        return None
+
+    def load_nothing_before(self):
+        pass
+
+    def close(self):
+        pass
+
+
+def test_a_cause_since_two_texts_is_one_cause_of_both_tests(tmp_path):
+    present = b"def f():\n    a = 1\n\n\ndef g():\n    b = 1\n\n\ndef h():\n    c = 1\n"
+    newer = baseline(present.replace(b"a = 1", b"a = 0").replace(b"b = 1", b"b = 0"), present)
+    older = baseline(present.replace(b"a = 1", b"a = 0").replace(b"c = 1", b"c = 0"), present)
+
+    def passes(test, lines):
+        return "a = 0" in lines and (test == "test_a" or "b = 0" not in lines)
+
+    program = Ended(passes)
+    search = ChangeIsolation(
+        setup=RerunSetup(tmp_path, ()),
+        tests=[FailingTest("test_a", ""), FailingTest("test_b", "")],
+        baselines=[newer, older],
+        start=lambda folder, end: program,
+    )
+    list(search.steps())
+    (cause,) = search.causes
+    assert ([unit.line for unit in cause.units], cause.mends) == ([2], ("test_a", "test_b"))
+    assert cause.alone_breaks == ("test_a", "test_b")
+
+
+def test_in_a_clean_tree_the_commit_is_bisected(tmp_path):
+    """The sixth of twelve commits breaks the test; no branch and no tag says where to begin."""
+
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@x", *words], cwd=tmp_path, check=True)
+
+    git("init", "-q", "-b", "work")
+    for number in range(12):
+        (tmp_path / "a.py").write_text(f"a = {number}\n" + "bad = 1\n" * (number >= 5))
+        git("add", ".")
+        git("commit", "-qm", f"change {number}")
+    program = Ended(lambda name, lines: "bad = 1" not in lines)
+    search = ChangeIsolation(
+        setup=RerunSetup(tmp_path, ()),
+        tests=[FailingTest("test_a", "")],
+        baselines=revisions(tmp_path),
+        start=lambda folder, end: program,
+    )
+    list(search.steps())
+    (cause,) = search.causes
+    assert [unit.after for unit in cause.units] == ["bad = 1\n"]
+    assert cause.since.name.endswith("(change 5)")
+    assert program.runs < 16
+
+
+def test_two_causes_of_one_test_are_both_found(tmp_path):
+    present = b"def f():\n    a = 1\n\n\ndef g():\n    b = 1\n"
+    since = baseline(present.replace(b"a = 1", b"a = 0").replace(b"b = 1", b"b = 0"), present)
+    program = Ended(lambda name, lines: {"a = 0", "b = 0"} <= lines)
+    search = ChangeIsolation(
+        setup=RerunSetup(tmp_path, ()),
+        tests=[FailingTest(TEST, "")],
+        baselines=[since],
+        start=lambda folder, end: program,
+    )
+    list(search.steps())
+    first, second = search.causes
+    assert {unit.line for one in search.causes for unit in one.units} == {2, 6}
+    assert (first.mends, second.mends, second.besides) == ((), (TEST,), first.units)
+    out = io.StringIO()
+    write_changes(search, out)
+    assert "without it it still fails, so it may not be the only cause." in out.getvalue()
+    assert "Without it and what is named before the test passes; with it alone the test fails." in out.getvalue()
+    assert sorted(one.line for one in second.experiments()) == [2, 6]
+
+
+def test_what_breaks_nothing_alone_is_sought_among_the_changes_of_its_function():
+    """The new return is wrong, and the old lines end the function before it."""
+    before = b"def f(a):\n    return [a]\n    return []\n"
+    after = b"def f(a):\n    found = []\n    found += [a]\n    return a\n"
+    since = baseline(before, after)
+
+    def passes(test, lines):
+        if "return [a]" in lines:
+            return "found += [a]" not in lines or None
+        if "found = []" not in lines:
+            return None
+        return "return a" not in lines
+
+    search = ChangeNarrowing(since, Ended(passes), {TEST: FAILURE})
+    search.look([TEST])
+    _, cause, minimal = search.isolate(TEST, frozenset(range(len(since.units))))
+    assert "    return a\n" in [unit.after for unit in search.units(cause)]
+    assert minimal
+
+
+def test_what_only_the_cause_runs_belongs_to_it():
+    """Whether the call is wrong or the new branch that it enters, no run can say."""
+    before = b"def f(a, more=False):\n    return a\n\n\ndef g():\n    return f(1)\n"
+    after = before.replace(b"    return a", b"    if more:\n        return -a\n    return a").replace(
+        b"f(1)", b"f(1, True)"
+    )
+    since = baseline(before, after)
+
+    class Branch(Ended):
+        def executed(self, baseline, made, tests):
+            lines = [line for one in baseline.differences for line in one.content(made).decode().splitlines()]
+            inside = "    return f(1, True)" in lines
+            ran = [number for number, line in enumerate(lines, 1) if "return" in line and (inside or "-a" not in line)]
+            return ExecutedChanges({TEST: [("a.py", number) for number in ran]}, frozenset(), frozenset())
+
+    def passes(test, lines):
+        if "return f(1)" in lines:
+            return True
+        return False if "return -a" in lines else None  # the value that was expected is not there at all
+
+    search = ChangeNarrowing(since, Branch(passes), {TEST: FAILURE})
+    search.look([TEST])
+    _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
+    assert [unit.line for unit in search.units(cause)] == [2, 8]

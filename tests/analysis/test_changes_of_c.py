@@ -101,7 +101,7 @@ def test_why_a_test_of_c_fails_is_a_change_or_where_the_nearest_passing_run_part
     found = answer("--ctest", "build")
     assert (found["place"], found["certainty"]) == ("price.c:3", "certain")
     assert found["text"][0] == "One of your 2 changes since the last commit (HEAD) broke it:"
-    git(changed, "commit", "-qam", "two")
+    git(changed, "commit", "-q", "--amend", "-am", "one")
     (changed / ".suspectra" / "experiments" / "log.jsonl").unlink()
     found = answer("--ctest", "build")
     assert found["certainty"] == "low"

@@ -319,10 +319,14 @@ def test_explain(suspectra):
     assert out.startswith("src/cart.py:16-18 in discount\n    raise ValueError(\n\n")
     status, out, _ = suspectra("explain", str(Path("src/cart.py").absolute()) + ":19")
     assert out.startswith("In the ranking of ✗ 8 tests: AssertionError, first suspect cart.py:19\n")
-    assert "    K = 0.55 * 1 + 0.45 * 8 / (8 + 0) = 1, S = 1\n" in out
+    assert "\nSuspect 1 of 22.\n" in out
+    assert "0.55" not in out
+    assert (
+        "    K = 0.55 * 1 + 0.45 * 8 / (8 + 0) = 1, S = 1\n" in suspectra("explain", "src/cart.py:19", "--verbose")[1]
+    )
     assert (
         "ef / sqrt(F * (ef + ep))\n    8 / sqrt(9 * (8 + 0)) = 0.942809\n"
-        in suspectra("explain", "src/cart.py:19", "--technique", "ochiai")[1]
+        in suspectra("explain", "src/cart.py:19", "--technique", "ochiai", "-v")[1]
     )
     assert "    tests/test_cart.py::test_discount[10]\n" in out
     for place, words in (

@@ -72,6 +72,17 @@ def test_a_cut_is_the_cheapest_and_of_several_the_nearest_to_the_end(edges, fixe
     cheapest = [cut for cut in separating if sum(costs[node] for node in cut) == least]
     found = set(nodes.tolist())
     assert found in cheapest
+    distance = DependenceGraph.from_edges(NODES, [(*edge, 0) for edge in edges]).distance([NODES - 1])
+    chains = {cut: sum(max(distance[node], 0) for node in cut) for cut in map(frozenset, cheapest)}
+    assert chains[frozenset(found)] == min(chains.values())
+    cheapest = [cut for cut in cheapest if chains[frozenset(cut)] == chains[frozenset(found)]]
     turned = [(target, source) for source, target in edges]
     behind = reached([NODES - 1], turned, without=found)
     assert all(behind <= reached([NODES - 1], turned, without=cut) for cut in cheapest)
+
+
+def test_the_last_cut_is_not_always_the_nearest():
+    """Nodes 1 and 4 are together three dependences from the end; 3 and 4, the last cut, are four from it."""
+    edges = [(0, 1), (0, 2), (1, 3), (1, 4), (2, 4), (3, 5), (3, 6), (5, 7), (6, 8), (7, 9), (8, 9), (4, 9)]
+    source, target = np.array(edges).T
+    assert minimum_cut(source, target, np.ones(10, int), [0], [9]).tolist() == [1, 4]

@@ -43,6 +43,6 @@ def test_an_investigation_knows_what_changed_according_to_git(tmp_path):
 
 def test_an_explanation_does_not_say_that_a_test_passed_where_only_git_knows_of_the_change(tmp_path):
     changed_in_git(tmp_path)
-    explained = " ".join(suspectra(tmp_path, "explain", "fees.py:1").split())
+    explained = " ".join(suspectra(tmp_path, "explain", "fees.py:1", "--verbose").split())
     assert "C = r of its change;" in explained
     assert "Changed, according to git" in explained

@@ -90,14 +90,24 @@ class Project:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    def ranked(self) -> list[tuple[str, int]]:
-        """What the command line ranks, as (file, line), best first and ties in the order of the text.
+    def ranked(self, top: int = 20) -> list[tuple[str, int]]:
+        """What an editor lists of what the command line ranks, as (file, line), in the order of a reader.
 
-        Without the lines that no failing test executes: they only fill the table, no editor marks them.
+        That is: function by function, the three best lines of each, then the others. Without the lines that no failing
+        test executes: they only fill the table, no editor marks them.
         """
-        executed = [s for s in self.rank()["suspects"] if s["ef"]]
-        found = sorted(executed, key=lambda s: (s["rank_best"], s["file"], s["line"]))
-        return [(s["file"], s["line"]) for s in found]
+        found = self.rank(1000)
+        functions = [(one["file"], one["function"], one["lines"]) for one in found["functions"]]
+        leading = [(file, line) for file, _, lines in functions[: top // 4] for line in lines]
+        best_first = [(one["file"], one["line"]) for one in found["suspects"] if one["ef"]]
+        listed = list(dict.fromkeys(leading + best_first))[:top]
+        owners = {(one["file"], one["line"]): (one["file"], one["function"]) for one in found["suspects"]}
+        first, others = [], []
+        for file, name, _ in functions:
+            own = [one for one in best_first if one in listed and owners[one] == (file, name)]
+            first += own[:3]
+            others += own[3:]
+        return first + others
 
     def uri(self, file: str) -> str:
         return (self.folder / file).as_uri()
@@ -279,12 +289,7 @@ class Neovim:
         if not self.diagnostics():  # no server runs yet
             return []
         listed = self.request("suspectra/suspects", {"limit": 1000})["suspects"]
-        found = sorted(
-            (s["rankBest"], project.path(s["uri"].removeprefix("file://")), s["line"])
-            for s in listed
-            if not s["examined"]
-        )
-        return [(file, line) for _, file, line in found]
+        return [(project.path(s["uri"].removeprefix("file://")), s["line"]) for s in listed if not s["examined"]]
 
     def first_marked(self, project: Project) -> list[tuple[str, int]]:
         """The suspects that have a diagnostic."""
@@ -522,13 +527,13 @@ class Workbench:
         self.page.mouse.move(to, 300, steps=5)
         self.page.mouse.up()
 
-    def see(self, selector: str, text: str | None = None, patience: float = TIMEOUT_S) -> Locator:
+    def see(self, selector: str, text: str | re.Pattern[str] | None = None, patience: float = TIMEOUT_S) -> Locator:
         """Wait for something to be visible."""
         found = self.visible(selector, text).first
         found.wait_for(timeout=patience * 1000)
         return found
 
-    def visible(self, selector: str, text: str | None = None) -> Locator:
+    def visible(self, selector: str, text: str | re.Pattern[str] | None = None) -> Locator:
         """What is visible of something, which may be nothing."""
         return self.page.locator(selector, has_text=text).filter(visible=True)
 
@@ -593,14 +598,22 @@ class Workbench:
             f"{SIDEBAR} .title-actions .codicon-toolbar-more, {SIDEBAR} .pane-header .codicon-toolbar-more"
         )
 
+        menu = self.visible(".monaco-menu")
+
+        *above, last = (self.visible(".monaco-menu .action-label", title).last for title in titles)
+
         def chosen() -> bool:
             with contextlib.suppress(PlaywrightTimeout):
-                if not self.visible(".monaco-menu").count():
+                if not menu.count():
                     more.first.click(timeout=QUICK_S * 1000)
-                for title in titles:
-                    self.visible(".monaco-menu .action-label", title).last.click(timeout=QUICK_S * 1000)
-                return True
-            self.press("Escape")
+                for item in above:
+                    item.hover(timeout=QUICK_S * 1000)  # a click would close the menu below that this opens
+                for _ in range(3):  # one that was just opening takes no click
+                    last.click(timeout=QUICK_S * 1000)
+                    if happens(lambda: not menu.count(), 2):
+                        return True
+            for _ in titles:
+                self.press("Escape")
             return False
 
         until(chosen, f"{' → '.join(titles)} is chosen")

@@ -48,11 +48,12 @@ def test_a_failing_test_is_compared_with_a_passing_one_and_what_led_to_it_is_sho
     bench.command("Notifications: Clear All Notifications")
 
     # what led to the failure: a tree, the rest of the code dimmed, and a picture
-    bench.open("test_discounts.py")
+    bench.open("test_discounts.py", 12)
     bench.command("Suspectra: What Led Here")
     bench.see(f"{SIDEBAR} .tree-explorer-viewlet-tree-view .message", "What led to the failure of", 60)
     bench.open("discounts.py")
     bench.picture("slice")
+    bench.see(f"{SIDEBAR} .pane-header", "Slice").hover()
     bench.see(f"{SIDEBAR} .action-label[aria-label*='Show the Slice as a Picture']").click()
     bench.explanation().locator("svg.suspectra-slice").wait_for()
     bench.picture("picture")

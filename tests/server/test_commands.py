@@ -63,7 +63,7 @@ def test_explain_gives_markdown_and_place(client, shop, find_line):
     path = shop / "shop/basket.py"
     line = find_line(path, "return reduced")
     explained = client.command("explain", path.as_uri(), line)
-    assert "Suspect 6 of 24: All evidence 0.7429" in explained["markdown"]
+    assert "Suspect 6 of 24" in explained["markdown"]
     assert explained["location"]["uri"] == path.as_uri()
     assert explained["location"]["range"]["start"]["line"] == line
     assert "Suspect 1 of 24" in client.command("explain")["markdown"]
@@ -108,7 +108,7 @@ def test_a_client_without_a_view_is_told_in_messages(client, shop):
     client.command("nextSuspect")
     client.wait(lambda: len(client.messages) == 2)
     assert "Suspect 1 of 24" in client.messages[0]["message"]
-    assert client.messages[1]["message"].startswith("shop/vouchers.py:17: Suspect 1 of 24")
+    assert client.messages[1]["message"] == "shop/vouchers.py:17: Most suspicious: 3 of 3 failing tests, 0 of 7 passing"
 
 
 def test_select_technique_holds_until_the_setting_changes(client, shop):

@@ -162,7 +162,7 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     why, test, rank, links = shown["contents"]["value"].split("\n\n")
     assert why == "All 3 failing tests run it, no passing one does."
     assert test == "✗ `test_never_below_zero` and 2 more: expected 0, actual -4"
-    assert rank == "Suspect 1 of 24: All evidence 1."
+    assert rank == "Suspect 1 of 24."
     line = find_line(shop / "tests/test_shop.py", 'total("20") == 0') + 1
     assert links == f"[`test_never_below_zero`]({(shop / 'tests/test_shop.py').as_uri()}#L{line})"
     text = client.command("explain", uri, find_line(shop / "shop/vouchers.py", "off = off - amount"))["markdown"]
@@ -206,7 +206,7 @@ def test_a_client_that_follows_commands_gets_them_as_the_last_line_of_a_hover(cl
 
 def test_by_default_only_the_first_suspects_have_a_diagnostic_and_where_tests_failed(client, shop, find_line):
     client.start(shop, options={"technique": "binary", "diagnostics": "first"})
-    first = [suspect for suspect in client.suspects()["suspects"] if suspect["rankBest"] == 1]
+    first = [suspect for suspect in client.suspects()["suspects"] if suspect["functionRank"] == 1]
     functions = {(suspect["uri"], suspect["function"]): suspect for suspect in reversed(first)}
     marked = {
         (uri, one["range"]["start"]["line"] + 1, one["severity"])

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from suspectra.output.pictures.chain import chance
 from suspectra_server.session.navigation import learned_moves as learned_module
 from suspectra_server.state.trail import Stop, Trail
 
@@ -158,6 +159,7 @@ def test_without_a_ranking_there_is_nowhere_to_go(client, tmp_path):
 
 
 def test_expected_steps_order_places_and_are_not_a_second_score(client, shop, vouchers, find_line):
+    client.configuration = {"inlayHints": True}
     client.start(shop)
     guided(client)
     uri, line = client.open(vouchers), find_line(vouchers, "off = off - amount")
@@ -172,12 +174,14 @@ def test_expected_steps_order_places_and_are_not_a_second_score(client, shop, vo
     explained = client.command("explain", uri, line)["markdown"]
     reported = client.request("suspectra/explanation", {"uri": uri, "line": line})["sentences"]
     assert not any("steps" in text for text in (hover(), explained, *reported))
-    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    then = [lens["command"] for lens in lenses if lens["command"]["command"] == "suspectra.server.jump"]
-    assert then
-    assert then[0]["title"].startswith("then line ")
-    moves = client.command("jump", *then[0]["arguments"])["moves"]
-    assert then[0]["title"].split(" · ")[0] == f"then line {moves[0]['line']}"
+    # the end of a line and the list name the same next place with the same probability
+    everywhere = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+    hints = client.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": everywhere})
+    label = next(hint["label"] for hint in hints if hint["position"]["line"] == line)
+    move = client.command("jump", cursor(vouchers, line))["moves"][0]
+    said = f"then line {move['line']} · {chance(move['probability'])} · {move['reasons'][0]}"
+    assert label.endswith(said)
+    assert not any("steps" in hint["label"] for hint in hints)
 
 
 def test_by_steps_the_list_and_the_walk_follow_the_model(client, shop, vouchers):

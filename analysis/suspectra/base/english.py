@@ -21,6 +21,15 @@ def are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
+def share_does(count: int, of: int, noun: str, verb: str) -> str:
+    """Say how many of several do something, as "both tests pass" or "1 of 3 tests fails"."""
+    one_does = f"{verb}{'es' if verb.endswith('s') else 's'}"
+    if of == 1:
+        return f"the {noun} {one_does}"
+    whose = f"{every(of)} {noun}s" if count == of else f"{count:,} of {of:,} {noun}s"
+    return f"{whose} {one_does if count == 1 else verb}"
+
+
 def enumeration(names: Sequence[str], most: int | None = None) -> str:
     """Join names for use in a sentence.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from suspectra.base.english import many
 from suspectra.base.errors import UsageError
+from suspectra.changes.history import further_back
 from suspectra.changes.units import ChangeUnit, FileDifference
 from suspectra.evidence.evidence import EvidenceSource
 from suspectra.evidence.recording import RecordingSource
@@ -26,6 +27,7 @@ class Baseline:
 
     name: str  # as it is shown
     differences: tuple[FileDifference, ...]  # what is different now
+    commit: str = ""  # the id of the commit that has it
 
     @property
     def units(self) -> tuple[ChangeUnit, ...]:
@@ -33,11 +35,11 @@ class Baseline:
         return tuple(unit for difference in self.differences for unit in difference.units)
 
     @classmethod
-    def from_texts(cls, name: str, workspace: Path, before: Mapping[str, bytes | None]) -> Baseline:
+    def from_texts(cls, name: str, workspace: Path, before: Mapping[str, bytes | None], commit: str = "") -> Baseline:
         """Compare texts with the present ones."""
         read = SourceReader(workspace)
         found = (FileDifference.between(path, before[path], read(path)) for path in sorted(before))
-        return cls(name, tuple(difference for difference in found if difference.units))
+        return cls(name, tuple(difference for difference in found if difference.units), commit)
 
 
 def older_texts(workspace: Path, source: EvidenceSource, since: str | None = None) -> Iterator[Baseline]:
@@ -58,7 +60,8 @@ def from_revision(workspace: Path, name: str, shown: str = "") -> Baseline:
     revision = Revision.from_name(folder, name)
     changed = [path for path in revision.changed(project_files(folder) or ()) if not path.startswith(_OURS)]
     before: dict[str, bytes | None] = dict.fromkeys(changed)
-    return Baseline.from_texts(shown or name, Path(folder), {**before, **revision.contents(changed)})
+    texts = {**before, **revision.contents(changed)}
+    return Baseline.from_texts(shown or name, Path(folder), texts, revision.commit)
 
 
 def last_passes(workspace: Path, source: EvidenceSource) -> Iterator[Baseline]:
@@ -85,10 +88,10 @@ def first_words(tests: Sequence[str]) -> str:
 
 
 def revisions(workspace: Path) -> Iterator[Baseline]:
-    """The revisions with which tests may have passed, the newest first: that of the last commit, where the branch
-    began, the last tag.
+    """The revisions with which tests may have passed: that of the last commit, where the branch began, the last tag.
 
-    Without those that do not differ from the workspace, or from one before them. None where git knows no repository.
+    Then come commits before the last one, further and further apart. None of them is as the workspace, or as one before
+    it; where git knows no repository, there is none.
     """
     known: set[frozenset[tuple[str, bytes | None]]] = {frozenset()}
     folder = os.path.realpath(workspace)
@@ -96,6 +99,7 @@ def revisions(workspace: Path) -> Iterator[Baseline]:
         ("HEAD", "the last commit"),
         (start_of_branch(folder), "where this branch began"),
         (last_tag(folder), "the last tag"),
+        *((commit.id, "a commit") for commit in further_back(folder)),
     ):
         if name is None:
             continue

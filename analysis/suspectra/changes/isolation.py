@@ -12,6 +12,7 @@ Another cause is looked for without the first one: with all other changes, those
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
@@ -21,7 +22,8 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.changes.baselines import Baseline
+from suspectra.changes.baselines import Baseline, first_words, from_revision
+from suspectra.changes.history import before, commits_until
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.changes.mixed_tests import MixedFailure, MixedRun, MixedTests
 from suspectra.changes.narrowing import ChangeNarrowing
@@ -44,28 +46,40 @@ _FEW = 4  # changes that are named in one sentence
 class BreakingChange:
     """Changes that broke tests."""
 
-    test: str  # with which they were found
+    tests: tuple[str, ...]  # with which they were found
     units: tuple[ChangeUnit, ...]
     mends: tuple[str, ...]  # the tests that pass without them, and with all others
     alone_breaks: tuple[str, ...]  # the tests that fail in the same way with them alone
     minimal: bool  # whether nothing can be left out; False where there was no time to try
     since: Baseline  # what they were changes of
     difference: ValueDifference | None = None  # the first value that they make another one
+    besides: tuple[ChangeUnit, ...] = ()  # other causes, without which the tests have to be, too, in order to pass
 
     def __str__(self) -> str:
-        tests = self.mends or (self.test,)
-        name = tests[0].rpartition("::")[2]
-        who = name if len(tests) == 1 else f"{name} and {many(len(tests) - 1, 'other')}"
+        tests = self.mends or self.tests
         what = "your change" if len(self.units) == 1 else f"{len(self.units)} of your changes together,"
         places = ", ".join(map(str, self.units[:_FEW])) + (" …" if len(self.units) > _FEW else "")
         it, pass_then = "it" if len(self.units) == 1 else "them", "it passes" if len(tests) == 1 else "they pass"
         without = f"; without {it} {pass_then}" if self.mends else ""
-        return f"{who} {'was' if len(tests) == 1 else 'were'} broken by {what} at {places}{without}."
+        return f"{first_words(tests)} {'was' if len(tests) == 1 else 'were'} broken by {what} at {places}{without}."
+
+    def __or__(self, other: BreakingChange) -> BreakingChange:
+        """The same changes, for the tests of both."""
+        return replace(
+            self,
+            tests=_each(self.tests, other.tests),
+            mends=_each(self.mends, other.mends),
+            alone_breaks=_each(self.alone_breaks, other.alone_breaks),
+        )
+
+    def said(self) -> frozenset[tuple[str, int, str, str]]:
+        """What the changes are, by which they are the same as others since another text."""
+        return frozenset((one.file, one.line, one.before, one.after) for one in self.units)
 
     def experiments(self) -> Iterator[Experiment]:
         """What was tried with each of them: the tests that pass without it."""
         for test in self.mends:
-            for unit in self.units:
+            for unit in (*self.besides, *self.units):
                 yield Experiment(
                     test,
                     UNDO,
@@ -75,7 +89,7 @@ class BreakingChange:
                     0,
                     "change",
                     EVERY,
-                    str(len(self.units)),
+                    str(len(self.besides) + len(self.units)),
                     ExperimentOutcome.PASSED,
                     detail=self.since.name,
                     replacement=unit.before,
@@ -89,9 +103,11 @@ class BreakingChange:
         ]
         return {
             "change": change,
+            "tests": list(self.tests),
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),
             "minimal": self.minimal,
+            "besides": [{"file": one.file, "line": one.line} for one in self.besides],
             "first_difference": self.difference.to_json() if self.difference else None,
         }
 
@@ -193,10 +209,12 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         self.old = list(failing)
         for baseline in self._with_changes():
             passed = self._passed(program, baseline)
-            if passed:
-                self.baseline = self.baseline or baseline
-                self.old = [name for name in self.old if name not in passed]
-                yield from self._isolate(program, baseline, {name: failing[name] for name in passed})
+            while passed:
+                nearest, some = self._nearest(program, baseline, passed)
+                self.baseline = self.baseline or nearest
+                self.old = [name for name in self.old if name not in some]
+                yield from self._isolate(program, nearest, {name: failing[name] for name in some})
+                passed = [name for name in passed if name not in some]
             if not self.old:
                 return
         if len(self.old) == len(failing):
@@ -211,6 +229,12 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         search = ChangeNarrowing(baseline, program, failing)
         high = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
+        for known in list(self.causes):  # since another text, of which other tests are left
+            if cause := search.numbers(known.said()):
+                without = search.run(high - cause, left)
+                if mended := [name for name in left if name in without.passed]:
+                    self._add(search, replace(known, tests=tuple(mended), mends=tuple(mended)), cause, left, failing)
+                    left = [name for name in left if name not in mended]
         while left and len(self.causes) < _MAX_CAUSES:
             check()
             yield IsolationStep(program.runs, len(high), len(units))
@@ -218,20 +242,38 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             left.sort(key=lambda name: name != first)
             low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
-            found = BreakingChange(left[0], search.units(cause), tuple(mended), (), minimal, baseline)
-            self.causes.append(found)  # it is known, even if there is no time for what follows
-            alone = search.run(cause, left)
-            broken = tuple(name for name in left if alone.failed.get(name) == failing[name])
-            self.causes[-1] = replace(found, alone_breaks=broken)
+            of = [name for name in left if name == left[0] or name in mended or name in decided]
+            besides = tuple(unit for one in self.causes if left[0] in one.tests for unit in one.units)
+            units_of = search.units(cause)
+            found = BreakingChange(tuple(of), units_of, tuple(mended), (), minimal, baseline, besides=besides)
+            at = self._add(search, found, cause, left, failing)
             yield IsolationStep(program.runs, len(cause), len(units))
-            decides.append((len(self.causes) - 1, left[0], high - cause if left[0] in mended else low, cause))
-            left = [name for name in left[not mended :] if name not in mended and name not in decided]
-            if any(without.failed.get(name) == failing[name] for name in left):
-                high -= cause
-                left = [name for name in left if without.failed.get(name) == failing[name]]
+            decides.append((at, left[0], high - cause if left[0] in mended else low, cause))
+            if still := [name for name in left if without.failed.get(name) == failing[name]]:
+                high, left = high - cause, still  # some of them may have this cause, too
+            else:
+                left = [name for name in left if name not in of]
         for at, test, others, cause in decides if self.setup.values_shown else ():
-            difference = search.first_difference(test, others, cause)
-            self.causes[at] = replace(self.causes[at], difference=difference)
+            if self.causes[at].difference is None:
+                difference = search.first_difference(test, others, cause)
+                self.causes[at] = replace(self.causes[at], difference=difference)
+
+    def _add(
+        self,
+        search: ChangeNarrowing,
+        found: BreakingChange,
+        cause: Differences,
+        tests: Sequence[str],
+        failing: dict[str, MixedFailure],
+    ) -> int:
+        """Add a cause, or to one that is known the tests of it; where it is then."""
+        said = found.said()
+        at = next((at for at, one in enumerate(self.causes) if one.said() == said), len(self.causes))
+        self.causes[at:] = [self.causes[at] | found if at < len(self.causes) else found, *self.causes[at + 1 :]]
+        alone = search.run(cause, tests)  # it is known, even if there is no time for that
+        broken = tuple(name for name in tests if alone.failed.get(name) == failing[name])
+        self.causes[at] |= replace(found, alone_breaks=broken)
+        return at
 
     def _cause(
         self, search: ChangeNarrowing, left: list[str], high: Differences, baseline: Baseline
@@ -253,7 +295,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         except TimeIsUp:
             if search.low:
                 some = search.units(search.high - search.low)
-                self.causes.append(BreakingChange(left[0], some, (), (), False, baseline))
+                self.causes.append(BreakingChange((left[0],), some, (), (), False, baseline))
             raise
 
     def _with_changes(self) -> Iterator[Baseline]:
@@ -267,6 +309,23 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             cure = "commit the text with which the tests pass, or name a revision by --since"
             raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
 
+    def _nearest(self, program: MixedTests, baseline: Baseline, passed: list[str]) -> tuple[Baseline, list[str]]:
+        """The last commit with which some of the tests pass, and these: found by bisection, if there are others."""
+        workspace = self.setup.workspace
+        commits = commits_until(os.path.realpath(workspace), baseline.commit) if baseline.commit else ()
+        fails, passes = -1, len(commits) - 1
+        while passes - fails > 1:
+            middle = (fails + passes) // 2
+            one = from_revision(workspace, commits[middle].id)
+            still = [name for name in passed if name in program.run(one, (), passed).passed] if one.units else []
+            if still:
+                passes, baseline, passed = middle, one, still
+            else:
+                fails = middle
+        if passes > 0:
+            baseline = replace(baseline, name=before(commits[passes], commits[passes - 1]))
+        return baseline, passed
+
     def _passed(self, program: MixedTests, baseline: Baseline) -> list[str]:
         """Those of the other failing tests that pass with a baseline."""
         before = program.run(baseline, (), self.old)
@@ -274,6 +333,10 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             program.load_nothing_before()
             before = program.run(baseline, (), self.old)
         return [name for name in self.old if name in before.passed]
+
+
+def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*some, *others]))
 
 
 def _passing(names: Sequence[str]) -> Problem:

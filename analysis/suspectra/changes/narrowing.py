@@ -6,12 +6,14 @@
    before, these changes are harmless; if it passes, the cause is among them; if it does anything else, they are left
    out in two halves.
 3. What then decides is narrowed down by delta debugging, first by functions, then change by change.
-4. A new function that is called by the cause alone is part of it: which of the two is wrong, no run can say.
+4. What runs by the cause alone is part of it, as a new function that only the cause calls: no run can say which of the
+   two is wrong.
+5. A cause that breaks nothing alone is sought again among the changes of its function that do so together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from suspectra.base.cancellation import check
 from suspectra.changes.baselines import Baseline
@@ -48,6 +50,11 @@ class ChangeNarrowing:
     def units(self, numbers: Iterable[int]) -> tuple[ChangeUnit, ...]:
         """The changes with some numbers, in order."""
         return tuple(self._units[number] for number in sorted(numbers))
+
+    def numbers(self, said: Collection[tuple[str, int, str, str]]) -> Differences:
+        """The changes with some files, lines and texts; nothing where some of these are no changes since this text."""
+        found = [at for at, one in enumerate(self._units) if (one.file, one.line, one.before, one.after) in said]
+        return frozenset(found) if len(found) == len(said) else _NOTHING
 
     def run(self, made: Collection[int], tests: Sequence[str], *, fresh: bool = True) -> MixedRun:
         """Run tests with some of the changes."""
@@ -113,10 +120,66 @@ class ChangeNarrowing:
         needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
-        own = self._only_for(cause, high) & noticed.keys() & low
-        if own and self._verdict(test, low - own) is ConfigurationVerdict.PASSES:
-            low, cause = low - own, cause | own
+        own = (self._only_for(cause, high) & noticed.keys() & low) or self._runs_by(test, low, cause)
+        for part in dict.fromkeys((own, self._whole(own) & low)) if own else ():
+            if self._verdict(test, low - part) is ConfigurationVerdict.PASSES:
+                low, cause = low - part, cause | own
+                break
+        cause = self._breaking_alone(test, cause, high)
         return low - cause, cause, minimal
+
+    def _runs_by(self, test: str, low: Differences, cause: Differences) -> Differences:
+        """What a test executes only if the cause is made, and without which it does not fail in the same way."""
+        with_cause = self._executed.tests.get(test) if self._executed is not None else None
+        if (
+            not with_cause
+            or (ran := self._program.executed(self._baseline, frozenset(self.units(low)), [test])) is None
+        ):
+            return _NOTHING
+        new = low & (self._running(with_cause) - self._running(self._in_present_text(ran.tests.get(test, ()), low)))
+        if not 0 < len(new) <= _LIKELY or self._verdict(test, (low | cause) - new) is ConfigurationVerdict.FAILS:
+            return _NOTHING
+        return self._needed_to_fail(test, new, low | cause)
+
+    def _running(self, lines: Iterable[tuple[str, int]]) -> Differences:
+        """The changes of which some lines are executed."""
+        ran = frozenset(lines)
+        return frozenset(
+            number
+            for number, unit in enumerate(self._units)
+            if any((unit.file, line) in ran for line in range(unit.line, unit.end_line + 1))
+        )
+
+    def _in_present_text(self, lines: Iterable[tuple[str, int]], made: Differences) -> Iterator[tuple[str, int]]:
+        """Lines of a text with some changes where the present text has them."""
+        present: dict[tuple[str, int], int] = {}
+        for one in self._baseline.differences:
+            of_key = {key: line for line, key in enumerate(one.lines(one.units, ()), 1)}
+            for line, key in enumerate(one.lines(self.units(made), ()), 1):
+                present[one.path, line] = of_key.get(key, 0)
+        at = ((file, present.get((file, line), line)) for file, line in lines)  # a file of one unit has no other text
+        return ((file, line) for file, line in at if line)
+
+    def _breaking_alone(self, test: str, cause: Differences, high: Differences) -> Differences:
+        """Changes of the same functions that break the test alone, if the cause does not and these are few."""
+        near = high & self._whole(cause)
+        if not cause < near or len(near) > _UNTOLD or self._verdict(test, cause) is ConfigurationVerdict.FAILS:
+            return cause
+        if self._verdict(test, near) is not ConfigurationVerdict.FAILS:
+            return cause
+        alone = self._needed_to_fail(test, near, near)
+        return alone if self._verdict(test, high - alone) is ConfigurationVerdict.PASSES else cause
+
+    def _whole(self, some: Differences) -> Differences:
+        """All changes of the functions in which some are."""
+        return _NOTHING.union(*(block for block in self._blocks if block & some))
+
+    def _needed_to_fail(self, test: str, some: Differences, made: Differences) -> Differences:
+        """Those of some changes without which a test, with others made, no longer fails in the same way."""
+        for number in sorted(some, reverse=True):
+            if self._verdict(test, made - {number}) is ConfigurationVerdict.FAILS:
+                some, made = some - {number}, made - {number}
+        return some
 
     def _only_for(self, cause: Differences, high: Differences) -> Differences:
         """What changes need, and no other change does, as a new function that only they call: it is one with them."""
@@ -156,7 +219,7 @@ class ChangeNarrowing:
         while found != before:
             before = found
             reached = found | more(found)
-            found = self.high & _NOTHING.union(*(block for block in self._blocks if block & reached))
+            found = self.high & self._whole(reached)
         return found
 
     def _leave_out_in_turn(self, test: str, blocks: Sequence[Differences]) -> None:

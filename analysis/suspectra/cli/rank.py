@@ -126,9 +126,16 @@ def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOption
 @click.option(
     "--tie", is_flag=True, help="Say what would tell lines of one score apart: the first tie, or that of the line."
 )
+@click.option("--verbose", "-v", is_flag=True, help="Show the score and how it is computed, and all tests.")
 @click.option("--format", "form", type=_EXPLANATION_FORMAT, help="Of --why-not and --tie.  [default: table]")
 def explain(
-    where: str | None, why_not: bool, tie: bool, form: str | None, workspace: Path, **chosen: Unpack[RankingOptions]
+    where: str | None,
+    why_not: bool,
+    tie: bool,
+    verbose: bool,
+    form: str | None,
+    workspace: Path,
+    **chosen: Unpack[RankingOptions],
 ) -> None:
     """Explain the rank of a line."""
     from suspectra.evidence.sources import Sources
@@ -139,6 +146,8 @@ def explain(
         raise click.UsageError("Name a line as FILE:LINE, or give --tie for the first tie.")
     if why_not and tie:
         raise click.UsageError("Give --why-not or --tie.")
+    if verbose and (why_not or tie):
+        raise click.UsageError("--verbose goes with neither --why-not nor --tie.")
     if form is not None and not (why_not or tie):
         raise click.UsageError("--format goes with --why-not and --tie.")
     localized = localize(workspace, groups=True, **chosen)
@@ -153,7 +162,7 @@ def explain(
         _explain_difference(localized, report, element, tie, form == "json", sources)
     else:
         assert place is not None
-        write_explanation(report, localized.evidence, *place, sys.stdout, sources)
+        write_explanation(report, localized.evidence, *place, sys.stdout, sources, verbose=verbose)
     warn(localized.problems)
 
 

@@ -12,14 +12,14 @@ from typing import TypeAlias, cast
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+from scipy.sparse.csgraph import breadth_first_order, dijkstra, maximum_flow
 
 from suspectra.base.arrays import Bools, FloatMatrix, Ints, Row
 
 _Matrix: TypeAlias = "csr_array[np.int32, tuple[int, int]]"
 
-MAX_CAPACITY = 1_000
-"""The largest capacity of a node that may be cut: sums of them must fit into 32 bits."""
+MAX_SUM = (1 << 31) - 1
+"""The largest sum of capacities that a flow can have: it is computed with 32 bits."""
 
 
 def minimum_cut(
@@ -30,10 +30,12 @@ def minimum_cut(
     begins: Iterable[int],
     ends: Iterable[int],
 ) -> Ints | None:
-    """Find the cheapest nodes without which no path is left (paper 002, Definition 3.2); of several sets the last.
+    """Find the cheapest nodes without which no path is left, of several sets that nearest to the ends (paper 002,
+    Definition 3.2 and Algorithm 4).
 
-    Each node becomes an edge with its capacity, and each edge one without limit; a maximum flow (Dinic's algorithm)
-    then says which nodes are full.
+    That is the one with the shortest chains to the ends together, which is on average if all nodes cost the same, and
+    of several of these the last. Each node becomes an edge with its capacity, and each edge one without limit; a
+    maximum flow (Dinic's algorithm) then says which nodes are full.
 
     Of shape (k,). The nodes of the cut, ascending; none where no path joins the sets. None where a path leads through
     no node that can be cut.
@@ -46,15 +48,29 @@ def minimum_cut(
         return None
     # node n is n where it is entered and n + nodes where it is left
     can_cut, fixed = np.flatnonzero(free), np.flatnonzero(free == 0)
-    limitless = int(free.sum()) + 1
     start, end = 2 * nodes, 2 * nodes + 1
     rows = np.concatenate([can_cut, fixed, source + nodes, np.full(len(first), start), last + nodes])
     columns = np.concatenate([can_cut + nodes, fixed + nodes, target, first, np.full(len(last), end)])
-    limits = np.full(len(rows), limitless, np.int32)
-    limits[: len(can_cut)] = free[can_cut]
-    network = _network(rows, columns, limits, 2 * nodes + 2)
-    left = _left(network, maximum_flow(network, start, end, method="dinic").flow)
-    return can_cut[_full_before(left, end, nodes, can_cut)]
+
+    def cuts(costs: Ints) -> tuple[Ints, Ints, int]:
+        """The first and the last of the cheapest cuts, and what they cost."""
+        limits = np.full(len(rows), int(costs.sum()) + 1, np.int64)
+        limits[: len(can_cut)] = costs
+        network = _network(rows, columns, np.minimum(limits, MAX_SUM).astype(np.int32), 2 * nodes + 2)
+        found = maximum_flow(network, start, end, method="dinic")
+        left = _left(network, found.flow)
+        from_start, to_end = _reached(left, start), _reached(left.T.tocsr(), end)
+        opens = from_start[can_cut] & ~from_start[can_cut + nodes]
+        closes = ~to_end[can_cut] & to_end[can_cut + nodes]
+        return can_cut[opens], can_cut[closes], int(found.flow_value)
+
+    before, nearest, cost = cuts(free[can_cut])
+    if np.array_equal(before, nearest):
+        return nearest
+    distance = _distances(source, target, last, nodes)[can_cut]
+    # so that no sum of distances outweighs a difference of one in the costs
+    unit = cost * int(distance.max()) + 1
+    return cuts(free[can_cut] * unit + distance)[1] if (cost + 1) * unit <= MAX_SUM else nearest
 
 
 def _network(rows: Ints, columns: Ints, limits: Row, size: int) -> _Matrix:
@@ -71,11 +87,18 @@ def _left(network: _Matrix, flow: FloatMatrix) -> _Matrix:
     return left
 
 
-def _full_before(left: _Matrix, end: int, nodes: int, can_cut: Ints) -> Bools:
-    """Nodes from whose exit, but not from whose entry, the end is reached."""
-    reached = np.zeros(left.shape[0], bool)
-    reached[breadth_first_order(left.T.tocsr(), end, return_predecessors=False)] = True
-    return np.asarray(~reached[can_cut] & reached[can_cut + nodes])
+def _reached(edges: _Matrix, begin: int) -> Bools:
+    reached = np.zeros(edges.shape[0], bool)
+    reached[breadth_first_order(edges, begin, return_predecessors=False)] = True
+    return reached
+
+
+def _distances(source: Ints, target: Ints, ends: Ints, nodes: int) -> Ints:
+    """The length of the shortest chain from each node to an end, 0 where there is none."""
+    rows, columns = np.append(target, np.full(len(ends), nodes)), np.append(source, ends)
+    matrix = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(nodes + 1, nodes + 1)).tocsr()
+    steps = dijkstra(matrix, indices=np.array([nodes]), unweighted=True)[0, :-1]
+    return np.where(np.isfinite(steps), steps - 1, 0).astype(np.int64)
 
 
 def _joined(source: Ints, target: Ints, passable: Bools, first: Ints, last: Ints) -> bool:

@@ -6,14 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import TextIO
 
-from suspectra.base.english import many
+from suspectra.base.english import first_of, many, share_does
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
 from suspectra.output.terminal import Style, safe
 
 _MAX_LINES = 6  # of a change that are shown
-_MAX_TESTS = 3
 
 
 def write_changes_json(found: ChangeIsolation, out: TextIO) -> None:
@@ -26,7 +25,9 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
     style = Style(out)
     for cause in found.causes:
         total, since = len(cause.since.units), safe(cause.since.name)
-        out.write(style(f"✗ {safe(_headline(cause))}", "bold") + f": broken by {_share(cause, total)} since {since}\n")
+        out.write(
+            style(f"✗ {safe(_listed(cause.tests))}", "bold") + f": broken by {_share(cause, total)} since {since}\n"
+        )
         for unit in cause.units:
             _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
@@ -38,15 +39,11 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         out.write("There was not enough time for all of it: more --seconds may find more.\n")
 
 
-def _headline(cause: BreakingChange) -> str:
-    tests = list(dict.fromkeys([cause.test, *cause.mends]))
-    return _listed(tests)
-
-
 def _listed(tests: Sequence[str]) -> str:
-    names = [test.rpartition("::")[2] for test in tests]
-    more = f" and {len(names) - _MAX_TESTS} more" if len(names) > _MAX_TESTS else ""
-    return ", ".join(names[:_MAX_TESTS]) + more
+    """The names of tests without files, and without classes unless tests of several have one name."""
+    parts = [test.split("::")[1:] or [test] for test in tests]
+    last = [part[-1] for part in parts]
+    return first_of([part[-1] if last.count(part[-1]) == 1 else "::".join(part) for part in parts])
 
 
 def _share(cause: BreakingChange, total: int) -> str:
@@ -58,12 +55,17 @@ def _share(cause: BreakingChange, total: int) -> str:
 
 def _effect(cause: BreakingChange) -> str:
     it = "it" if len(cause.units) == 1 else "them"
-    without = f"Without {it} {_all(cause.mends, 'pass', 'passes')}" if cause.mends else ""
-    alone = f"with {it} alone {_all(cause.alone_breaks, 'fail', 'fails')}" if cause.alone_breaks else ""
+    of = len(cause.tests)
+    breaks = len(set(cause.tests).intersection(cause.alone_breaks))
+    without_it = f"without {it} and what is named before" if cause.besides else f"without {it}"
+    without = f"{without_it} {share_does(len(cause.mends), of, 'test', 'pass')}" if cause.mends else ""
+    alone = f"with {it} alone {share_does(breaks, of, 'test', 'fail')}" if breaks else ""
     said = "; ".join(filter(None, (without, alone)))
     if not said:
-        said = f"With other changes made, this decides whether {_listed([cause.test])} passes"
-    elif not cause.alone_breaks:
+        said = f"With other changes made, this decides whether {_listed(cause.tests)} {'passes' if of == 1 else 'pass'}"
+    elif not cause.mends:
+        said += f"; without {it} {'it still fails' if of == 1 else 'they still fail'}, so it may not be the only cause"
+    elif not breaks:
         said += "; alone it breaks nothing, so it takes others of the changes"
     left = "" if cause.minimal else " There was no time to make it smaller."
     return f"{said[0].upper()}{said[1:]}.{left}"
@@ -73,12 +75,6 @@ def _difference(found: ValueDifference) -> str:
     before = "1 value before it is" if found.equal == 1 else f"{found.equal:,} values before it are"
     equal = f" ({before} equal)" if found.equal else ""
     return f"`{found.name}` at {found.file}:{found.line} is {found.after}, was {found.before}{equal}"
-
-
-def _all(tests: Sequence[str], many_do: str, one_does: str) -> str:
-    if len(tests) == 1:
-        return f"the test {one_does}"
-    return f"{'both' if len(tests) == 2 else f'all {len(tests)}'} tests {many_do}"
 
 
 def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:

@@ -11,11 +11,20 @@ from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, safe
 from suspectra.report import RankedReport
 
+_MAX_TESTS = 10
+
 
 def write_explanation(
-    report: RankedReport, evidence: Evidence, file: str, line: int, out: TextIO, sources: Sources
+    report: RankedReport,
+    evidence: Evidence,
+    file: str,
+    line: int,
+    out: TextIO,
+    sources: Sources,
+    *,
+    verbose: bool = False,
 ) -> None:
-    """Explain the statement on a line.
+    """Explain the statement on a line; only if it is to be `verbose` with the score, and how that is computed.
 
     Raises UsageError when there is no ranked statement on the line.
     """
@@ -27,21 +36,24 @@ def write_explanation(
     out.write(f"{style(safe(where), 'bold')}\n")
     source = safe(sources.line(file, suspect.location.line).strip())
     out.write(f"    {source}\n\n" if source else "\n")  # it may be gone
-    out.write(f"{safe(explanation.headline)}\n")
+    out.write(f"{safe(explanation.headline if verbose else f'{explanation.rank}.')}\n")
     for sentence in explanation.sentences:
         out.write(f"{safe(sentence)}\n")
     if failed := failure_sentence(evidence, report.spectrum, element):
         out.write(f"{safe(failed)}\n")
-    if explanation.formula:
-        out.write(f"\n    {explanation.formula}\n")
-        if explanation.substituted:
-            out.write(f"    {explanation.substituted}\n")
     if suspect.failing_tests:
         out.write(f"\nFailing tests that {suspect.involvement}:\n")
-        for name in suspect.failing_tests:
+        shown = len(suspect.failing_tests) if verbose else _MAX_TESTS
+        for name in suspect.failing_tests[:shown]:
             out.write(f"    {safe(name)}\n")
             if (stack := evidence.stacks.get(name)) is not None:
                 out.write(f"        {safe(str(stack))}\n")
+        if len(suspect.failing_tests) > shown:
+            out.write(f"    and {len(suspect.failing_tests) - shown:,} more\n")
+    if verbose and explanation.formula:
+        out.write(f"\nHow the score is computed:\n    {explanation.formula}\n")
+        if explanation.substituted:
+            out.write(f"    {explanation.substituted}\n")
 
 
 def element_at(report: RankedReport, file: str, line: int) -> int:

@@ -36,6 +36,22 @@ class Explanation:
     formula: str = ""
     substituted: str = ""
 
+    @property
+    def rank(self) -> str:
+        """The headline without the score.
+
+        Returns
+        -------
+        str
+            Which suspect it is of how many, and with how many it is tied.
+
+        Examples
+        --------
+        >>> Explanation("Suspect 1 of 3, tied with 1 more: Ochiai 1", ()).rank
+        'Suspect 1 of 3, tied with 1 more'
+        """
+        return self.headline.partition(":")[0]
+
     def with_badge(self, badge: str) -> Explanation:
         """Add that the statement changed.
 
@@ -47,7 +63,7 @@ class Explanation:
         Returns
         -------
         Explanation
-            With one more sentence, the last.
+            With one more sentence, the first.
 
         Examples
         --------
@@ -56,7 +72,7 @@ class Explanation:
         """
         if not badge:
             return self
-        sentences = dict.fromkeys((*self.sentences, f"{badge[0].upper()}{badge[1:]}."))  # it may be said of a part
+        sentences = dict.fromkeys((f"{badge[0].upper()}{badge[1:]}.", *self.sentences))  # it may be said of a part
         return replace(self, sentences=tuple(sentences))
 
 

@@ -37,6 +37,7 @@ class Revision:
     name: str  # the name from the user
     # mode and id of the content by path relative to the workspace, without submodules
     files: dict[str, tuple[str, str]]
+    commit: str  # its id
 
     @classmethod
     def from_name(cls, workspace: str, name: str) -> Revision:
@@ -47,15 +48,16 @@ class Revision:
         if not name or name.startswith("-") or "\0" in name:
             raise _problem(name, "is not a revision", "name a commit, a branch or a tag")
         git(workspace, "rev-parse", "--git-dir")
-        commit = git(workspace, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", missing=name)
-        listing = git(workspace, "ls-tree", "-r", "-z", commit.decode("ascii").strip())
+        found = git(workspace, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", missing=name)
+        commit = found.decode("ascii").strip()
+        listing = git(workspace, "ls-tree", "-r", "-z", commit)
         files: dict[str, tuple[str, str]] = {}
         for entry in listing.split(b"\0")[:-1]:
             about, _, path = entry.partition(b"\t")
             mode, _, content = about.decode("ascii").split(" ", 2)
             if mode != _SUBMODULE:
                 files[os.fsdecode(path)] = mode, content
-        return cls(workspace, name, files)
+        return cls(workspace, name, files, commit)
 
     def differs(self, path: str) -> bool:
         """Whether a file of the workspace differs from the revision, or is not in it."""

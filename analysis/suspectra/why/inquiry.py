@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from suspectra.base.english import every, many
+from suspectra.base.english import every, many, share_does
 from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
 from suspectra.causes.inquiry import CauseInquiry
@@ -176,8 +176,12 @@ class WhyInquiry(Inquiry[str]):
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
         conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
         it = "it" if count == 1 else "them"
-        without = f"without {it} {_tests_do(len(cause.mends), tested, 'pass')}" if cause.mends else ""
-        alone = f"with {it} alone {_tests_do(len(cause.alone_breaks), tested, 'fail')}" if cause.alone_breaks else ""
+        without = f"without {it} {share_does(len(cause.mends), tested, 'test', 'pass')}" if cause.mends else ""
+        alone = (
+            f"with {it} alone {share_does(len(cause.alone_breaks), tested, 'test', 'fail')}"
+            if cause.alone_breaks
+            else ""
+        )
         because = ", and ".join(filter(None, (without, alone))) or "it decides whether the test passes, with the others"
         return replace(
             self.answer,
@@ -262,7 +266,7 @@ class WhyInquiry(Inquiry[str]):
         reasons = [*([first.badge.capitalize() + "."] if first.badge else []), counts]
         best = max(repairs, key=lambda repair: repair.factor, default=None)
         self._finding = best
-        certainty, because, surer = _weighed(best, len(self._group.tests))
+        certainty, because, surer = _weighed(best, len(self._group.tests), first.ep)
         if best is not None and isinstance(report, InvestigationReport):
             reasons = [*_findings(report, first.element, best), *reasons]
             conclusion = _conclusion(best, certainty, place)
@@ -479,8 +483,11 @@ def _with_other_values(report: InvestigationReport) -> dict[int, list[Experiment
     return {element: several for element, several in found.items() if several}
 
 
-def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:
-    """How sure a repair makes an answer, why, and what would make it surer."""
+def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, str, str]:
+    """How sure a repair makes an answer, why, and what would make it surer.
+
+    What no passing test executes, none can speak against.
+    """
     more = "Give it more time with --seconds."
     if best is None:
         return Certainty.LOW, "no experiment has made a test pass, so it is only what the tests have in common", more
@@ -491,12 +498,15 @@ def _weighed(best: Repair | None, tests: int) -> tuple[Certainty, str, str]:
     if best.kind == "value":
         certainty = Certainty.MEDIUM if best.factor >= _TELLING else Certainty.LOW
         return certainty, f"{which} with another value there, so the fault is there or in what makes the value", more
+    if best.kind == "switch" and not (best.accepted and passing):
+        certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
+        return certainty, f"{which} with the other branch there, so the fault is there or in what decides it", more
     if best.kind == UNDO:
         return Certainty.HIGH, f"without the change {which}", ""
-    if best.accepted:
+    if best.accepted and passing:
         return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", ""
     certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
-    if certainty is Certainty.MEDIUM and not others and tests > 1:
+    if certainty is Certainty.MEDIUM and not others and tests > 1 and passing:
         certainty = Certainty.HIGH
     return certainty, f"{which} with one thing altered there, and {alone}", more
 
@@ -509,6 +519,8 @@ def _difference(found: ValueDifference) -> str:
 def _conclusion(finding: Repair | None, certainty: Certainty, place: str) -> str:
     if finding is not None and finding.kind == "value":
         return f"At {place} the value is wrong already."
+    if finding is not None and finding.kind == "switch" and certainty in (Certainty.MEDIUM, Certainty.LOW):
+        return f"At {place} control goes the wrong way."
     if finding is not None and finding.kind == UNDO:
         return f"Your change at {place} broke it."
     words = {Certainty.LOW: "Perhaps ", Certainty.MEDIUM: "Most likely "}.get(certainty, "")
@@ -516,8 +528,8 @@ def _conclusion(finding: Repair | None, certainty: Certainty, place: str) -> str
 
 
 def _findings(report: InvestigationReport, element: int, best: Repair | None) -> list[str]:
-    """What makes tests pass at a statement: of values, which each test may have its own of, two sentences."""
-    return report.in_words(element)[: 2 if best is not None and best.kind == "value" else 1]
+    """What makes tests pass at a statement: two sentences of values and branches, as tests may need different ones."""
+    return report.in_words(element)[: 2 if best is not None and best.kind in ("value", "switch") else 1]
 
 
 def _found(experiment: Experiment, made: int) -> str:
@@ -526,13 +538,6 @@ def _found(experiment: Experiment, made: int) -> str:
 
 def _named(location: Location, function: str) -> str:
     return f"{location.file}:{location.line}" + (f" in {function}" if function else "")
-
-
-def _tests_do(count: int, of: int, verb: str) -> str:
-    if of == 1:
-        return f"the test {verb}{'es' if verb == 'pass' else 's'}"
-    whose = f"{every(of)} tests" if count == of else f"{count} of {of} tests"
-    return f"{whose} {verb}" if count != 1 else f"{whose} {verb}{'es' if verb == 'pass' else 's'}"
 
 
 def _changed(unit: ChangeUnit) -> AnswerChange:

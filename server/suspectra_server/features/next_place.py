@@ -1,4 +1,4 @@
-"""Where a reader goes next from a suspect, in words: the code lens and the inlay hint say the same."""
+"""Where a reader goes next from a suspect, in words: what the end of its line says."""
 
 from __future__ import annotations
 

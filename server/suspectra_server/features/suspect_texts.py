@@ -61,23 +61,28 @@ def sentences_about(ranking: Ranking, suspect: Suspect) -> list[str]:
 
 
 def one_line(ranking: Ranking, suspect: Suspect) -> str:
-    """How suspicious a line is, and how many tests execute it: editors show this above what a hover says."""
-    named = "Most suspicious" if suspect.rank_best == 1 else f"Suspect {rank_words(suspect)}"
-    badge = f" · {suspect.badge}" if suspect.badge else ""
+    """How suspicious a line is, and what experiments found there, or else how many tests execute it."""
     failing, passing = f"{suspect.ef} of {suspect.ef + suspect.nf}", f"{suspect.ep} of {suspect.ep + suspect.np}"
+    badge = f" · {suspect.badge}" if suspect.badge else ""
+    found = ranking.findings.get(suspect.element, ())[:1] or (f"{failing} failing tests, {passing} passing{badge}",)
     more = ranking.tied_beyond(suspect)
     cut = f" · and {more} more of the same rank, not marked" if more else ""
-    return f"{named}: {failing} failing tests, {passing} passing{badge}{cut}"
+    return f"{named(ranking, suspect)}: {found[0]}{cut}"
+
+
+def named(ranking: Ranking, suspect: Suspect) -> str:
+    """The place of a suspect in the order of a reader: that of its function."""
+    return "Most suspicious" if ranking.leads(suspect) else f"Suspect {ranking.function_rank(suspect)}"
 
 
 def headline(ranking: Ranking, suspect: Suspect) -> str:
-    """One line for lists: rank, technique, score, the first reason, and the failure group where there are several."""
+    """One line for lists: the rank, the first reason, and the failure group where there are several."""
     explanation = ranking.explain(suspect)
     more = ranking.tied_beyond(suspect)
     cut = [f"and {more} more of the same rank, not marked"] if more else []
     group = [ranking.group.heading] if ranking.group else []
     badge = [suspect.badge] if suspect.badge else []
-    return " · ".join([explanation.headline, *badge, *sentences_about(ranking, suspect)[:1], *cut, *group])
+    return " · ".join([explanation.rank, *badge, *sentences_about(ranking, suspect)[:1], *cut, *group])
 
 
 def behaviour(ranking: Ranking, region: Region) -> str:
@@ -99,16 +104,16 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
     sentences = "\n\n".join(with_code(sentence) for sentence in sentences_about(ranking, suspect))
-    parts = [f"**{markdown(explanation.headline)}**", markdown(_for_group(ranking)), sentences]
+    parts = [f"**{markdown(explanation.rank)}**", markdown(_for_group(ranking)), sentences]
     parts += [f"```diff\n{diff}\n```" for diff in diffs_at(snapshot, suspect.element) if "```" not in diff]
-    if explanation.formula:
-        info = ranking.technique.info
-        parts.append(f"{markdown(info.title)}: {code(explanation.formula)}")
-        parts.append(code(explanation.substituted) if explanation.substituted else "")
     if suspect.failing_tests:
         parts.append(f"Failing tests that {suspect.involvement}:\n\n" + "\n".join(_tests(ranking, suspect)))
     parts.append(markdown(ranking.failed_in(suspect)))
     parts.append(markdown(snapshot.next_steps.get(suspect.element, "")))
+    if explanation.formula:
+        info = ranking.technique.info
+        parts.append(f"How is this computed? {markdown(info.title)}: {code(explanation.formula)}")
+        parts.append(code(explanation.substituted) if explanation.substituted else "")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -123,12 +128,10 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
     lines = [
-        explanation.headline,
+        explanation.rank,
         _for_group(ranking),
         *sentences_about(ranking, suspect),
         *diffs_at(snapshot, suspect.element),
-        explanation.formula,
-        explanation.substituted,
     ]
     lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MAX_TESTS]]
     lines.append(ranking.failed_in(suspect))

@@ -199,6 +199,7 @@ def _lower_priority(nice: int = NICE) -> None:
     """Lower the priority of this thread, where the system has that: other processes, such as tests, come first."""
     if sys.platform == "linux":
         try:
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
+            own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), max(own, nice))  # root could also raise it
         except OSError as error:
             log.debug("the priority stays: %s", error)

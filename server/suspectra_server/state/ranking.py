@@ -310,13 +310,29 @@ class Ranking:
         return [plain(str(frame)) for frame in reversed(stack.frames)] if stack is not None else []
 
     def function_rank(self, suspect: Suspect) -> int:
-        """The rank of the function of a shown suspect, the best of a tie."""
-        return self._function_ranks[suspect.element]
+        """The rank of the function of a suspect that failing tests execute, the best of a tie."""
+        shown = self._function_ranks.get(suspect.element)
+        return int(self.ranked.function_ranks([suspect.element])[0]) if shown is None else shown
 
     @cached_property
     def _function_ranks(self) -> Mapping[int, int]:
         elements = [suspect.element for suspect in self.suspects]
         return dict(zip(elements, self.ranked.function_ranks(elements).tolist(), strict=True))
+
+    def leads(self, suspect: Suspect) -> bool:
+        """Whether no shown suspect comes before it, but for those with its score: it begins a first function."""
+        return suspect.element in self._leading
+
+    @cached_property
+    def _leading(self) -> frozenset[int]:
+        best: dict[tuple[str, int], int] = {}
+        leading = []
+        for suspect in self.suspects:
+            function = suspect.location.file, int(self.elements.function[suspect.element])
+            first = best.setdefault(function, suspect.rank_best)
+            if self.function_rank(suspect) == 1 and suspect.rank_best == first:
+                leading.append(suspect.element)
+        return frozenset(leading)
 
     def is_behind(self, suspect: Suspect) -> bool:
         """Whether a shown suspect comes after the first ones of all functions."""

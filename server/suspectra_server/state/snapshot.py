@@ -141,12 +141,12 @@ class Snapshot:
 
     @cached_property
     def first(self) -> tuple[Mark, ...]:
-        """The best tie that is not examined, without further lines of the same function."""
+        """The first statement of each function of the best rank, of what is not examined."""
         open_ones = [mark for mark in self.marks if not mark.examined]
-        best = min((mark.suspect.rank_best for mark in open_ones), default=0)
+        best = min((self.ranking.function_rank(mark.suspect) for mark in open_ones), default=0)
         functions: dict[tuple[str, str], Mark] = {}
         for mark in open_ones:
-            if mark.suspect.rank_best == best:
+            if self.ranking.function_rank(mark.suspect) == best:
                 functions.setdefault((mark.file, mark.suspect.function), mark)
         return tuple(functions.values())
 

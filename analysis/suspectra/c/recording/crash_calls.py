@@ -18,12 +18,16 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.recording.crash_handler import LIBRARY
 from suspectra.evidence.failure_text import NamedLine
 from suspectra.evidence.source_paths import SYSTEM
 from suspectra.processes.runner import CommandToRun, run
 
-CALLS_FILE, EXIT_FILE = "calls", "calls-exit"
-"""The beginnings of the files' names in a test's scratch folder: for crashes, and for calls of ``exit``."""
+CALLS_FILE, EXIT_FILE, OPEN_FILE = "calls", "calls-exit", "calls-open"
+"""The beginnings of the files' names in a test's scratch folder.
+
+For crashes, for calls of ``exit``, and for processes that have written no profile.
+"""
 
 _ADDR2LINE_TIMEOUT_S = 60.0
 """For ``addr2line`` to name the lines of a crash: many times what a large program takes."""
@@ -31,6 +35,9 @@ _ADDR2LINE_TIMEOUT_S = 60.0
 _MAX_FILE = 1 << 22
 _FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
 _MAPPING = re.compile(r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) \S+ [0-9a-f]+ \S+ \d+ +(?P<path>/.*)$")
+_CALL = re.compile(
+    r"^(?P<goes_on>\+?)(?P<interrupted>!?)(?P<address>[0-9a-f]{1,16})(?: (?P<times>[0-9a-f]{1,16}))?$", re.MULTILINE
+)
 _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
 
 
@@ -40,6 +47,8 @@ class CodeAddress(NamedTuple):
     file: str  # the program or library with the code
     address: int  # the address in its debug information
     inherited: bool = False  # whether the call began in the process that forked this one
+    calling: bool = True  # whether it had called something, so that no signal interrupted it
+    times: int = 1  # how many calls were under way there; -1 where a process goes on that was forked there
 
 
 class CallUnderWay(NamedTuple):
@@ -49,6 +58,7 @@ class CallUnderWay(NamedTuple):
     places: tuple[NamedLine, ...]  # its line, after the lines of calls that were inlined into it, the innermost first
     calling: bool  # whether it had called something, so that it did not crash by itself
     inherited: bool  # whether it began in the process that forked this one
+    times: int  # how many there were, far out in a deep recursion
 
 
 class CrashCalls:
@@ -66,24 +76,24 @@ class CrashCalls:
         with open(path, encoding="latin-1") as file:
             text = file.read(_MAX_FILE)
         calls: list[CallUnderWay] = []
-        innermost = True
-        for (module, inherited), addresses in groupby(calls_in_files(text), attrgetter("file", "inherited")):
-            if not module.startswith(SYSTEM):
-                for places in self._lines(module, [call.address for call in addresses], problems):
-                    calls.append(CallUnderWay(places[-1].function, places, not innermost, inherited))
-                    innermost = False
-            innermost = False
+        for module, group in groupby(calls_in_files(text), attrgetter("file")):
+            if module.startswith(SYSTEM) or os.path.basename(module).startswith(LIBRARY):
+                continue
+            under_way = list(group)
+            for call, places in zip(under_way, self._lines(module, under_way, problems), strict=False):
+                if places:
+                    calls.append(CallUnderWay(places[-1].function, places, call.calling, call.inherited, call.times))
         return calls
 
-    def _lines(self, module: str, addresses: Sequence[int], problems: list[Problem]) -> list[tuple[NamedLine, ...]]:
-        """The lines of each address in a file, also of inlined calls; nothing for one that has none."""
+    def _lines(self, module: str, calls: Sequence[CodeAddress], problems: list[Problem]) -> list[tuple[NamedLine, ...]]:
+        """The lines of each call in a file, also of inlined calls; nothing for one that has none."""
         tool = shutil.which("addr2line")
         if tool is None:
             cause = "the lines in which tests crashed are not known, as there is no addr2line"
             problems.append(Problem("", "", cause, "install binutils, and record these tests again"))
             return []
         # behind a signal, the address is that of the instruction itself
-        asked = [one for address in addresses for one in (address, address + 1)]
+        asked = [one for call in calls for one in (call.address, call.address + 1)]
         command = (tool, "-f", "-i", "-a", "-e", module, *map(hex, asked))
         try:
             done = run(CommandToRun(command, os.sep, os.environ, timeout=_ADDR2LINE_TIMEOUT_S))
@@ -91,38 +101,42 @@ class CrashCalls:
             problems.append(error.problem)
             return []
         answers = list(_places(done.stdout.decode("utf-8", "replace").splitlines()))
-        found = [places for at in range(0, len(answers), 2) if (places := next(filter(None, answers[at : at + 2]), ()))]
-        if not found:
+        found = [next(filter(None, answers[at : at + 2]), ()) for at in range(0, len(answers), 2)]
+        if not any(found):
             cause = f"the lines in which tests crashed are not known, as {os.path.basename(module)} has no line numbers"
             problems.append(Problem("", "", cause, "compile it with -g, and record these tests again"))
         return found
 
 
+def unwritten_profiles(folder: str) -> int:
+    """How many processes of a test with a scratch folder have written no profile."""
+    return len(glob.glob(os.path.join(glob.escape(folder), f"{OPEN_FILE}.*")))
+
+
 def calls_in_files(text: str) -> list[CodeAddress]:
     """Parse the output of the crash handler. Calls in code that is not in a file are left out.
 
-    Innermost first, without the calls of the handler itself.
+    Innermost first.
     """
     head, _, tail = text.partition("\n\n")
     own, _, others = head.partition("\n-\n")
-    first, *rest = _addresses(own) or [0]
     mapped = [(int(m["start"], 16), int(m["end"], 16), m["path"]) for m in map(_MAPPING.match, tail.splitlines()) if m]
     starts: dict[str, int] = {}
     for start, _, path in mapped:
         starts.setdefault(path, start)
-    rest = rest[rest.index(first) :] if first in rest else rest
     calls = []
-    for address, inherited in [*((one, False) for one in rest), *((one, True) for one in _addresses(others))]:
+    for match, inherited in [
+        *((one, False) for one in _CALL.finditer(own)),
+        *((one, True) for one in _CALL.finditer(others)),
+    ]:
         # a return address is after the call, which may be on another line
-        at = address if address == first else address - 1
+        at = int(match["address"], 16) - (not match["interrupted"])
         path = next((path for start, end, path in mapped if start <= at < end), None)
         if path is not None:
-            calls.append(CodeAddress(path, at if is_fixed(path) else at - starts[path], inherited))
+            address = at if is_fixed(path) else at - starts[path]
+            times = -1 if match["goes_on"] else int(match["times"] or "1", 16)
+            calls.append(CodeAddress(path, address, inherited, not match["interrupted"], times))
     return calls
-
-
-def _addresses(text: str) -> list[int]:
-    return [int(line, 16) for line in text.split() if re.fullmatch("[0-9a-f]{1,16}", line)]
 
 
 @cache

@@ -12,7 +12,8 @@
  * Where SUSPECTRA_CALLS names a file, the addresses of the calls that are under way go into one with this name and the
  * number of the process, and what is mapped where. Nothing is looked up in the crashing program: the program that reads
  * the file finds the lines. For a program of clang the same goes for exit(), with "-exit" behind the name: gcc knows
- * which calls may not return, and counts accordingly.
+ * which calls may not return, and counts accordingly. A file with "-open" behind the name is there as long as a process
+ * has written no profile.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,8 +27,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__linux__) && defined(__GLIBC__)
-#include <execinfo.h>
 #include <ucontext.h>
+#include <unwind.h>
 #define KNOWS_CALLS
 #endif
 
@@ -44,9 +45,14 @@ extern void __gcov_dump(void);
 #endif
 
 #define MAX_DUMPS 64
-#define MAX_CALLS 128
+#define MAX_CALLS (1 << 18) /* a stack of 8 MiB has no more */
+#define FULL_CALLS 100      /* those further out are counted by address */
+#define MAX_COUNTED 512
 
-static void (*dumps[MAX_DUMPS])(void); /* each program and shared library has a copy of libgcov of its own */
+static struct {
+    void (*write)(void);
+    void (*reset)(void); /* of clang, where several libraries can have one list of counters; else NULL */
+} dumps[MAX_DUMPS]; /* each program and shared library has a copy of libgcov of its own */
 static size_t found;
 static int by_clang; /* whether clang built any of them */
 static char own_stack[1 << 17]; /* a stack overflow leaves no room on the program's own */
@@ -54,11 +60,23 @@ static char own_stack[1 << 17]; /* a stack overflow leaves no room on the progra
 static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT, SIGTERM,   SIGTRAP, SIGSYS,  SIGALRM,
                              SIGPIPE, SIGXCPU, SIGXFSZ, SIGHUP, SIGINT,  SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2};
 
+/* The process whose counters these are. A child of vfork() has the memory, and so the counters, of its parent. */
+static pid_t own_process;
+static volatile sig_atomic_t begun, ending_by;
+
 #ifdef KNOWS_CALLS
+struct call {
+    uintptr_t at;    /* where it goes on */
+    uintptr_t frame; /* where its frame is */
+    int interrupted; /* whether a signal came there, so that it had called nothing */
+};
+
 static char calls_file[4096]; /* the beginning of its name; empty for none */
 static size_t calls_length;
-static void *forked_in[MAX_CALLS]; /* the calls under way when this process was forked */
-static int before_fork;
+static struct call calls[MAX_CALLS], forked_in[MAX_CALLS]; /* those under way now, and when this process was forked */
+static int call_count, before_fork;
+static _Unwind_Reason_Code (*unwind)(_Unwind_Trace_Fn, void *);
+static uintptr_t (*address_of)(struct _Unwind_Context *, int *), (*frame_of)(struct _Unwind_Context *);
 
 static void put(int descriptor, const char *text, size_t size) {
     while (size > 0) {
@@ -70,58 +88,114 @@ static void put(int descriptor, const char *text, size_t size) {
     }
 }
 
-static void put_address(int descriptor, uintptr_t address) {
-    char text[2 * sizeof address + 1];
-    for (size_t i = 2 * sizeof address; i-- > 0; address >>= 4)
-        text[i] = "0123456789abcdef"[address & 15];
-    text[sizeof text - 1] = '\n';
+static void put_number(int descriptor, uintptr_t number) {
+    char text[2 * sizeof number];
+    for (size_t i = sizeof text; i-- > 0; number >>= 4)
+        text[i] = "0123456789abcdef"[number & 15];
     put(descriptor, text, sizeof text);
 }
 
-/* Where the program was when the signal came. */
-static uintptr_t interrupted_at(const ucontext_t *context) {
-#if defined(__x86_64__)
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-#elif defined(__i386__)
-    return (uintptr_t)context->uc_mcontext.gregs[REG_EIP];
-#elif defined(__aarch64__)
-    return (uintptr_t)context->uc_mcontext.pc;
-#else
-    (void)context;
-    return 0;
-#endif
+static void put_call(int descriptor, struct call call, uintptr_t times) {
+    if (call.interrupted)
+        put(descriptor, "!", 1);
+    put_number(descriptor, call.at);
+    if (times > 1) {
+        put(descriptor, " ", 1);
+        put_number(descriptor, times);
+    }
+    put(descriptor, "\n", 1);
 }
 
-/* The file for the calls of this process. */
-static int open_calls(int crashed) {
-    if (!*calls_file)
-        return -1;
-    const char *kind = crashed ? "." : "-exit.";
+static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *kept) {
+    int interrupted = 0;
+    uintptr_t at = address_of(context, &interrupted);
+    struct call call = {at, frame_of(context), interrupted};
+    ((struct call *)kept)[call_count++] = call;
+    return call_count == MAX_CALLS ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+static int unwind_into(struct call *kept) {
+    call_count = 0;
+    if (unwind && address_of && frame_of)
+        unwind(add_call, kept);
+    return call_count;
+}
+
+/* Who called what can't be executed: a null pointer to a function has no frame of its own. */
+static void add_callers(const ucontext_t *context) {
+    uintptr_t at = 0, *frame = NULL;
+#if defined(__x86_64__)
+    at = *(uintptr_t *)context->uc_mcontext.gregs[REG_RSP];
+    frame = (uintptr_t *)context->uc_mcontext.gregs[REG_RBP];
+#elif defined(__aarch64__)
+    at = (uintptr_t)context->uc_mcontext.regs[30];
+    frame = (uintptr_t *)context->uc_mcontext.regs[29];
+#else
+    (void)context;
+#endif
+    while (at && call_count < MAX_CALLS) {
+        struct call call = {at, 0, 0};
+        calls[call_count++] = call;
+        if (!frame || (uintptr_t)frame % sizeof *frame)
+            return;
+        at = frame[1];
+        frame = frame[0] > (uintptr_t)frame ? (uintptr_t *)frame[0] : NULL;
+    }
+}
+
+/* Puts a name together: the beginning of all, a kind, and the number of this process. */
+static const char *calls_name(const char *kind) {
+    static char name[sizeof calls_file + 64];
     char digits[3 * sizeof(long)];
     size_t count = 0, length = calls_length + strlen(kind);
-    memcpy(calls_file + calls_length, kind, strlen(kind));
+    memcpy(name, calls_file, calls_length);
+    memcpy(name + calls_length, kind, strlen(kind));
     for (unsigned long number = (unsigned long)getpid(); number; number /= 10)
         digits[count++] = (char)('0' + number % 10);
     for (size_t i = 0; i < count; i++)
-        calls_file[length + i] = digits[count - 1 - i];
-    calls_file[length + count] = 0;
-    return open(calls_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        name[length + i] = digits[count - 1 - i];
+    name[length + count] = 0;
+    return name;
 }
 
-/* Where a signal came, then where calls return to, the innermost first; an empty line, and the mappings. */
-static void write_calls(const ucontext_t *context, int crashed) {
-    int descriptor = open_calls(crashed);
+static void put_calls(int descriptor, int from, int to) {
+    static struct call counted[MAX_COUNTED];
+    static uintptr_t times[MAX_COUNTED];
+    int some = 0;
+    for (int i = from; i < to; i++) {
+        if (i < from + FULL_CALLS) {
+            put_call(descriptor, calls[i], 1);
+            continue;
+        }
+        int known = 0;
+        while (known < some && counted[known].at != calls[i].at)
+            known++;
+        if (known < MAX_COUNTED) {
+            times[known] = known < some ? times[known] + 1 : 1;
+            counted[known] = calls[i];
+            some += known == some;
+        }
+    }
+    for (int i = 0; i < some; i++)
+        put_call(descriptor, counted[i], times[i]);
+}
+
+/* The calls of a stretch of the stack, the innermost first; an empty line, and the mappings. */
+static void write_calls(const char *kind, int from, int to) {
+    int descriptor = *calls_file ? open(calls_name(kind), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     if (descriptor < 0)
         return;
-    put_address(descriptor, context ? interrupted_at(context) : 0);
-    void *calls[MAX_CALLS];
-    int count = backtrace(calls, MAX_CALLS), begun_here = count;
-    for (int i = before_fork; i > 0 && begun_here > 0 && calls[begun_here - 1] == forked_in[i - 1]; i--)
+    int begun_here = call_count, i = before_fork;
+    for (; i > 0 && begun_here > 0 && calls[begun_here - 1].at == forked_in[i - 1].at; i--)
         begun_here--;
-    for (int i = 0; i < count; i++) {
-        if (i == begun_here)
-            put(descriptor, "-\n", 2); /* the others began in the process that forked this one */
-        put_address(descriptor, (uintptr_t)calls[i]);
+    put_calls(descriptor, from, begun_here < to ? begun_here : to);
+    if (by_clang && i > 0 && begun_here > 0 && calls[begun_here - 1].frame == forked_in[i - 1].frame) {
+        put(descriptor, "+", 1); /* this process goes on there, with counters of its own */
+        put_call(descriptor, forked_in[i - 1], 1);
+    }
+    if (begun_here < to) {
+        put(descriptor, "-\n", 2); /* the others began in the process that forked this one */
+        put_calls(descriptor, begun_here > from ? begun_here : from, to);
     }
     put(descriptor, "\n", 1);
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -134,60 +208,198 @@ static void write_calls(const ucontext_t *context, int crashed) {
     close(descriptor);
 }
 
-/* The first call of backtrace() loads a library, which is no work for a handler. */
+/* Whether, and where, a signal interrupted what is under way. */
+static int first_interrupted(void) {
+    int at = 0;
+    while (at < call_count && !calls[at].interrupted)
+        at++;
+    return at;
+}
+
+static void write_crash(const ucontext_t *context) {
+    unwind_into(calls);
+    int from = first_interrupted();
+    if (from == call_count)
+        from = 0;
+    else if (from == call_count - 1 && context)
+        add_callers(context);
+    write_calls(".", from, call_count);
+}
+
+static void write_exit(void) {
+    unwind_into(calls);
+    int at = first_interrupted();
+    if (by_clang)
+        write_calls("-exit.", 0, at);
+    if (at < call_count)
+        write_calls(".", at, call_count); /* the handler of a signal ends the program */
+}
+
+static void note_open(void) {
+    int descriptor = *calls_file ? open(calls_name("-open."), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
+__attribute__((visibility("hidden"))) void suspectra_closed(void) {
+    if (*calls_file && getpid() == own_process)
+        unlink(calls_name("-open."));
+}
+
+/* Loading a library is no work for a handler. */
 static void prepare_calls(void) {
     const char *file = getenv("SUSPECTRA_CALLS");
-    if (file == NULL || strlen(file) + 8 + 3 * sizeof(long) >= sizeof calls_file)
+    if (file == NULL || strlen(file) >= sizeof calls_file)
         return;
-    void *one[1];
-    (void)backtrace(one, 1);
     calls_length = strlen(file);
     strcpy(calls_file, file);
+    void *library = dlopen("libgcc_s.so.1", RTLD_NOW);
+    if (library) {
+        *(void **)&unwind = dlsym(library, "_Unwind_Backtrace");
+        *(void **)&address_of = dlsym(library, "_Unwind_GetIPInfo");
+        *(void **)&frame_of = dlsym(library, "_Unwind_GetCFA");
+        unwind_into(calls); /* the first time it may need memory */
+    }
+    note_open();
 }
+#else
+__attribute__((visibility("hidden"))) void suspectra_closed(void) {}
 #endif
 
-static volatile sig_atomic_t begun;
+static void handle(int number, siginfo_t *information, void *context);
+#ifndef SUSPECTRA_LINKED
+void suspectra_prefix(void);
+#endif
+
+/* The program's own calls go through the functions below. */
+static int really_sigaction(int number, const struct sigaction *action, struct sigaction *old) {
+#ifdef SUSPECTRA_LINKED
+    return sigaction(number, action, old);
+#else
+    static int (*real)(int, const struct sigaction *, struct sigaction *);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "sigaction");
+    return real(number, action, old);
+#endif
+}
+
+static void set_action(int number, int by_default) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    if (by_default) {
+        action.sa_handler = SIG_DFL;
+    } else {
+        action.sa_sigaction = handle;
+        action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+    }
+    sigemptyset(&action.sa_mask);
+    really_sigaction(number, &action, NULL);
+}
+
+#ifndef SUSPECTRA_LINKED
+static int is_deadly(int number) {
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        if (deadly[i] == number)
+            return 1;
+    return 0;
+}
+
+/* A program that wants the default action gets the one that keeps the profile, and takes it for the default. */
+int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
+    int ours = found && !begun && action && action->sa_handler == SIG_DFL && is_deadly(number);
+    int failed = really_sigaction(number, ours ? NULL : action, old);
+    if (!failed && old && old->sa_sigaction == handle) {
+        old->sa_handler = SIG_DFL;
+        old->sa_flags = 0;
+    }
+    if (!failed && ours)
+        set_action(number, 0);
+    return failed;
+}
+
+void (*signal(int number, void (*handler)(int)))(int) {
+    struct sigaction action, old;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, &action, &old) ? SIG_ERR : old.sa_handler;
+}
+#endif
 
 static void write_profile(void) {
     begun = 1;
-    signal(SIGALRM, SIG_DFL);
+    set_action(SIGALRM, 1);
+#ifndef SUSPECTRA_LINKED
+    suspectra_prefix();
+#endif
     alarm(5); /* a crash inside malloc may hold a lock that the dump needs */
-    for (size_t i = 0; i < found; i++)
-        dumps[i]();
+    for (size_t i = 0; i < found; i++) {
+        dumps[i].write();
+        if (dumps[i].reset)
+            dumps[i].reset();
+    }
+    suspectra_closed();
     alarm(0);
 }
 
-static void handle(int number, siginfo_t *information, void *context) {
-    signal(number, SIG_DFL);
-    if (!begun) {
+/* Another program is about to replace this one, which has written its profile. */
+__attribute__((visibility("hidden"))) void suspectra_replaced(void) {
+    if (!found || begun || getpid() != own_process)
+        return;
 #ifdef KNOWS_CALLS
-        begun = 1;
-        signal(SIGALRM, SIG_DFL);
-        alarm(5);
-        write_calls(context, 1);
+    if (by_clang)
+        write_exit();
 #endif
-        write_profile();
-    }
-    raise(number);
-    (void)information, (void)context;
+    suspectra_closed();
 }
 
-/* The process whose counters these are. A child of vfork() has the memory, and so the counters, of its parent. */
-static pid_t own_process;
+/* There is no program that could replace it. */
+__attribute__((visibility("hidden"))) void suspectra_not_replaced(void) {
+#ifdef KNOWS_CALLS
+    if (found && *calls_file && getpid() == own_process) {
+        unlink(calls_name("-exit."));
+        note_open();
+    }
+#endif
+}
+
+static void end_by(int number) {
+    sigset_t one;
+    set_action(number, 1);
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    raise(number);
+}
+
+static void handle(int number, siginfo_t *information, void *context) {
+    if (begun)
+        end_by(ending_by ? ending_by : number); /* the stack is damaged, too */
+    ending_by = number;
+    write_profile();
+#ifdef KNOWS_CALLS
+    write_crash(context);
+#endif
+    end_by(number);
+    (void)information, (void)context;
+}
 
 static void forked(void) {
     own_process = getpid();
 #ifdef KNOWS_CALLS
-    if (*calls_file)
-        before_fork = backtrace(forked_in, MAX_CALLS);
+    if (*calls_file) {
+        before_fork = unwind_into(forked_in);
+        note_open();
+    }
 #endif
 }
 
 /* Before the program ends by itself, which it can do anywhere. */
 static void leaving(void) {
 #ifdef KNOWS_CALLS
-    if (by_clang && !begun && getpid() == own_process)
-        write_calls(NULL, 0);
+    if (!begun && getpid() == own_process)
+        write_exit();
 #endif
 }
 
@@ -225,11 +437,10 @@ __attribute__((noreturn)) void exit(int status) {
 static void die_by_sanitizer(void) {
     if (begun)
         return;
-#ifdef KNOWS_CALLS
-    begun = 1;
-    write_calls(NULL, 1);
-#endif
     write_profile();
+#ifdef KNOWS_CALLS
+    write_crash(NULL);
+#endif
 }
 
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
@@ -287,8 +498,11 @@ static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) 
         ElfW(Addr) address = address_in(file, size, "__gcov_exit");
         if (!address && (address = address_in(file, size, "__gcov_dump")))
             by_clang = 1;
-        if (address && found < MAX_DUMPS)
-            *(void **)&dumps[found++] = (void *)(object->dlpi_addr + address);
+        ElfW(Addr) reset = by_clang ? address_in(file, size, "__gcov_reset") : 0;
+        if (address && found < MAX_DUMPS) {
+            *(void **)&dumps[found].reset = reset ? (void *)(object->dlpi_addr + reset) : NULL;
+            *(void **)&dumps[found++].write = (void *)(object->dlpi_addr + address);
+        }
         munmap(file, size);
     }
     (void)unused, (void)nothing;
@@ -351,14 +565,20 @@ static void ask_sanitizers(void) {
 
 static void find_dumps(void) {
 #ifdef SUSPECTRA_LINKED
-    dumps[found++] = __gcov_dump;
+    dumps[found++].write = __gcov_dump;
 #else
 #ifdef __linux__
     dl_iterate_phdr(look_into, NULL);
 #endif
-    if (!found && (*(void **)&dumps[0] = dlsym(RTLD_DEFAULT, "__gcov_dump")))
+    if (!found && (*(void **)&dumps[0].write = dlsym(RTLD_DEFAULT, "__gcov_dump")))
         found = 1;
 #endif
+}
+
+/* After the program has written its profile at its end. */
+__attribute__((destructor)) static void ended(void) {
+    if (!begun)
+        suspectra_closed();
 }
 
 __attribute__((constructor)) static void install(void) {
@@ -378,12 +598,8 @@ __attribute__((constructor)) static void install(void) {
     stack.ss_size = sizeof own_stack;
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
-        struct sigaction present, handler;
-        memset(&handler, 0, sizeof handler);
-        handler.sa_sigaction = handle;
-        handler.sa_flags = SA_ONSTACK | SA_SIGINFO;
-        sigemptyset(&handler.sa_mask);
-        if (sigaction(deadly[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
-            sigaction(deadly[i], &handler, NULL);
+        struct sigaction present;
+        if (really_sigaction(deadly[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
+            set_action(deadly[i], 0);
     }
 }

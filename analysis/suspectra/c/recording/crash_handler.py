@@ -15,7 +15,10 @@ from suspectra.processes.scratch import ScratchFolder
 HANDLER = Path(__file__).with_name("crash_handler.c")
 """The source of the crash handler, which may also be linked into a program."""
 
-_ONE_TEST = Path(__file__).with_name("one_test.c")
+LIBRARY = "crash-handler"
+"""How the names of the built libraries begin."""
+
+_PARTS = (HANDLER, HANDLER.with_name("one_test.c"), HANDLER.with_name("kept_environment.c"))
 
 
 def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Problem | None]:
@@ -25,8 +28,8 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
 
     Why it can't be built; None if it was.
     """
-    source = HANDLER.read_bytes() + _ONE_TEST.read_bytes()
-    built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")
+    source = b"".join(part.read_bytes() for part in _PARTS)
+    built = Path(folder, f"{LIBRARY}-{hashlib.sha256(source).hexdigest()[:16]}.so")
     if built.exists():
         return str(built), None
     compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
@@ -36,7 +39,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
     built.parent.mkdir(parents=True, exist_ok=True)
     with ScratchFolder(str(built.parent)) as unfinished:
         library = os.path.join(unfinished, "crash-handler.so")
-        command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, str(HANDLER), str(_ONE_TEST), "-ldl"]
+        command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, *map(str, _PARTS), "-ldl"]
         done = run(CommandToRun(tuple(command), str(unfinished), os.environ))
         if done.status:
             words = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or compiler

@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.recording.crash_calls import CallUnderWay
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
 from suspectra.c.recording.llvm_gcov import counted_files
 from suspectra.evidence.c.call_ends import CallEnd, ends_of_calls
@@ -31,7 +33,7 @@ from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c.files import parse_profile
 from suspectra.program.c.flow import CFlow, FlowEnd
-from suspectra.program.c.object import CObject
+from suspectra.program.c.object import CFunction, CObject
 
 
 @dataclass
@@ -108,6 +110,16 @@ class ProfileReader:
                 problems.append(error.problem)
         return found
 
+    def placed(self, calls: Iterable[CallUnderWay], measured: Sequence[tuple[GcovrObject, str]]) -> list[CallUnderWay]:
+        """Put calls in the files that the notes name: `addr2line` of binutils 2.40 can take a header for its source."""
+        functions: dict[str, list[tuple[CFunction, str]]] = {}
+        for _, there in measured:
+            with suppress(EvidenceError), self._lock:
+                notes = self.notes.find(there)
+                for function in notes.functions:
+                    functions.setdefault(function.name, []).append((function, notes.folder))
+        return [_placed(call, functions.get(call.function, ())) for call in calls]
+
     def _describe(self, notes: str, profile: str) -> GcovrObject:
         known = self._described.get(notes)
         if known is None:
@@ -183,7 +195,7 @@ class ProfileReader:
                 function = next(one for one in notes.functions if one.ident == ident)
                 first = notes.first_counter[ident]
                 flow = CFlow([function], clang={0} if notes.compiler.is_clang else ())
-                stops = [FlowEnd(0, end.block, end.line) for end in blocks]
+                stops = [FlowEnd(0, end.block, end.line, end.times) for end in blocks]
                 arcs = flow.arc_counts(counters[None, first : first + len(function.counted)], stops)
                 executed = flow.lines_executed(arcs, stops)[:, 0]
                 decisions = flow.decisions(arcs[:, 0])
@@ -271,6 +283,19 @@ class ProfileReader:
             except OSError:
                 continue
         return False
+
+
+def _placed(call: CallUnderWay, functions: Sequence[tuple[CFunction, str]]) -> CallUnderWay:
+    place = call.places[-1]
+    files = {
+        os.path.join(folder, file)
+        for function, folder in functions
+        for _, file, line in function.lines
+        if line == place.line
+    }
+    if not files or os.path.basename(place.path) in map(os.path.basename, files):
+        return call
+    return call._replace(places=(*call.places[:-1], place._replace(path=min(files))))
 
 
 _MARKER = re.compile(rb"[GL]COVR?_EXCL_")

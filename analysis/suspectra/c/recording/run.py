@@ -21,7 +21,7 @@ from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.location import Location
 from suspectra.base.operating_system import ELSEWHERE, FILE_LOCKS, require
 from suspectra.c.recording.case import NOTED, NOTED_FILE, CCase, judge, signal_name
-from suspectra.c.recording.crash_calls import CALLS_FILE, EXIT_FILE, CallUnderWay, CrashCalls
+from suspectra.c.recording.crash_calls import CALLS_FILE, EXIT_FILE, CallUnderWay, CrashCalls, unwritten_profiles
 from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler, with_library
 from suspectra.c.recording.environment import environment_of
 from suspectra.c.recording.gcovr import Gcovr
@@ -258,11 +258,16 @@ class _Session:
         if not wanted(result, ended):
             return result, []
         unknown: list[Problem] = []
-        crashes = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
+        crashes = [
+            self.reader.placed(calls, measured)
+            for calls in self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
+        ]
         stack = self._stack(case, ended, result, scratch, crashes) if result.verdict.failing else None
         if stack is not None and not stack.frames:
             stack = None
-        exits = self.crash_calls.read(os.path.join(scratch, EXIT_FILE), [])
+        exits = [
+            self.reader.placed(calls, measured) for calls in self.crash_calls.read(os.path.join(scratch, EXIT_FILE), [])
+        ]
         ends = [end for calls in (*crashes, *exits) for end in self._ends(calls, case.folder)]
         if not crashes and not ends and stack is not None and ended.signal:
             # a sanitizer's own, without the linker's names
@@ -270,7 +275,7 @@ class _Session:
         data = self.reader.read(measured, ends, problems)
         problems += _about_the_end(
             case, ended, result, bool(data), None if ends else unknown, handled=self.preload is not None
-        )
+        ) or _about_processes(case, unwritten_profiles(scratch))
         self._store(result, problems, data, stack, ends)
         return result, problems
 
@@ -279,7 +284,7 @@ class _Session:
         for call in crash[:_MAX_ENDS]:
             place = call.places[0]
             if not call.inherited and (name := self.files.resolve(place.path, folder)) is not None:
-                yield CallEnd(name[0], place.line, call.function, call.calling)
+                yield CallEnd(name[0], place.line, call.function, call.calling, call.times)
 
     def _not_run(self, case: CCase, why: str, problems: list[Problem]) -> tuple[TestResult, list[Problem]]:
         """Record a test that was not run; without problem one that is disabled."""
@@ -459,6 +464,15 @@ def _complaints(case: CCase, ended: ProgramEnded) -> list[Problem]:
         Problem(case.name, "", f"its coverage is not complete, says the profiling runtime: {text}", cure)
         for text in found
     ]
+
+
+def _about_processes(case: CCase, unwritten: int) -> list[Problem]:
+    """What to say of processes that have written no profile."""
+    if not unwritten:
+        return []
+    which = "a process of this test" if unwritten == 1 else f"{unwritten} processes of this test"
+    cause = f"{which} left no profile: it was ended by SIGKILL or by a system call of its own, or still ran at the end"
+    return [Problem(case.name, "", cause, "end it by exit(), or by another signal, such as SIGTERM")]
 
 
 def _about_the_end(

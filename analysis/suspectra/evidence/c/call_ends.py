@@ -18,6 +18,7 @@ class CallEnd(NamedTuple):
     line: int  # counted from 1
     function: str  # the linker's name; empty if it is not known
     calling: bool  # whether it had called something
+    times: int = 1  # how many calls ended there; -1 if one goes on there
 
 
 def ends_of_calls(compiled: CObject, counters: Ints, calls: Sequence[CallEnd], paths: SourcePaths) -> list[BlockEnd]:
@@ -28,10 +29,13 @@ def ends_of_calls(compiled: CObject, counters: Ints, calls: Sequence[CallEnd], p
         if not here:
             continue
         names = {file: paths.resolve(file, compiled.folder) for file in {at[1] for at in function.lines}}
-        lines = [([file for file, name in names.items() if name == end.file], end.line, end.calling) for end in here]
+        lines = [
+            ([file for file, name in names.items() if name == end.file], end.line, end.calling, end.times)
+            for end in here
+        ]
         first = compiled.first_counter[function.ident]
         values = counters[first : first + len(function.counted)]
         # of equal functions in several objects, the others have counted nothing
-        if any(files for files, _, _ in lines) and (values.any() or not function.counted):
+        if any(files for files, *_ in lines) and (values.any() or not function.counted):
             found += ends_in(function, values, lines, clang=compiled.compiler.is_clang)
     return found

@@ -275,7 +275,10 @@ class CRecordingSource:
     def _calls(self, test: StoredTest) -> list[CallEnd]:
         """The calls that had not returned when a test, or a process of it, crashed."""
         try:
-            return [CallEnd(str(f), int(n), str(name), bool(c)) for f, n, name, c in test.fields.get("ends", ())]
+            return [
+                CallEnd(str(file), int(line), str(name), bool(calling), int(times))
+                for file, line, name, calling, times in test.fields.get("ends", ())
+            ]
         except (TypeError, ValueError):
             self._damaged.append(f"{test.name}: where it ended can't be understood")
             return []

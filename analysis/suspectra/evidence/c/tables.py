@@ -86,7 +86,7 @@ class CTables:
                 first, kept = self._counters_of[path]
                 row[first : first + len(kept)] = np.asarray(values, np.int64)[kept]
         stopped = [
-            FlowEnd(run, self._first_block[path, end.ident] + end.block, end.line)
+            FlowEnd(run, self._first_block[path, end.ident] + end.block, end.line, end.times)
             for run, by_object in enumerate(ends)
             for path, found in by_object.items()
             for end in found

@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from suspectra.base.english import many
+from suspectra.base.english import are, many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
@@ -193,7 +193,7 @@ class ForcedPaths(PathSearcher):
             yield f"Only the last {MAX_WINDOW} of {len(state.run):,} decisions were turned together."
         if not complete:
             left = many(state.left, "candidate")
-            yield f"At most {left} of up to {MAX_TOGETHER} decisions are left: give more seconds."
+            yield f"At most {left} of up to {MAX_TOGETHER} decisions {are(state.left)} left: give more seconds."
         elif self._found is None:
             yield (
                 f"No decision lets the test pass if it comes out the other way, nor do up to {MAX_TOGETHER} together:"

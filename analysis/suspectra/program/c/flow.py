@@ -31,6 +31,7 @@ class FlowEnd(NamedTuple):
     run: int  # the column of the run
     block: int
     line: int  # which of the lines that the block lists was executed last, counted from 0
+    times: int = 1  # how often
 
 
 class CFlow:
@@ -83,16 +84,16 @@ class CFlow:
         given = np.array(np.asarray(counters, np.int64).T, order="C")
         ends = tuple(ends)
         for end in ends:
-            if (early := self._counted_on_entry.get(end.block)) is not None:
-                given[early, end.run] -= 1
+            if end.times > 0 and (early := self._counted_on_entry.get(end.block)) is not None:
+                given[early, end.run] -= end.times
         counts = np.empty((len(self.source), given.shape[1]), np.int64)
         counts[self.counted] = given
         running = np.zeros((self.blocks + 1, given.shape[1]), np.int64)
         imbalance = self._imbalance @ given
         for end in ends:  # as if an arc led from there to the exit, taken once
             function = int(np.searchsorted(self.first_block, end.block, "right")) - 1
-            imbalance[self._position[end.block], end.run] -= 1
-            imbalance[self._position[self.first_block[function] + EXIT], end.run] += 1
+            imbalance[self._position[end.block], end.run] -= end.times
+            imbalance[self._position[self.first_block[function] + EXIT], end.run] += end.times
         np.cumsum(imbalance, axis=0, out=running[1:])
         counts[self._tree] = (running[self._cut_end] - running[self._cut_start]) * self._cut_sign[:, None]
         return counts
@@ -124,12 +125,12 @@ class CFlow:
         taken = (arcs > 0).astype(np.int32)
         entered = dense_product(self._entering, taken) > 0
         executed = np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
-        ended: dict[tuple[int, int], list[int]] = {}
-        for end in ends:
-            ended.setdefault((end.run, end.block), []).append(end.line)
-        for (run, block), lines in ended.items():
-            if dense_product(self._entering[[block]], arcs[:, run])[0] <= len(lines):
-                for line in self._lines_after(block, max(lines)):
+        ended: dict[tuple[int, int], list[FlowEnd]] = {}
+        for end in (one for one in ends if one.times > 0):
+            ended.setdefault((end.run, end.block), []).append(end)
+        for (run, block), those in ended.items():
+            if dense_product(self._entering[[block]], arcs[:, run])[0] <= sum(end.times for end in those):
+                for line in self._lines_after(block, max(end.line for end in those)):
                     owners = self._owner[[line]].indices
                     executed[line, run] = entered[owners[owners != block], run].any()
         return executed

@@ -136,8 +136,8 @@
     left.append(make("h3", "", known ? known.headline : level ? `${place}: rank ${level.rank}, score ${level.score}` : `${place}: not ranked, it is test code`));
     for (const sentence of known ? known.sentences : []) left.append(make("p", "", sentence));
     if (known && known.formula) {
-      const formula = make("p", "formula");
-      formula.append(make("code", "", known.formula));
+      const formula = make("details", "formula");
+      formula.append(make("summary", "", "How is this computed?"), make("code", "", known.formula));
       if (known.substituted) formula.append(document.createTextNode(" → "), make("code", "", known.substituted));
       left.append(formula);
     }
