@@ -77,14 +77,21 @@ class Result:
 def searched(folder: Path, seconds: float, parts: list[str]) -> tuple[FixInquiry, list[tuple[float, Fix]]]:
     evidence = find_source(folder, edges=True).read()
     tests, suspicion = suspicious_tests(evidence, folder, ())
-    inquiry = FixInquiry(RerunSetup(folder, PYTEST), tests, suspicion, seconds=seconds, parts=parts)
+    inquiry = FixInquiry(
+        RerunSetup(folder, (*PYTEST, *importing(folder))), tests, suspicion, seconds=seconds, parts=parts
+    )
     began = time.monotonic()
     return inquiry, [(time.monotonic() - began, fix) for fix in inquiry.steps()]
 
 
 def record(folder: Path, *arguments: str) -> None:
-    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "--tb=no", *arguments]
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, *importing(folder), "--tb=no", *arguments]
     subprocess.run(words, cwd=folder, capture_output=True, check=False, timeout=600)
+
+
+def importing(folder: Path) -> tuple[str, ...]:
+    """What lets tests import the program of a folder, and not one that is installed."""
+    return "-o", f"pythonpath={folder} {folder / 'src'}"
 
 
 def quixbugs_subject(source: Path, name: str, folder: Path) -> None:

@@ -1,6 +1,14 @@
 """Find a Fix: changes are shown one after the other, and what the user chooses is sent as an edit to be confirmed."""
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
+from lsprotocol import types as lsp
+
+from suspectra.fixes.apart import Apart
+from suspectra_server.features import found_fixes
+from suspectra_server.features.commands.fixing import FixCommands
 
 CODE = """\
 LIMIT = 3
@@ -91,3 +99,46 @@ def test_agents_get_fixes_and_judgements(client, project):
     assert f'"mends": ["{FAILING}"], "breaks": [], "refused": ""' in judged
     assert "it renames a file" in judged
     assert (project / "prices.py").read_text() == CODE
+
+
+class Editor:
+    """A client that chooses one answer after the other, and keeps what it is asked."""
+
+    def __init__(self, *choices):
+        self.choices, self.asked, self.sent = list(choices), [], []
+
+    def can(self, capability):
+        return [lsp.ResourceOperationKind.Create] if capability.endswith("resource_operations") else True
+
+    async def window_show_message_request_async(self, question):
+        self.asked.append([action.title for action in question.actions])
+        return lsp.MessageActionItem(self.choices.pop(0))
+
+    async def workspace_apply_edit_async(self, sent):
+        self.sent.append(sent.edit)
+        return lsp.ApplyWorkspaceEditResult(applied=False)
+
+
+def test_a_test_that_tells_changes_apart_is_shown_and_written_only_by_the_user(monkeypatch):
+    monkeypatch.setattr(found_fixes, "workspace_edit", lambda *_: lsp.WorkspaceEdit())
+    candidate = SimpleNamespace(file="prices.py", line=7, end_line=7, edit=SimpleNamespace(text="net += price"))
+    fix = SimpleNamespace(
+        file="prices.py", line=7, repaired=("tests/test_prices.py::test_two",), candidates=(candidate,), judges=2
+    )
+    monkeypatch.setattr(found_fixes, "said_of", lambda fix: "All tests pass.")
+    told = Apart("total(prices=[2, 2])", "4", "3", "prices")
+    search = SimpleNamespace(
+        ordered=[fix],
+        apart=SimpleNamespace(get=lambda _: told),
+        folder=SimpleNamespace(uri_of=lambda path: f"file:///work/{path}"),
+    )
+    editor = Editor("Write a Test", "Close")
+    asyncio.run(FixCommands(editor, None, None)._show(search))
+    assert editor.asked == [["Show the Change", "Write a Test", "Close"]] * 2
+    (edit,) = editor.sent
+    made, written = edit.document_changes
+    assert made.uri == written.text_document.uri == "file:///work/tests/test_total_more.py"
+    assert written.edits[0].new_text == told.test
+    assert "assert total(prices=[2, 2]) == 4" in told.test
+    (about,) = edit.change_annotations.values()
+    assert about.needs_confirmation

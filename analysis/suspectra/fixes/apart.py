@@ -27,11 +27,16 @@ class Apart:
         return Apart(self.call, self.other_gives, self.gives, self.module)
 
     @property
+    def function(self) -> str:
+        """The name of the function that is called."""
+        return self.call.partition("(")[0]
+
+    @property
     def test(self) -> str:
         """A test that this fix passes and the other one does not; empty where its values can't be written down."""
         if not self.module:
             return ""
-        name = self.call.partition("(")[0]
+        name = self.function
         begin = f"from {self.module} import {name}\n\n\ndef test_{name}_tells_fixes_apart():\n"
         kind, _, error = self.gives.partition(" ")
         if kind == "raises":

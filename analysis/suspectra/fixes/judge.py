@@ -50,7 +50,7 @@ class JudgingTest:
         self.rejected = 0  # how many candidates it has refused
         self.runs = 0
         self._same_message = False  # whether it fails with the same message each time
-        (answer,) = runs.ask(name, [TRACE], steps=_HANG_STEPS, seconds=min(_HANG_S, TRACE_S), end=end)
+        answer = self._unaltered_run(runs, end)
         # a test may have a limit of its own
         self.hangs = answer["outcome"] in _CUT_OFF or "Timeout" in answer["exception"]
         outcome = answer["outcome"]
@@ -72,7 +72,7 @@ class JudgingTest:
             self._message = again.get("message", "")
             self._same_message = third.get("message", "") == self._message
             self.seconds = min(self.seconds, third["seconds"])
-        self.steps = max(LEAST_STEPS, STEPS_FACTOR * decisions)
+        self.steps = max(LEAST_STEPS, STEPS_FACTOR * decisions) if "decisions" in answer else _HANG_STEPS
         self._hurried_steps = LEAST_STEPS if self.hangs else max(_LEAST_REPAIRED, self.steps)
         self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
         if fails:  # one that fails early goes on when it is repaired
@@ -83,6 +83,19 @@ class JudgingTest:
         # functions before which so little is executed that a fork takes longer
         self._soon: set[tuple[str, str, int]] = set()
         self._forks = fails and not self.hangs and outcome != "crashed" and self.seconds >= _FORKS_FROM_S
+
+    def _unaltered_run(self, runs: Machine | FreshRuns, end: float) -> MachineRunAnswer:
+        """What the unaltered test does; of one that passes, of which there may be hundreds, only how it ends."""
+        seconds = min(_HANG_S, TRACE_S)
+        if not self.fails:
+            # its process goes on with the candidates
+            (answer,) = runs.ask(
+                self.name, [_PLAIN], steps=_HANG_STEPS, seconds=seconds, end=end, keep=True, directly=True
+            )
+            if answer["outcome"] == "passed":
+                return answer
+        (answer,) = runs.ask(self.name, [TRACE], steps=_HANG_STEPS, seconds=seconds, end=end)
+        return answer
 
     def hurry(self) -> None:
         """Stop runs soon: most candidates leave the test failing, and some let it hang."""

@@ -52,8 +52,11 @@ _BEHIND = 1.0
 """Candidates that cost so much more than a fix would rank far behind it, and are not run."""
 
 _FIRST_CHUNK, _CHUNK = 64, 256
-_COMPARED = 12
-"""Failing tests of which the quickest is the first judge."""
+_JUDGED, _JUDGING_S = 16, 2.0
+"""Changes that passing tests judge at a time, and for how long at least before the search goes on."""
+
+_COMPARED, _COMPARING_SHARE = 12, 0.03
+"""Failing tests of which the quickest is the first judge, and the share of the time for looking at them."""
 
 _MAX_HANGING = 2
 """Tests that hang, after which no other one is looked for: each takes seconds to be known as such."""
@@ -142,6 +145,9 @@ class _GroupSearch:
         self._waiting = _Waiting()
         self._equal: dict[tuple[str, Function], EqualResults] = {}
         self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
+        self._began, self._judging_s = time.monotonic(), 0.0
+        self._pending: list[tuple[Candidate, ...]] = []  # failing tests pass with these; others have not judged all
+        self._accepting: dict[str, set[tuple[Candidate, ...]]] = defaultdict(set)  # by the name of the test
         self._found = 0
         self._best = math.inf  # what the first fix cost
         self.exhausted = False
@@ -180,6 +186,7 @@ class _GroupSearch:
         first.hurry()
         waiting = self._waiting
         self._put_functions()
+        self._began = time.monotonic()
         size = _FIRST_CHUNK
         while time.monotonic() < self._end:
             check()
@@ -188,6 +195,9 @@ class _GroupSearch:
             late = self._inquiry.share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
             taken = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(size, self._end)
             size = _CHUNK
+            if not taken and self._pending:
+                yield from self._judged(())
+                continue
             if not taken:
                 yield from self._pairs()
                 self.exhausted = time.monotonic() < self._end and not late and not waiting.forgot
@@ -303,14 +313,16 @@ class _GroupSearch:
     def _quickest(self) -> JudgingTest | None:
         """The failing test that most candidates can be run with: one that hangs only if all do."""
         known: list[JudgingTest] = []
+        until = math.inf
         for name in self._names:
             # those of other modules need a process of their own
-            enough = len(known) >= _COMPARED or (known and not self._tests.runs(name))
+            enough = len(known) >= _COMPARED or (known and not self._tests.runs(name)) or time.monotonic() > until
             hanging = sum(judge.hangs for judge in known)
             if (enough and hanging < len(known)) or hanging == len(known) == _MAX_HANGING:
                 break
             if (judge := self._judge(name, fails=True)) is not None:
                 known.append(judge)
+                until = min(until, time.monotonic() + _COMPARING_SHARE * (self._end - time.monotonic()))
         return min(known, key=lambda one: (one.hangs, one.seconds), default=None)
 
     def _others(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
@@ -343,7 +355,8 @@ class _GroupSearch:
         answers = first.accepts([together(one) for one in chosen], self._end)
         self._inquiry.tried += sum(answer is not None for answer in answers)
         self._report(first.name)
-        left: list[tuple[Candidate, ...]] = [(one,) for one in accepted]
+        left = [*self._pending, *((one,) for one in accepted)]
+        self._pending = []
         for several, answer in zip(chunk, answers, strict=True):
             if answer is None:
                 continue
@@ -356,9 +369,21 @@ class _GroupSearch:
                 self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
         for judge in self._others(left):
             left = self._accepted(left, judge, repairs=True)
+            if not left:
+                break  # the next one need not start
+        # all that execute a function may take longer than all other changes
+        left.sort(key=_cost)
+        left, self._pending = left[:_JUDGED], left[_JUDGED:]
+        began = time.monotonic()
+        until = began + max(_JUDGING_S, began - self._began - self._judging_s) if chunk else self._end
         for judge in self._passing(left):
             left = self._accepted(left, judge)
-        for one in sorted(left, key=lambda several: sum(candidate.cost for candidate in several)):
+            if time.monotonic() >= until or not left:
+                self._pending += left
+                left = []
+                break
+        self._judging_s += time.monotonic() - began
+        for one in sorted(left, key=_cost):
             job = together(one)
             failing = [judge for judge in self._judges.values() if judge is not None and judge.fails]
             if all(judge.confirms(job, self._end + 1.0) for judge in failing):
@@ -394,7 +419,8 @@ class _GroupSearch:
         """Those that a test accepts. A refused call is no verdict, so a passing test then says nothing."""
         if not left:
             return []
-        judged = [one for one in left if repairs or self._matters(judge, one)]
+        accepted = self._accepting[judge.name]
+        judged = [one for one in left if one not in accepted and (repairs or self._matters(judge, one))]
         answers = dict(zip(map(id, judged), judge.accepts([together(one) for one in judged], self._end), strict=True))
         kept = []
         for one in left:
@@ -404,6 +430,7 @@ class _GroupSearch:
             answer = answers[id(one)]
             if answer is not None and answer["outcome"] == "passed":
                 kept.append(one)
+                accepted.add(one)
             elif repairs and len(one) == 1:
                 self._almost.append((one[0].cost, one[0]))  # it repairs one test at least
         return kept
@@ -414,6 +441,7 @@ class _GroupSearch:
     def _passing(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
         """The passing tests that execute what is changed: those first that refused most candidates."""
         names = list(dict.fromkeys(name for several in left for one in several for name in self._executing_tests(one)))
+        names = [name for name in names if not self._accepting[name].issuperset(left)]
         known = [judge for name in names if (judge := self._judges.get(name)) is not None]
         yield from sorted(known, key=lambda judge: -judge.rejected)
         for name in sorted(names, key=lambda name: not self._tests.runs(name)):
@@ -450,6 +478,10 @@ class _GroupSearch:
             if time.monotonic() >= self._end or self._found:
                 return
             yield from self._judged([(Alike([one]), Alike([two])) for one, two in pairs[first : first + _CHUNK]])
+
+
+def _cost(several: Sequence[Candidate]) -> float:
+    return sum(one.cost for one in several)
 
 
 def _names(functions: Sequence[Function]) -> list[CodeName]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 from lsprotocol import types as lsp
 
 from suspectra.fixes.apart import Apart
@@ -57,6 +59,31 @@ def workspace_edit(session: Session, folder: Folder, fix: Fix) -> lsp.WorkspaceE
         documents.append(lsp.TextDocumentEdit(named, [*annotated]))
     about = lsp.ChangeAnnotation(said_of(fix), needs_confirmation=True, description="That tests pass proves nothing")
     return lsp.WorkspaceEdit(document_changes=[*documents], change_annotations={_ANNOTATION: about})
+
+
+def can_create_files(session: Session) -> bool:
+    """Whether the client makes a file that an edit names, and shows it before."""
+    able: object = session.can("workspace.workspace_edit.resource_operations")
+    return shows_edits_first(session) and isinstance(able, list) and lsp.ResourceOperationKind.Create in able
+
+
+def edit_with_test(folder: Folder, fix: Fix, told: Apart) -> lsp.WorkspaceEdit:
+    """The edit that writes a test that a fix passes and another one does not, in a file beside the failing test."""
+    test_file = PurePosixPath(fix.repaired[0].partition("::")[0])
+    uri = folder.uri_of(str(test_file.with_name(f"test_{told.function}_more.py")))
+    options = lsp.CreateFileOptions(ignore_if_exists=True)
+    named, begin = lsp.OptionalVersionedTextDocumentIdentifier(uri, None), lsp.Position(0, 0)
+    text = lsp.AnnotatedTextEdit(_ANNOTATION, lsp.Range(begin, begin), told.test)
+    about = lsp.ChangeAnnotation(
+        "A test that only this change passes", needs_confirmation=True, description="Keep it if what it says is right"
+    )
+    return lsp.WorkspaceEdit(
+        document_changes=[
+            lsp.CreateFile(uri=uri, options=options, annotation_id=_ANNOTATION),
+            lsp.TextDocumentEdit(named, [text]),
+        ],
+        change_annotations={_ANNOTATION: about},
+    )
 
 
 def _range(session: Session, edit: Edit, lines: list[str]) -> lsp.Range:

@@ -13,7 +13,7 @@ from suspectra_server.session.experiments.fix_search import FixSearch
 from suspectra_server.session.session import Session
 
 _APPLY, _NEXT, _CLOSE = "Apply", "Next", "Close"
-_SHOW = "Show the Change"
+_SHOW, _TEST = "Show the Change", "Write a Test"
 
 
 class FixCommands:
@@ -44,7 +44,9 @@ class FixCommands:
     async def _show(self, search: FixSearch) -> None:
         """Show one fix after the other, until the user applies one or closes the question."""
         from suspectra_server.features.found_fixes import (
+            can_create_files,
             changed_text,
+            edit_with_test,
             said_of,
             shows_edits_first,
             told_apart,
@@ -61,9 +63,11 @@ class FixCommands:
                 self._session.answer("The sources changed since the tests ran. Run the tests again first.")
                 return
             text = f"{said_of(fix)} Change {number + 1} of {len(fixes)}: {changed_text(fix)}"
-            if told := told_apart(number + 1, search.apart.get(fix)):
-                text = f"{text}.{told}"
-            actions = [applying, *([_NEXT] if len(fixes) > 1 else []), _CLOSE]
+            told = search.apart.get(fix)
+            if said := told_apart(number + 1, told):
+                text = f"{text}.{said}"
+            testing = [_TEST] if told is not None and told.test and can_create_files(self._session) else []
+            actions = [applying, *testing, *([_NEXT] if len(fixes) > 1 else []), _CLOSE]
             question = lsp.ShowMessageRequestParams(
                 lsp.MessageType.Info, text, [lsp.MessageActionItem(title) for title in actions]
             )
@@ -72,6 +76,10 @@ class FixCommands:
                 return
             if answer.title == _NEXT:
                 number = (number + 1) % len(fixes)
+                continue
+            if answer.title == _TEST and told is not None:
+                test = lsp.ApplyWorkspaceEditParams(edit_with_test(search.folder, fix, told), "Write a test")
+                await self._session.workspace_apply_edit_async(test)
                 continue
             done = await self._session.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Apply a fix"))
             if done.applied or applying == _APPLY:
