@@ -98,7 +98,6 @@ class CoverageBuild:
             raise EvidenceError(Problem(str(self.folder), "", cause, cure))
         return found
 
-
     def tests_left_out(self) -> tuple[str, ...]:
         """The settings by which a project of CMake that was made leaves out its tests; none if it has some."""
         lists = self.folder.rglob("CTestTestfile.cmake") if "--ctest" in self.tests else ()
