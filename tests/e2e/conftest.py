@@ -527,13 +527,13 @@ class Workbench:
         self.page.mouse.move(to, 300, steps=5)
         self.page.mouse.up()
 
-    def see(self, selector: str, text: str | None = None, patience: float = TIMEOUT_S) -> Locator:
+    def see(self, selector: str, text: str | re.Pattern[str] | None = None, patience: float = TIMEOUT_S) -> Locator:
         """Wait for something to be visible."""
         found = self.visible(selector, text).first
         found.wait_for(timeout=patience * 1000)
         return found
 
-    def visible(self, selector: str, text: str | None = None) -> Locator:
+    def visible(self, selector: str, text: str | re.Pattern[str] | None = None) -> Locator:
         """What is visible of something, which may be nothing."""
         return self.page.locator(selector, has_text=text).filter(visible=True)
 
