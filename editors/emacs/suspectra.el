@@ -351,7 +351,7 @@ They are inlay hints, which eglot shows from Emacs 29 on."
         (format "%d failed, %d passed: " (plist-get report :failed) (plist-get report :passed))
         (plist-get report :suspects)
         (lambda (suspect)
-          (format "%s  %s  %s  %.3g%s" (plist-get suspect :rankBest) (suspectra--where suspect)
+          (format "%s  %s  %s  %.3g%s" (plist-get suspect :functionRank) (suspectra--where suspect)
                   (plist-get suspect :function) (plist-get suspect :score)
                   (if (> (plist-get suspect :changed) 0) "  changed" ""))))))))
 

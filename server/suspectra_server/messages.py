@@ -692,7 +692,7 @@ class ExplanationMessage(TypedDict):
     np: int
     """Passing tests that do not execute it."""
     headline: str
-    """One line: rank, score, technique."""
+    """One line: how suspicious it is, and how many tests execute it."""
     group: str
     """The heading of its failure group; empty where there is one group."""
     sentences: list[str]

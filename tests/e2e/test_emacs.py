@@ -44,8 +44,8 @@ def run_script(snippet, tmp_path):
 
 def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     """The whole story: run the tests, see, step, ask, fix, run again."""
-    suspects = recorded.rank()["suspects"]
-    marked = sorted(s["line"] for s in suspects if s["file"] == TAX)
+    ranked = recorded.ranked()
+    marked = sorted(line for file, line in ranked if file == TAX)
     seen, printed = run_script(
         unrecorded.folder,
         "eglot.el",
@@ -54,15 +54,15 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
         E2E_FIXED="ends = [*starts[1:], last + date.resolution]",
     )
     assert seen["lines"] == marked
-    assert "Suspect 1 of 369" in seen["project"]
+    assert "Most suspicious: 3 of 3 failing tests, 1 of 80 passing" in seen["project"]
     assert "All evidence" in seen["explained"]
-    places = [[Path(s["file"]).name, s["line"]] for s in suspects]
+    places = [[Path(file).name, line] for file, line in ranked]
     assert seen["first"] == seen["back"] == seen["retraced"] == seen["chosen"] == places[0]
     assert seen["second"] == places[1]
     file, line = seen["jumped"]
     assert f"/{file}:{line}  " in seen["moves"][0]
     assert "%" in seen["moves"][0]
-    listed = [f"  {s['file']}:{s['line']}  " for s in suspects]
+    listed = [f"  {file}:{line}  " for file, line in ranked]
     assert len(seen["suspects"]) == len(listed)
     assert all(place in text for place, text in zip(listed, seen["suspects"], strict=True))
     assert "with wrong values and with checks skipped" in seen["question"]

@@ -34,11 +34,12 @@ def test_marks_the_first_suspect_and_where_tests_failed(ledger, neovim, wait):
         ]
         assert found["data"]["score"] == pytest.approx(suspect["score"])
         assert found["data"]["rankWorst"] == suspect["rank_worst"]
+        assert found["message"] == "Most suspicious: 3 of 3 failing tests, 1 of 80 passing"
 
 
 def test_explains_and_shows_lenses(ledger, neovim):
-    neovim.show(ledger, TAX)
-    first = next(s for s in ledger.rank()["suspects"] if s["file"] == TAX)
+    place = neovim.show(ledger, TAX)[0]
+    first = next(s for s in ledger.rank()["suspects"] if (s["file"], s["line"]) == place)
     document = {"textDocument": {"uri": ledger.uri(TAX)}}
 
     hover = neovim.request("textDocument/hover", {**document, "position": {"line": first["line"] - 1, "character": 8}})
@@ -48,11 +49,12 @@ def test_explains_and_shows_lenses(ledger, neovim):
     lenses = neovim.request("textDocument/codeLens", document)
     function = first["function"].rpartition(".")[2]
     lines = ledger.lines(TAX)
-    assert any(f"def {function}(" in lines[lens["range"]["start"]["line"]] for lens in lenses)
+    assert [lens["command"]["title"] for lens in lenses] == ["Most suspicious (3 of 3 failing)", "Why?", "Next"]
+    assert all(f"def {function}(" in lines[lens["range"]["start"]["line"]] for lens in lenses)
 
 
-def test_steps_through_the_suspects_in_the_order_of_the_ranking(ledger, neovim):
-    neovim.show(ledger, "src/ledger/invoice.py")
+def test_steps_through_the_suspects_in_the_order_of_a_reader(ledger, neovim):
+    ranked = neovim.show(ledger, "src/ledger/invoice.py")
 
     visited = []
     place = neovim.command("suspectra.server.firstSuspect")
@@ -60,23 +62,22 @@ def test_steps_through_the_suspects_in_the_order_of_the_ranking(ledger, neovim):
         visited.append((ledger.path(place["uri"]), place["range"]["start"]["line"] + 1))
         cursor = {"uri": place["uri"], "position": place["range"]["start"]}
         place = neovim.command("suspectra.server.nextSuspect", cursor)
-    assert visited == [(s["file"], s["line"]) for s in ledger.rank()["suspects"]][:5]
+    assert visited == ranked[:5]
     assert neovim.command(
         "suspectra.server.previousSuspect", {"uri": place["uri"], "position": place["range"]["start"]}
     )
 
 
 def test_the_documented_keys_open_the_next_suspect(ledger, neovim, wait):
-    neovim.show(ledger, "src/ledger/invoice.py")
+    file, line = neovim.show(ledger, "src/ledger/invoice.py")[0]
     if not neovim.lua("return vim.lsp.handlers['window/showDocument'] ~= nil"):
         return  # this Neovim is older than the keys that are documented
-    first = ledger.rank()["suspects"][0]
 
     neovim.nvim.input("]u")
     wait(
         lambda: (
-            neovim.nvim.current.buffer.name == str(ledger.folder / first["file"])
-            and neovim.nvim.current.window.cursor[0] == first["line"]
+            neovim.nvim.current.buffer.name == str(ledger.folder / file)
+            and neovim.nvim.current.window.cursor[0] == line
         ),
         "the cursor is on the first suspect",
     )

@@ -16,10 +16,10 @@ FIXED = "ends = [*starts[1:], last + date.resolution]"
 
 
 @pytest.fixture
-def set_up(neovim, snippet):
-    """Sets the module up as documented, with a picker that takes what is wished for."""
+def set_up_in(snippet):
+    """Sets the module up in a Neovim as documented, with a picker that takes what is wished for."""
 
-    def set_up():
+    def set_up(neovim):
         neovim.lua("_G.messages = {}; vim.notify = function(text) table.insert(messages, text) end")
         documented = snippet("neovim.md", "require('suspectra').setup")
         neovim.lua(documented.replace("/path/to/suspectra/editors/neovim", str(MODULE)))
@@ -37,6 +37,11 @@ def set_up(neovim, snippet):
 
 
 @pytest.fixture
+def set_up(neovim, set_up_in):
+    return lambda: set_up_in(neovim)
+
+
+@pytest.fixture
 def module(ledger, neovim, set_up):
     """A Neovim with the module in the example project."""
     neovim.show(ledger, TAX)
@@ -45,10 +50,6 @@ def module(ledger, neovim, set_up):
 
 def cursor_line(neovim, project) -> tuple[str, int]:
     return project.path(neovim.nvim.current.buffer.name), neovim.nvim.current.window.cursor[0]
-
-
-def line_of(suspect: dict) -> tuple[str, int]:
-    return suspect["file"], suspect["line"]
 
 
 def signs(neovim) -> dict[int, str]:
@@ -99,23 +100,23 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
 
     neovim.nvim.input("\\ur")
     wait(lambda: "3 failing tests, 80 passing tests: 20 suspects" in reported(neovim), "the tests have run", A_RUN)
-    suspects, ranked = unrecorded.rank()["suspects"], unrecorded.ranked()
+    ranked = unrecorded.ranked()
     wait(lambda: neovim.marked(unrecorded) == ranked, "the marks")
 
     neovim.nvim.input("]u")
-    wait(lambda: cursor_line(neovim, unrecorded) == line_of(suspects[0]), "the first suspect")
-    wait(lambda: "Suspect 1 · All evidence" in screen(neovim), "a lens above the function")
-    seen = [row for row in screen(neovim).split("\n") if "return self._tax_by_days" in row]
-    assert re.match(r"1 ", seen[0]), seen  # its rank in the sign column
-    assert "Suspect 1 of 369" in seen[0]  # and why
+    wait(lambda: cursor_line(neovim, unrecorded) == ranked[0], "the first suspect")
+    wait(lambda: "Most suspicious (3 of 3 failing) | Why? | Next" in screen(neovim), "a lens above the function")
+    seen = [row for row in screen(neovim).split("\n") if "return total(parts)" in row]
+    assert re.match(r"1 ", seen[0]), seen  # the rank of its function in the sign column
+    assert "Most suspicious: 3 of 3 failing tests, 1 of 80 passing" in seen[0]  # and why
     neovim.nvim.input("\\us")
     wait(lambda: neovim.lua("return offered ~= nil"), "the list of suspects")
-    assert len(neovim.lua("return offered")) == len(suspects)
+    assert len(neovim.lua("return offered")) == len(ranked)
     neovim.nvim.input("]u")
-    wait(lambda: cursor_line(neovim, unrecorded) == line_of(suspects[1]), "the second suspect")
+    wait(lambda: cursor_line(neovim, unrecorded) == ranked[1], "the second suspect")
     neovim.nvim.input("\\ue")
     wait(lambda: "K = 0.55 * 1 + 0.45 * 3 / (3 + 1) = 0.8875" in beside(neovim), "the explanation")
-    for following in map(line_of, suspects[2:]):
+    for following in ranked[2:]:
         if FAULT in neovim.nvim.current.line:
             break
         neovim.nvim.input("]u")
@@ -128,12 +129,15 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     neovim.nvim.input("\\ur")
     wait(lambda: "no test failed (83 passed)" in reported(neovim), "all tests pass", A_RUN)
     wait(lambda: not neovim.diagnostics() and not signs(neovim), "nothing is marked")
-    wait(lambda: "Suspect" not in screen(neovim), "nothing is left on the screen")
+    wait(lambda: "suspicious" not in screen(neovim), "nothing is left on the screen")
 
 
-def test_signs_are_the_ranks_and_go_with_the_marks(module, ledger, wait):
-    here_ranked = {s["line"]: s["rank_best"] for s in ledger.rank()["suspects"] if s["file"] == TAX and s["ef"]}
-    expected = {line: str(rank) for line, rank in here_ranked.items()}
+def test_signs_are_the_ranks_of_functions_and_go_with_the_marks(module, ledger, wait):
+    report = ledger.rank(1000)
+    functions = {(one["file"], one["function"]): one["rank_best"] for one in report["functions"]}
+    owners = {(one["file"], one["line"]): one["function"] for one in report["suspects"]}
+    here = [place for place in ledger.ranked() if place[0] == TAX]
+    expected = {line: str(functions[TAX, owners[TAX, line]]) for _, line in here}
     wait(lambda: signs(module) == expected, "the ranks are in the sign column")
 
     line = next(iter(expected))
@@ -145,39 +149,40 @@ def test_signs_are_the_ranks_and_go_with_the_marks(module, ledger, wait):
 
 
 def test_steps_lead_through_the_ranking_and_the_jump_list_leads_back(module, ledger, wait):
-    first, second = ledger.rank()["suspects"][:2]
+    first, second = ledger.ranked()[:2]
     module.nvim.current.window.cursor = (1, 0)
     start = cursor_line(module, ledger)
     module.nvim.command("Suspectra first")
-    wait(lambda: cursor_line(module, ledger) == line_of(first), "the first suspect")
+    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.input("]u")
-    wait(lambda: cursor_line(module, ledger) == line_of(second), "the second suspect")
+    wait(lambda: cursor_line(module, ledger) == second, "the second suspect")
     module.nvim.input("[u")
-    wait(lambda: cursor_line(module, ledger) == line_of(first), "the first again")
+    wait(lambda: cursor_line(module, ledger) == first, "the first again")
     module.nvim.input("]u")
-    wait(lambda: cursor_line(module, ledger) == line_of(second), "the second again")
+    wait(lambda: cursor_line(module, ledger) == second, "the second again")
     module.nvim.command("Suspectra back")
-    wait(lambda: cursor_line(module, ledger) == line_of(first), "back by the server's own trail")
+    wait(lambda: cursor_line(module, ledger) == first, "back by the server's own trail")
     for _ in range(8):
         module.nvim.input("<C-o>")
     wait(lambda: cursor_line(module, ledger) == start, "back by the jump list")
 
 
 def test_suspects_can_be_chosen_from_a_list(module, ledger, wait):
-    suspects = ledger.rank()["suspects"]
-    module.lua("_G.wish = 3")
+    ranked = ledger.ranked()
+    module.lua("_G.wish = 4")
     module.nvim.command("Suspectra suspects")
-    wait(lambda: cursor_line(module, ledger) == line_of(suspects[2]), "the third suspect")
+    wait(lambda: cursor_line(module, ledger) == ranked[3], "the fourth suspect")
     offered = module.lua("return offered")
-    for text, suspect in zip(offered, suspects[:3], strict=False):
-        assert f"{suspect['file']}:{suspect['line']}" in text
-        assert text.startswith(str(suspect["rank_best"]))
+    assert len(offered) == len(ranked)
+    for text, (file, line), rank in zip(offered, ranked, ("1", "1", "1", "2"), strict=False):
+        assert f"  {file}:{line}  " in text
+        assert text.startswith(f"{rank}  TaxTable.")
     assert "failed" in module.lua("return prompt")
 
 
 def test_the_next_place_to_look_at_can_be_chosen(module, ledger, wait):
     module.nvim.command("Suspectra first")
-    first = line_of(ledger.rank()["suspects"][0])
+    first = ledger.ranked()[0]
     wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.command("Suspectra jump")
     wait(lambda: cursor_line(module, ledger) != first, "somewhere else")
@@ -190,7 +195,8 @@ def test_the_next_place_to_look_at_can_be_chosen(module, ledger, wait):
 
 def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, ledger, wait):
     module.nvim.command("Suspectra first")
-    wait(lambda: cursor_line(module, ledger) == line_of(ledger.rank()["suspects"][0]), "the first suspect")
+    first = ledger.ranked()[0]
+    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.command("Suspectra explain")
     wait(lambda: "All evidence" in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
@@ -294,6 +300,62 @@ def test_reversed(first):
 def test_forwards(first):
     assert days(first, 5) == 3 * (5 - first)
 """
+
+
+def test_a_failure_is_explained_fixed_and_the_change_that_broke_it_undone(unrecorded, current_neovim, set_up_in, wait):
+    """The test is known as one that passed, so that its change can be found."""
+    neovim, right, wrong = current_neovim, "if quantity < self.at_least", "if quantity <= self.at_least"
+    unrecorded.edit(TAX, FAULT, FIXED)
+    assert unrecorded.record().returncode == 0
+    unrecorded.edit("src/ledger/discounts.py", right, wrong)
+    assert unrecorded.record().returncode == 1
+    line = next(n for n, text in enumerate(unrecorded.lines("tests/test_discounts.py"), 1) if "def test_bulk" in text)
+    neovim.start(unrecorded, "tests/test_discounts.py")
+    set_up_in(neovim)
+    wait(lambda: neovim.marked(unrecorded), "marks")
+
+    def at_the_test(verb: str) -> None:
+        neovim.nvim.command("edit tests/test_discounts.py")
+        neovim.nvim.current.window.cursor = (line, 0)
+        neovim.nvim.command(f"Suspectra {verb}")
+
+    at_the_test("why")
+    said = wait(lambda: floating(neovim), "the answer in a window", A_RUN)
+    print("WHY", said)
+    print("PROMPT", neovim.lua("return prompt"))
+    neovim.lua("messages = {}")
+
+    hints = "return vim.tbl_map(function(one) return one.inlay_hint.label end, vim.lsp.inlay_hint.get({ bufnr = 0 }))"
+    at_the_test("trace")
+    neovim.nvim.command("edit src/ledger/discounts.py")
+    shown = wait(lambda: neovim.lua(hints), "values at the ends of the lines", A_RUN)
+    print("HINTS", shown)
+    print("MESSAGES", neovim.lua("return messages"))
+    at_the_test("trace")
+    neovim.nvim.command("edit src/ledger/discounts.py")
+    wait(lambda: not neovim.lua(hints), "no values")
+
+    neovim.lua("messages = {}; prompt = nil; wish = 3")
+    at_the_test("fix")
+    asked = wait(lambda: neovim.lua("return prompt"), "a fix", A_RUN)
+    print("FIX", asked, neovim.lua("return offered"), neovim.lua("return messages"))
+
+    neovim.lua("messages = {}; prompt = nil; wish = 1")
+    at_the_test("change")
+    print("CHANGE", wait(lambda: reported(neovim), "the change", A_RUN))
+    neovim.nvim.command("edit src/ledger/discounts.py")
+    at = next(n for n, text in enumerate(neovim.nvim.current.buffer[:], 1) if wrong in text)
+    neovim.nvim.current.window.cursor = (at, 0)
+    neovim.nvim.command("Suspectra undo")
+    wait(lambda: right in neovim.nvim.current.line, "the line as it was")
+    print("UNDO", reported(neovim))
+    assert 0
+
+
+def floating(neovim) -> str:
+    """The text of the window that floats."""
+    windows = [one for one in neovim.nvim.windows if neovim.nvim.api.win_get_config(one)["relative"]]
+    return "\n".join(windows[0].buffer[:]) if windows else ""
 
 
 def test_how_values_compare_in_failing_tests_is_said_on_its_line(unrecorded, neovim, set_up, wait):

@@ -75,6 +75,7 @@ class TestWithDebugger:
         bench.agree()
         bench.see(".notifications-toasts", "The cause is probably ", 120)
         bench.command("Notifications: Clear All Notifications")
+        bench.see("#workbench\\.parts\\.sidebar .pane-header", "Causes").hover()
         bench.see("#workbench\\.parts\\.sidebar .action-label[aria-label*='Debug Along the Chain']").click()
         bench.see(STOPPED, patience=60)
         begin = bench.cursor()

@@ -63,7 +63,7 @@ def test_lines_are_explained_and_functions_get_lenses(client, shared, find_line)
     uri = client.open(shared / FAULTY)
     client.wait(lambda: uri in client.diagnostics)
     assert re.search(
-        r"Both failing tests run it.*All evidence", hover(client, uri, find_line(shared / FAULTY, FIX[0])), re.DOTALL
+        r"Both failing tests run it.*Suspect \d", hover(client, uri, find_line(shared / FAULTY, FIX[0])), re.DOTALL
     )
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     assert find_line(shared / FAULTY, "static double largest(") in [lens["range"]["start"]["line"] for lens in lenses]

@@ -660,7 +660,7 @@ export interface ExplanationMessage {
   nf: number;
   /** Passing tests that do not execute it. */
   np: number;
-  /** One line: rank, score, technique. */
+  /** One line: how suspicious it is, and how many tests execute it. */
   headline: string;
   /** The heading of its failure group; empty where there is one group. */
   group: string;

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from suspectra.fixes.candidate import Candidate
+from suspectra.mutation.mutant import change_in_words
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 
 _FOR_CHANGES = 0.4
 """What it costs to change a value in all passing tests that come there."""
@@ -21,6 +23,32 @@ class Fix:
     rank: int = 0  # of the statement, among those that were searched, from 1
     # the share of passing tests, of those that were looked at, in which it gives another value than the program
     changes: float = 0.0
+    kept: tuple[str, ...] = ()  # the passing tests of the judges, by name
+
+    def experiments(self) -> Iterator[Experiment]:
+        """What was tried, if it is one edit: each of its judges passes with it."""
+        first, *others = self.candidates
+        if others:
+            return
+        edit = first.edit
+        detail = change_in_words(edit.replaced(first.source.text), edit.text)
+        for test in (*self.repaired, *self.kept):
+            yield Experiment(
+                test,
+                "mutant",
+                first.file,
+                edit.line,
+                edit.end_line,
+                edit.column,
+                first.kind,
+                EVERY,
+                "mutated",
+                ExperimentOutcome.PASSED,
+                guard=first.hides,
+                detail=detail,
+                end_column=edit.end_column,
+                replacement=first.run_edit.text,
+            )
 
     @property
     def file(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import heapq
 import math
 import time
@@ -19,7 +20,9 @@ import numpy as np
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
+from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
@@ -82,6 +85,7 @@ class FixInquiry(Inquiry[Fix]):
     # what tells the likeliest fixes of a group apart from the first one, or that from the second
     apart: dict[Fix, Apart] = field(default_factory=dict, init=False)
     pruned: int = field(default=0, init=False)  # and those that would give the same as the program, or as another one
+    _sources: dict[str, str] = field(default_factory=dict, init=False)  # the digests of those that fixes are for
 
     def steps(self) -> Generator[Fix]:
         """Search, and yield each fix that is found."""
@@ -98,13 +102,26 @@ class FixInquiry(Inquiry[Fix]):
                 until = time.monotonic() + (end - time.monotonic()) / (len(groups) - done)
                 try:
                     with closing(_GroupSearch(self, folder, number, names, until)) as search:
-                        yield from search.fixes()
+                        for fix in search.fixes():
+                            self._keep(fix)
+                            yield fix
                         self.complete &= search.exhausted
                 except TimeIsUp:
                     self.complete = False
                 except EvidenceError as error:
                     self.complete = False
                     self.note([error.problem])
+
+    def _keep(self, fix: Fix) -> None:
+        """Add a fix to the evidence of the workspace, where it counts as long as the sources are these."""
+        if not self._sources:
+            read = SourceReader(self.setup.workspace)
+            texts = {path: read(path) for path in {*self.suspects.digests, *(test.file for test in self.tests)}}
+            known = {path: text for path, text in texts.items() if text is not None}
+            self._sources = {path: hashlib.sha256(text).hexdigest() for path, text in known.items()}
+        with ExperimentLog(self.setup.workspace) as log:
+            for experiment in fix.experiments():
+                log.add(experiment, self._sources)
 
 
 class _GroupSearch:
@@ -353,7 +370,8 @@ class _GroupSearch:
                 rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
                 executing = [judge for judge in passing if judge.name in names]
                 changes = self._share_changed(one, executing[:_LOOKED_AT])
-                yield Fix(one, tuple(judge.name for judge in failing), judges, rank, changes)
+                kept = tuple(judge.name for judge in executing)
+                yield Fix(one, tuple(judge.name for judge in failing), judges, rank, changes, kept)
 
     def _share_changed(self, one: Sequence[Candidate], passing: Sequence[JudgingTest]) -> float:
         """In which share of some tests that pass with a change it gives another value than the program."""

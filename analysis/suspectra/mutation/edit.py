@@ -25,6 +25,13 @@ class Edit(NamedTuple):
         lines[self.line - 1 : self.end_line] = [before + self.text + after]
         return "\n".join(lines)
 
+    def replaced(self, source: str) -> str:
+        """The text in the range."""
+        lines = source.split("\n")[self.line - 1 : self.end_line]
+        lines[-1] = lines[-1].encode()[: self.end_column].decode()
+        lines[0] = lines[0].encode()[self.column :].decode()
+        return "\n".join(lines)
+
     @property
     def lines_removed(self) -> int:
         """How many lines fewer the text has afterwards."""

@@ -38,10 +38,15 @@ class Mutant:
     @property
     def description(self) -> str:
         """The change in a few words of code, such as ``> → >=`` with both sides in backticks."""
-        before, after = (" ".join(code.split()) for code in (self.before, self.edit.text))
-        # both sides of a long condition could otherwise be shortened to the same text
-        start = _first_shown(before, after)
-        return f"`{_shortened(before, start)}` → `{_shortened(after, start)}`"
+        return change_in_words(self.before, self.edit.text)
+
+
+def change_in_words(before: str, after: str) -> str:
+    """Write what code became, such as ``> → >=`` with both sides in backticks."""
+    before, after = (" ".join(code.split()) for code in (before, after))
+    # both sides of a long condition could otherwise be shortened to the same text
+    start = _first_shown(before, after)
+    return f"`{_shortened(before, start)}` → `{_shortened(after, start)}`"
 
 
 def mutants(source: ParsedSource, lines: Container[int] | None = None) -> Iterator[Mutant]:

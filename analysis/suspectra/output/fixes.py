@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TextIO
 
-from suspectra.base.english import many
+from suspectra.base.english import every, many
 from suspectra.base.visible import safe
 from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import difference
@@ -29,7 +29,7 @@ Read = Callable[[str], bytes | None]
 def fix_in_words(fix: Fix, failing: int) -> str:
     """What is known of a fix, in one sentence."""
     repaired, others = len(fix.repaired), fix.judges - len(fix.repaired)
-    begin = "the failing test passes" if repaired == failing == 1 else f"all {repaired} failing tests pass"
+    begin = "the failing test passes" if repaired == failing == 1 else f"{every(repaired)} failing tests pass"
     if repaired < failing:
         begin = f"{repaired} of {failing} failing tests pass"
     if fix.said:
@@ -38,7 +38,7 @@ def fix_in_words(fix: Fix, failing: int) -> str:
         return f"{begin}, and no passing test executes it"
     if others == 1:
         return f"{begin}, and the other that executes it still does"
-    return f"{begin}, and all {others} others that execute it still do"
+    return f"{begin}, and {every(others)} others that execute it still do"
 
 
 def apart_in_words(number: int, told: Apart) -> str:

@@ -63,7 +63,7 @@ class Explanation:
         Returns
         -------
         Explanation
-            With one more sentence, the last.
+            With one more sentence, the first.
 
         Examples
         --------
@@ -72,7 +72,7 @@ class Explanation:
         """
         if not badge:
             return self
-        sentences = dict.fromkeys((*self.sentences, f"{badge[0].upper()}{badge[1:]}."))  # it may be said of a part
+        sentences = dict.fromkeys((f"{badge[0].upper()}{badge[1:]}.", *self.sentences))  # it may be said of a part
         return replace(self, sentences=tuple(sentences))
 
 

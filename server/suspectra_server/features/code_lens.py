@@ -6,7 +6,7 @@ from lsprotocol import types as lsp
 
 from suspectra.base.location import Location
 from suspectra_server.features.failing_tests import DEBUG, NEXT, WHY, WHY_SHORT, can_be_investigated, tests_in_text
-from suspectra_server.features.suspect_texts import rank_words
+from suspectra_server.features.suspect_texts import named
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -94,7 +94,6 @@ def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
     """How suspicious a function is, and what experiments found about it or what is remarkable."""
     best = marks[0].suspect
-    named = "Most suspicious" if snapshot.ranking.leads(best) else f"Suspect {rank_words(best)}"
     found = [sentence.removesuffix(".") for sentence in snapshot.ranking.findings.get(best.element, ())[:1]]
     remarks = found or ([best.badge] if best.badge else [])
-    return " · ".join([f"{named} ({best.ef} of {best.ef + best.nf} failing)", *remarks])
+    return " · ".join([f"{named(snapshot.ranking, best)} ({best.ef} of {best.ef + best.nf} failing)", *remarks])

@@ -24,7 +24,7 @@ from suspectra_server.state.snapshot import Snapshot
 SOURCE = "suspectra"
 CODE = "failing-test"
 MAX_RELATED = 1
-SENTENCES = 2  # of an explanation, in a hover
+SENTENCES = 3  # of an explanation, in a hover
 
 
 def short_name(test: str) -> str:
@@ -73,11 +73,10 @@ def summary(snapshot: Snapshot, suspect: Suspect) -> list[str]:
     explanation = ranking.explain(suspect)
     group = f"{ranking.group.heading}." if ranking.group else ""
     step = plain(snapshot.next_steps.get(suspect.element, ""), MAX_TEXT)
-    badge = f"{suspect.badge[:1].upper()}{suspect.badge[1:]}." if suspect.badge else ""
     lines = [
         " ".join(sentences_about(ranking, suspect)[:SENTENCES]),
         _failing(ranking, suspect),
-        " ".join(part for part in (f"{explanation.rank}.", badge, step, group) if part),
+        " ".join(part for part in (f"{explanation.rank}.", step, group) if part),
     ]
     return [line for line in lines if line]
 

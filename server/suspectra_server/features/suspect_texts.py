@@ -61,13 +61,18 @@ def sentences_about(ranking: Ranking, suspect: Suspect) -> list[str]:
 
 
 def one_line(ranking: Ranking, suspect: Suspect) -> str:
-    """How suspicious a line is, and how many tests execute it: editors show this above what a hover says."""
-    named = "Most suspicious" if ranking.leads(suspect) else f"Suspect {rank_words(suspect)}"
-    badge = f" · {suspect.badge}" if suspect.badge else ""
+    """How suspicious a line is, and what experiments found there, or else how many tests execute it."""
     failing, passing = f"{suspect.ef} of {suspect.ef + suspect.nf}", f"{suspect.ep} of {suspect.ep + suspect.np}"
+    badge = f" · {suspect.badge}" if suspect.badge else ""
+    found = ranking.findings.get(suspect.element, ())[:1] or (f"{failing} failing tests, {passing} passing{badge}",)
     more = ranking.tied_beyond(suspect)
     cut = f" · and {more} more of the same rank, not marked" if more else ""
-    return f"{named}: {failing} failing tests, {passing} passing{badge}{cut}"
+    return f"{named(ranking, suspect)}: {found[0]}{cut}"
+
+
+def named(ranking: Ranking, suspect: Suspect) -> str:
+    """The place of a suspect in the order of a reader: that of its function."""
+    return "Most suspicious" if ranking.leads(suspect) else f"Suspect {ranking.function_rank(suspect)}"
 
 
 def headline(ranking: Ranking, suspect: Suspect) -> str:

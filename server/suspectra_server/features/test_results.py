@@ -14,7 +14,7 @@ from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.failures import range_of_failure
 from suspectra_server.features.locations import to_protocol
-from suspectra_server.features.suspect_texts import json_number
+from suspectra_server.features.suspect_texts import json_number, one_line
 from suspectra_server.messages import (
     ComparedMessage,
     Coverage,
@@ -109,7 +109,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         "ep": suspect.ep,
         "nf": suspect.nf,
         "np": suspect.np,
-        "headline": plain(explanation.headline),
+        "headline": plain(one_line(ranking, suspect)),
         "group": ranking.group.heading if ranking.group else "",
         "sentences": [plain(sentence) for sentence in sentences if sentence],
         "formula": plain(explanation.formula),

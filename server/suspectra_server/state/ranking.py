@@ -310,8 +310,9 @@ class Ranking:
         return [plain(str(frame)) for frame in reversed(stack.frames)] if stack is not None else []
 
     def function_rank(self, suspect: Suspect) -> int:
-        """The rank of the function of a shown suspect, the best of a tie."""
-        return self._function_ranks[suspect.element]
+        """The rank of the function of a suspect that failing tests execute, the best of a tie."""
+        shown = self._function_ranks.get(suspect.element)
+        return int(self.ranked.function_ranks([suspect.element])[0]) if shown is None else shown
 
     @cached_property
     def _function_ranks(self) -> Mapping[int, int]:

@@ -3,7 +3,7 @@
 import { Html, html } from './html';
 import { t } from '../l10n';
 import type { ExplanationMessage, Test } from '../protocol';
-import { locationText, suspectName } from '../messages';
+import { locationText, scoreText, suspectName } from '../messages';
 
 export const STYLE = `
 .chart { display: grid; gap: 0.3em 0.8em; grid-template-columns: max-content minmax(6em, 22em) 1fr; align-items: center; margin: 0.6em 0; }
@@ -91,9 +91,9 @@ function share(name: string, kind: string, part: number, whole: number): Html {
 <span>${words}</span>`;
 }
 
-function formula({ technique, formula, substituted }: ExplanationMessage): Html {
+function formula({ technique, score, formula, substituted }: ExplanationMessage): Html {
   return html`<details id="formula"><summary>${t('How is this computed?')}</summary>
-<p>${t('How {0} scores it', technique)}</p>
+<p>${t('The score by {0} is {1}', technique, scoreText(score))}</p>
 <pre>${formula}
 ${substituted}</pre></details>`;
 }

@@ -97,11 +97,6 @@ local function step(name, ...)
   end)
 end
 
-local function rank(suspect)
-  local best, worst = suspect.rankBest, suspect.rankWorst
-  return best == worst and tostring(best) or best .. '-' .. worst
-end
-
 local function where(location)
   return location.file .. ':' .. location.line
 end
@@ -141,7 +136,8 @@ function M.suspects()
         local name = suspect['function'] ~= '' and suspect['function'] or '(module level)'
         local changed = suspect.changed > 0 and ', changed' or ''
         local done = suspect.examined and ', examined' or ''
-        return string.format('%s  %s  %s  %.3g%s%s', rank(suspect), name, where(suspect), suspect.score, changed, done)
+        local place = name .. '  ' .. where(suspect)
+        return string.format('%d  %s  %.3g%s%s', suspect.functionRank, place, suspect.score, changed, done)
       end,
     }, function(chosen)
       return chosen and go(chosen)
@@ -419,7 +415,7 @@ local function place_signs(suspects)
   for _, suspect in ipairs(suspects) do
     local buffer = buffers[vim.uri_to_fname(suspect.uri)]
     if buffer and not suspect.examined then
-      local text = suspect.rankBest < 100 and tostring(suspect.rankBest) or '>>'
+      local text = suspect.functionRank < 100 and tostring(suspect.functionRank) or '>>'
       local name = levels[suspect.suspicion] .. text
       vim.fn.sign_define(name, { text = text, texthl = levels[suspect.suspicion] })
       vim.fn.sign_place(0, GROUP, name, buffer, { lnum = suspect.line, priority = 20 })
@@ -427,7 +423,7 @@ local function place_signs(suspects)
   end
 end
 
---- Draw the ranks in the sign column of every loaded buffer.
+--- Draw the ranks of the functions in the sign column of every loaded buffer.
 function M.draw()
   local running, suspects = M.clients(), {}
   local missing = #running

@@ -15,7 +15,7 @@ from suspectra_server.features.commands.finder import Finder, Found, stop_at
 from suspectra_server.features.commands.learning import count_move
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.locations import current_location, open_at, to_protocol
-from suspectra_server.features.suspect_texts import headline
+from suspectra_server.features.suspect_texts import one_line
 from suspectra_server.messages import CodeLocation, Jump, PlannedPlace, ReadingOrder
 from suspectra_server.safe_text import plain
 from suspectra_server.session.navigation.ranked_statement import RankedStatement
@@ -215,7 +215,7 @@ class WalkCommands:
         if not open_at(self._session, location) and not self._session.supports_status:
             file, _ = statement.recorded_line
             suspect = statement.suspect
-            why = f": {headline(statement.ranking, suspect)}" if suspect else ""
+            why = f": {one_line(statement.ranking, suspect)}" if suspect and suspect.ef else ""
             self._session.answer(f"{file}:{location.range.start.line + 1}{why}")
         return location
 
