@@ -102,3 +102,19 @@ def test_a_cmake_project_that_sets_its_flags_anew_is_built_and_recorded(tmp_path
     assert "recorded 2 tests, 1 failed" in ended.output
     assert "read by Suspectra" in ended.output
     assert os.listdir(tmp_path / ".suspectra" / "recording-c")
+
+
+def test_settings_that_leave_out_the_tests_are_named(tmp_path):
+    build = coverage_build(written(tmp_path, CMakeLists_txt=""))
+    build.folder.mkdir()
+    cache = f"CMAKE_HOME_DIRECTORY:INTERNAL={tmp_path}\nZ_TESTING:BOOL=OFF\nA_BUILD_TESTS:BOOL=OFF\nB_TESTS:BOOL=ON\n"
+    (build.folder / "CMakeCache.txt").write_text(cache)
+    assert build.tests_left_out() == ("A_BUILD_TESTS", "Z_TESTING")
+    (build.folder / "CTestTestfile.cmake").write_text("add_test(one one)\n")
+    assert build.tests_left_out() == ()
+
+
+def test_flags_stand_behind_those_of_a_target(tmp_path):
+    files = {path.name: text for path, text in coverage_build(written(tmp_path, CMakeLists_txt="")).files}
+    assert files["suspectra-compile"].endswith('"$@" -O0 -g --coverage\n')
+    assert "suspectra-compile" in files["suspectra-coverage.cmake"]

@@ -228,3 +228,12 @@ def test_each_kind_of_site_can_be_said(kind):
         "last == the last before",
         "last is that of the caller",
     }
+
+
+@pytest.mark.parametrize("technique", ["value-predicates", "switching"])
+def test_advice_for_c_can_be_followed(figure_1, technique):
+    notes = make_technique(technique).localize(*figure_1).notes
+    assert [note.cause for note in notes] == [
+        "this technique alters and traces tests of Python alone, so this is Ochiai's ranking"
+    ]
+    assert "`suspectra paths TEST --ctest BUILD`" in notes[0].cure

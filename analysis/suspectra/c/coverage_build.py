@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
+from suspectra.c.cmake_cache import cache_entries
 from suspectra.processes.runner import CommandToRun, Streams, run
 
 FLAGS = ("-O0", "-g", "--coverage")
@@ -24,13 +25,19 @@ MARK = "suspectra-coverage.cmake"
 """A file in each folder that was built here."""
 
 _FOLDERS = ("build", "build-coverage")
+_NO_MANUALS = "MAKEINFO=true"  # they need tools that the tests do not
 _JOBS = f"-j{os.cpu_count() or 1}"
 
 _INCLUDED = """\
 # included by each project(): behind the flags that a project sets itself, which would replace those of the command line
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:{flags}>")
 add_link_options(--coverage)
+# and behind those of single targets
+list(PREPEND CMAKE_C_COMPILER_LAUNCHER "${{CMAKE_CURRENT_LIST_DIR}}/{launcher}")
+list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${{CMAKE_CURRENT_LIST_DIR}}/{launcher}")
 """
+
+_LAUNCHER = "suspectra-compile"
 
 _COMPILER = """\
 #!/bin/sh
@@ -91,6 +98,15 @@ class CoverageBuild:
             raise EvidenceError(Problem(str(self.folder), "", cause, cure))
         return found
 
+    def tests_left_out(self) -> tuple[str, ...]:
+        """The settings by which a project of CMake that was made leaves out its tests; none if it has some."""
+        lists = self.folder.rglob("CTestTestfile.cmake") if "--ctest" in self.tests else ()
+        if self.tests[:1] != ("--ctest",) or any("add_test(" in file.read_text(errors="replace") for file in lists):
+            return ()
+        entries = cache_entries(self.folder)
+        off = (name for name, value in entries.items() if value == "OFF" and "TEST" in name.upper())
+        return tuple(sorted(name for name in off if not name.startswith("CMAKE_")))
+
 
 def coverage_build(
     workspace: Path,
@@ -132,8 +148,9 @@ def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     configure: tuple[str, ...] = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
     configure += (f"-DCMAKE_PROJECT_INCLUDE={include}", *options)
     steps = BuildStep(configure, root), BuildStep(("cmake", "--build", str(folder), _JOBS), root)
-    content = _INCLUDED.format(flags=";".join(FLAGS))
-    return CoverageBuild("CMake", folder, steps, ("--ctest", _named(folder, root)), ((include, content),))
+    content = _INCLUDED.format(flags=";".join(FLAGS), launcher=_LAUNCHER)
+    files = (include, content), (folder / _LAUNCHER, _COMPILER.format(compiler="", flags=" ".join(FLAGS)))
+    return CoverageBuild("CMake", folder, steps, ("--ctest", _named(folder, root)), files)
 
 
 def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
@@ -150,10 +167,10 @@ def _autotools(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBu
     flags = " ".join(FLAGS)
     set_flags = (f"CFLAGS={flags}", f"CXXFLAGS={flags}", "LDFLAGS=--coverage")
     configure = (str(root / "configure"), *set_flags, *options)
-    steps = (*first, BuildStep(configure, folder), BuildStep(("make", _JOBS), folder))
+    steps = (*first, BuildStep(configure, folder), BuildStep(("make", _JOBS, _NO_MANUALS), folder))
     if not _has_automake_tests(root):
         return CoverageBuild("autoconf", folder, steps, (), ((folder / MARK, ""),))
-    steps += (BuildStep(("make", _JOBS, "check", "TESTS="), folder),)  # builds the tests, and runs none
+    steps += (BuildStep(("make", _JOBS, _NO_MANUALS, "check", "TESTS="), folder),)  # builds the tests, and runs none
     return CoverageBuild("automake", folder, steps, ("--automake", _named(folder, root)), ((folder / MARK, ""),))
 
 

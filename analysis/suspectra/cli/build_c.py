@@ -40,7 +40,10 @@ def register(cli: click.Group) -> None:
         click.echo(
             f"suspectra: {build.build_system} built {many(objects, 'object')} with coverage in {build.folder}", err=True
         )
-        if build.tests:
+        if off := build.tests_left_out():
+            click.echo("suspectra: the project leaves out its tests; these settings may build them:", err=True)
+            click.echo(shlex.join(["suspectra", "build-c", "--", *configuring, *(f"-D{name}=ON" for name in off)]))
+        elif build.tests:
             click.echo(shlex.join(["suspectra", "record-c", *build.tests]))
         else:
             said = "say which commands are tests: a file with a name, a tab and a command in each line"

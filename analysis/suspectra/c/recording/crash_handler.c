@@ -267,7 +267,7 @@ __attribute__((visibility("hidden"))) void suspectra_closed(void) {}
 #endif
 
 static void handle(int number, siginfo_t *information, void *context);
-#ifndef SUSPECTRA_LINKED
+#if !defined(SUSPECTRA_LINKED) && defined(__linux__)
 void suspectra_prefix(void);
 #endif
 
@@ -330,7 +330,7 @@ void (*signal(int number, void (*handler)(int)))(int) {
 static void write_profile(void) {
     begun = 1;
     set_action(SIGALRM, 1);
-#ifndef SUSPECTRA_LINKED
+#if !defined(SUSPECTRA_LINKED) && defined(__linux__)
     suspectra_prefix();
 #endif
     alarm(5); /* a crash inside malloc may hold a lock that the dump needs */

@@ -274,7 +274,7 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
     return digests, problems
 
 
-_PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]*? -O([1-9sz]|fast)?(?=[ \0])")
+_PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]* -O([0-9sgz]|fast)?(?=[ \0])")
 
 
 def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
@@ -289,7 +289,7 @@ def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
             found = _PRODUCER.search(read_evidence(os.path.splitext(path)[0] + ".o"))
         except (OSError, ValueError):
             continue
-        if found and found[1] != b"g":
+        if found and found[1] not in (b"g", b"0"):  # the last one counts
             problems.append(optimised(path, f"built with -O{(found[1] or b'').decode()}"))
     return problems
 

@@ -10,6 +10,7 @@ from suspectra.base.arrays import Floats
 from suspectra.base.english import many
 from suspectra.base.errors import Problem
 from suspectra.program import Program
+from suspectra.program.languages import is_c
 from suspectra.report import RankedReport
 from suspectra.runs.experiment import EVERY, Experiment
 from suspectra.spectrum import Spectrum
@@ -72,7 +73,7 @@ def rank_findings(
     made = program.experiments if program is not None else ()
     of_kind = with_failing_tests(made, kind, spectrum)
     ranked = RankedReport.from_scores(technique, spectrum, score(repairing(of_kind)))
-    notes = () if any(one.kind == kind for one in made) else (no_experiments(),)
+    notes = () if any(one.kind == kind for one in made) else (where_it_works(no_experiments(), spectrum),)
     return FindingsReport(technique, spectrum, ranked.level, ranked.level_score, notes, made=of_kind)
 
 
@@ -127,6 +128,16 @@ def where_it_is_noticed(sentences: Sequence[str], why: str) -> list[str]:
     first = f"{sentences[0].removesuffix('.')} (where it is noticed)."
     last = f"This is where it is noticed: {why}, and not to raise it may hide the symptom alone."
     return [first, *sentences[1:], last]
+
+
+def where_it_works(missing: Problem, spectrum: Spectrum) -> Problem:
+    """Say what is missing, or for C and C++ that it needs Python, and what works instead."""
+    if not any(map(is_c, spectrum.elements.files)):
+        return missing
+    instead = missing.cause.rpartition(", ")[2]
+    cause = f"this technique alters and traces tests of Python alone, {instead}"
+    cure = "choose Ochiai, Branch or SOBER, or ask `suspectra paths TEST --ctest BUILD` where a test goes another way"
+    return Problem("", "", cause, cure)
 
 
 def no_experiments() -> Problem:

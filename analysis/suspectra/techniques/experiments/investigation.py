@@ -32,7 +32,7 @@ from suspectra.runs.experiment import UNDO, Experiment
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
 from suspectra.techniques.catalogue import INVESTIGATION as INFO
-from suspectra.techniques.experiments.findings import findings_in_words
+from suspectra.techniques.experiments.findings import findings_in_words, where_it_works
 from suspectra.techniques.experiments.mutant_results import mutant_results, mutants_in_words
 from suspectra.techniques.experiments.repairs import MUTANT, Repair, repairs, tried_in_vain
 from suspectra.techniques.formulas import in_words
@@ -105,7 +105,7 @@ class Investigation(Staged):
         in_vain = tried_in_vain(made, spectrum, found)
         known = _undone_first(_in_order(scores(base, found), base, found, in_vain), found)
         ranked = RankedReport.from_scores(self, spectrum, known)
-        notes = (*base.notes, *([] if made else [_no_experiments()]))
+        notes = (*base.notes, *([] if made else [where_it_works(_no_experiments(), spectrum)]))
         return InvestigationReport(
             self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found, in_vain=in_vain
         )

@@ -15,6 +15,7 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.runs.reported_lines import FailureSlice
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import SLICE as INFO
+from suspectra.techniques.experiments.findings import where_it_works
 from suspectra.techniques.formulas import in_words, make_formula, require_failure
 from suspectra.techniques.technique import Technique, headline, own_report
 
@@ -48,7 +49,7 @@ class Slicing(Technique):
         known = [one for one in (program.slices if program is not None else ()) if one.test in spectrum.failing_index]
         distance = distances(known, spectrum)
         ranked = RankedReport.from_scores(self, spectrum, _scores(distance, len(known), spectrum))
-        notes = () if known else (_no_slices(),)
+        notes = () if known else (where_it_works(_no_slices(), spectrum),)
         sliced = tuple(one.test for one in known)
         return SliceReport(self, spectrum, ranked.level, ranked.level_score, notes, distance=distance, sliced=sliced)
 

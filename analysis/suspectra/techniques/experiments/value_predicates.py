@@ -27,6 +27,7 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.runs.observation import Observation, PredicateSite
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.catalogue import VALUE_PREDICATES as INFO
+from suspectra.techniques.experiments.findings import where_it_works
 from suspectra.techniques.formulas import FORMULAS, Four, in_words, make_formula, require_failure
 from suspectra.techniques.technique import Technique, headline, own_report
 
@@ -135,7 +136,7 @@ class ValuePredicates(Technique):
             if best := tuple(islice(better, _MAX_LISTED)):
                 found[element] = best
         ranked = RankedReport.from_scores(self, spectrum, scores)
-        notes = () if observations else (_no_observations(self.formula),)
+        notes = () if observations else (where_it_works(_no_observations(self.formula), spectrum),)
         return ValuePredicatesReport(self, spectrum, ranked.level, ranked.level_score, notes, predicates=found)
 
     def _scores(self, predicates: Sequence[Predicate], ef: int, ep: int, spectrum: Spectrum) -> Floats:
