@@ -661,6 +661,7 @@ class Workbench:
             with contextlib.suppress(PlaywrightTimeout):
                 if done and choices.count():  # the row was drawn anew under the click, so the command asks which one
                     self.press("Escape")
+                self.page.mouse.move(0, 0)  # what is told of another row may lie over this one
                 row.hover(timeout=QUICK_S * 1000)
                 button.click(timeout=QUICK_S * 1000)
                 return done is None or happens(done)

@@ -55,7 +55,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     )
     assert seen["lines"] == marked
     assert "Most suspicious: 3 of 3 failing tests, 1 of 80 passing" in seen["project"]
-    assert "All evidence" in seen["explained"]
+    assert "Most suspicious." in seen["explained"]
     places = [[Path(file).name, line] for file, line in ranked]
     assert seen["first"] == seen["back"] == seen["retraced"] == seen["chosen"] == places[0]
     assert seen["second"] == places[1]

@@ -198,7 +198,7 @@ def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, 
     first = ledger.ranked()[0]
     wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.command("Suspectra explain")
-    wait(lambda: "All evidence" in beside(module), "an explanation in a window")
+    wait(lambda: "Most suspicious." in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
     module.nvim.command("Suspectra explain")
     wait(lambda: any("not a suspect" in text for text in module.lua("return messages")), "a word")
@@ -322,7 +322,7 @@ def test_a_failure_is_explained_with_values_and_fixes(broken_shop, current_neovi
     neovim.lua("prompt = ''; wish = 3")  # close the question
     neovim.nvim.command("Suspectra fix")
     asked = wait(lambda: neovim.lua("return prompt"), "a fix", A_RUN)
-    assert asked.startswith("shop.py:2: the failing test passes, and all 2 others that execute it still do. Change 1")
+    assert asked.startswith("shop.py:2: the failing test passes, and both others that execute it still do. Change 1")
     assert neovim.lua("return offered") == ["Apply", "Next", "Close"]
 
 
