@@ -198,7 +198,7 @@ def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, 
     first = ledger.ranked()[0]
     wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
     module.nvim.command("Suspectra explain")
-    wait(lambda: "Most suspicious." in beside(module), "an explanation in a window")
+    wait(lambda: "Most suspicious" in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
     module.nvim.command("Suspectra explain")
     wait(lambda: any("not a suspect" in text for text in module.lua("return messages")), "a word")
