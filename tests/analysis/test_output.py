@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import jsonschema
@@ -240,7 +241,8 @@ def test_a_formula_that_nothing_is_put_into_is_not_followed_by_an_empty_line(tmp
     ranking = ranking_of(NAMES)
     report = make_technique("slice").localize(ranking.report.spectrum)
     assert not report.explain(0).substituted
-    said = text_of(lambda r, out: write_explanation(report, r.evidence, "src/a.py", 3, out, Sources(tmp_path)), ranking)
+    explain = partial(write_explanation, report, verbose=True)
+    said = text_of(lambda r, out: explain(r.evidence, "src/a.py", 3, out, Sources(tmp_path)), ranking)
     assert report.explain(0).formula in said
     assert not [line for line in said.split("\n") if line and not line.strip()]
 

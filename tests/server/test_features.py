@@ -257,7 +257,7 @@ def test_lenses_stand_above_the_functions_that_hold_the_first_suspects(client, s
     assert titles == [(above, title) for title in ("Most suspicious (3 of 3 failing)", "Why?", "Next")]
     explain = lenses[0]["command"]
     assert explain["command"] == "suspectra.server.explain"
-    assert "Most suspicious" in client.command("explain", *explain["arguments"])["markdown"]
+    assert "Suspect 1 of 24" in client.command("explain", *explain["arguments"])["markdown"]
     assert any(request["method"] == "workspace/codeLens/refresh" for request in client.asked)
 
 
