@@ -116,7 +116,7 @@ async def does_the_main_job(editor, shop, markers):
     editor.text_document_did_open(lsp.DidOpenTextDocumentParams(document))
     where = lsp.TextDocumentIdentifier(uri)
     hover = await editor.text_document_hover_async(lsp.HoverParams(where, lsp.Position(16, 10)))
-    assert "Suspect 1 of 24" in hover.contents.value
+    assert "Most suspicious" in hover.contents.value
     actions = await editor.text_document_code_action_async(
         lsp.CodeActionParams(where, found[0].range, lsp.CodeActionContext([found[0]]))
     )
