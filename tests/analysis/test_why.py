@@ -14,6 +14,7 @@ from suspectra.evidence.discovery import find_source
 from suspectra.evidence.named_tests import with_failing
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.output.why import MAX_LINES, answer_lines, write_answer_for_agents
+from suspectra.selection.since_revision import since_revision
 from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
 from suspectra.why.inquiry import WhyInquiry
 
@@ -148,7 +149,7 @@ def test_the_change_that_broke_a_test_is_the_answer(tmp_path, answered):
         subprocess.run([*git, *words], check=True)
     (tmp_path / "program.py").write_text(PROGRAM.replace("name = name.strip()", "name = name.lstrip().rstrip()"))
     record(tmp_path)
-    evidence = find_source(tmp_path, edges=True).read()
+    evidence = since_revision(find_source(tmp_path, edges=True).read(), tmp_path, "HEAD")
     failing = list(failing_tests(evidence, ["ten_are"]).values())
     about = with_failing(evidence, {test.name for test in failing})
     inquiry = WhyInquiry(setup=RerunSetup(tmp_path, ()), evidence=about, failing=failing, baselines=(), seconds=60)
