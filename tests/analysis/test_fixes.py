@@ -450,7 +450,7 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     assert "+        result += price(name)\n" in first["diff"]
     assert sorted(first["mends"]) == ["test_shop.py::test_three", "test_shop.py::test_two"]
     assert first["judged_by"] == 3
-    assert first["said"] == "both failing tests pass, and the other that executes it still does"
+    assert first["said"] == "both failing tests pass, and the other that was run still does"
     assert "+LIMIT = 100\n" in "".join(one["diff"] for one in found["fixes"])
     assert found["tried"] > 20
     assert found["pruned"] > 20

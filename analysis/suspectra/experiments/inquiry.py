@@ -153,6 +153,10 @@ class SuspicionSource(ABC):
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute."""
 
+    @abstractmethod
+    def seconds(self, test: str) -> float:
+        """How long a test took when it was recorded; 0 where that is not known."""
+
     @property
     @abstractmethod
     def digests(self) -> Mapping[str, str | None]:

@@ -41,7 +41,7 @@ class Suspicion(SuspicionSource):
         localizer.update(evidence)
         ranked = localizer.groups().groups
         self._source_of = evidence.program.source_of if evidence.program is not None else None
-        self._seconds = {test.name: test.seconds for test in evidence.failing}
+        self._seconds = {test.name: test.seconds for test in evidence.tests}
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
@@ -65,7 +65,11 @@ class Suspicion(SuspicionSource):
     def _cost(self, group: _Group, test: str) -> float:
         """What it costs to alter all that a test executes, about."""
         # a slow test that executes little would take half of the time of an investigation
-        return group.statements_of(test) * max(self._seconds.get(test, 0.0), ONE_RUN_S)
+        return group.statements_of(test) * max(self.seconds(test), ONE_RUN_S)
+
+    def seconds(self, test: str) -> float:
+        """How long a test took when it was recorded."""
+        return self._seconds.get(test, 0.0)
 
     def at(self, group: int, file: str, line: int) -> float:
         """How suspicious a statement is: those of all statements of a group sum to 1."""
