@@ -150,6 +150,10 @@ class SuspicionSource(ABC):
         """
 
     @abstractmethod
+    def turn(self, group: int, file: str, line: int) -> int:
+        """When it is a statement's turn: 0 for those that come first, then one number for each function."""
+
+    @abstractmethod
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute."""
 
