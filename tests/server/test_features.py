@@ -47,7 +47,7 @@ def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line
     reason, failing, ranked, *_ = client.request("textDocument/hover", where)["contents"]["value"].split("\n\n")
     assert reason == "All 3 failing tests run it, no passing one does."
     assert failing.startswith("✗ `test_never_below_zero` and 2 more: expected 0, actual ")
-    assert ranked.startswith("Suspect 1 of 24")
+    assert ranked.startswith("Most suspicious")
     assert found["range"]["start"]["character"] == 8
     counts = {
         name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "suspicion")
@@ -162,7 +162,7 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     why, test, rank, links = shown["contents"]["value"].split("\n\n")
     assert why == "All 3 failing tests run it, no passing one does."
     assert test == "✗ `test_never_below_zero` and 2 more: expected 0, actual -4"
-    assert rank == "Suspect 1 of 24."
+    assert rank == "Most suspicious."
     line = find_line(shop / "tests/test_shop.py", 'total("20") == 0') + 1
     assert links == f"[`test_never_below_zero`]({(shop / 'tests/test_shop.py').as_uri()}#L{line})"
     text = client.command("explain", uri, find_line(shop / "shop/vouchers.py", "off = off - amount"))["markdown"]
@@ -244,7 +244,7 @@ def test_a_client_without_markdown_gets_plain_text(client, shop, capable, find_l
     ]
     assert contents["kind"] == "plaintext"
     assert "**" not in contents["value"]
-    assert "Suspect 1 of 24" in contents["value"]
+    assert "Most suspicious" in contents["value"]
 
 
 def test_lenses_stand_above_the_functions_that_hold_the_first_suspects(client, shop, find_line):
@@ -257,7 +257,7 @@ def test_lenses_stand_above_the_functions_that_hold_the_first_suspects(client, s
     assert titles == [(above, title) for title in ("Most suspicious (3 of 3 failing)", "Why?", "Next")]
     explain = lenses[0]["command"]
     assert explain["command"] == "suspectra.server.explain"
-    assert "Suspect 1 of 24" in client.command("explain", *explain["arguments"])["markdown"]
+    assert "Most suspicious" in client.command("explain", *explain["arguments"])["markdown"]
     assert any(request["method"] == "workspace/codeLens/refresh" for request in client.asked)
 
 
