@@ -266,8 +266,8 @@ def test_passing_tests_judge_that_execute_the_statement():
     executing = ExecutingTests(Spectrum.from_matrix(hits, [True, False, False, False], elements=elements))
     (plus,) = [one for one in made(PROGRAM, 8) if one.edit.text == "net += price"]
     (other,) = [one for one in made(PROGRAM, 9) if one.edit.text == "yield net * rate"]
-    assert executing.of_change(plus) == ["t3"]
-    assert executing.of_change(other) == executing.of_function(plus) == ["t2", "t3"]
+    assert executing.for_change(plus) == ["t3"]
+    assert executing.for_change(other) == executing.for_function(plus) == ["t2", "t3"]
 
 
 def test_all_candidates_are_programs_and_no_two_are_the_same():

@@ -29,12 +29,12 @@ class ExecutingTests:
         self._of_lines: dict[tuple[str, int, int], list[str]] = {}
         self._stays: dict[Candidate, bool] = {}
 
-    def of_function(self, candidate: Candidate) -> list[str]:
+    def for_function(self, candidate: Candidate) -> list[str]:
         """Those that execute anything of the outermost function around it."""
         function = candidate.functions[0]
         return self._executing(candidate.file, function.lineno + 1, function.end_lineno or function.lineno)
 
-    def of_change(self, candidate: Candidate) -> list[str]:
+    def for_change(self, candidate: Candidate) -> list[str]:
         """Those that execute the statement, where all others compute the same as before."""
         if candidate not in self._stays:
             self._stays[candidate] = stays_in_statement(candidate)
@@ -42,7 +42,7 @@ class ExecutingTests:
         # what is on no line of its own is known by its function alone
         if self._stays[candidate] and len(self._elements(*own)):
             return self._executing(*own)
-        return self.of_function(candidate)
+        return self.for_function(candidate)
 
     def _elements(self, file: str, first: int, last: int) -> Ints:
         elements = self._spectrum.elements

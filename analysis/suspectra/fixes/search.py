@@ -383,8 +383,8 @@ class _GroupSearch:
         left, self._pending = left[:_JUDGED], left[_JUDGED:]
         began = time.monotonic()
         until = began + max(_JUDGING_S, began - self._began - self._judging_s) if chunk else self._end
-        for judge in self._passing(left, self._executing.of_change):
-            left = self._accepted(left, judge, self._executing.of_change)
+        for judge in self._passing(left, self._executing.for_change):
+            left = self._accepted(left, judge, self._executing.for_change)
             if time.monotonic() >= until or not left:
                 self._pending += left
                 left = []
@@ -399,7 +399,7 @@ class _GroupSearch:
                 candidate = one[0]
                 passing = [judge for judge in self._judges.values() if judge is not None and not judge.fails]
                 kept = tuple(judge.name for judge in passing if one in self._accepting[judge.name])
-                executing = set(self._executing.of_change(candidate))
+                executing = set(self._executing.for_change(candidate))
                 rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
                 changes = self._share_changed(one, [judge for judge in passing if judge.name in executing][:_LOOKED_AT])
                 yield Fix(one, tuple(judge.name for judge in failing), len(failing) + len(kept), rank, changes, kept)
@@ -408,10 +408,10 @@ class _GroupSearch:
         """Those that no other test of the changed functions refuses, as far as there is time for these tests."""
         until = min(time.monotonic() + _WIDELY_S, self._end)
         try:
-            for judge in self._passing(left, self._executing.of_function):
+            for judge in self._passing(left, self._executing.for_function):
                 if time.monotonic() >= until or not left:
                     break
-                left = self._accepted(left, judge, self._executing.of_function, unanswered=True)
+                left = self._accepted(left, judge, self._executing.for_function, unanswered=True)
         except TimeIsUp:  # what is left has been accepted by all that have to
             pass
         return left
