@@ -86,6 +86,8 @@ class Status(TypedDict):
     """Tests that passed."""
     compiled: bool
     """Whether all recorded tests are compiled programs, which are not run again with something altered."""
+    onlyRead: bool
+    """Whether they can't be compared with passing runs either, as those of CTest in a build folder of CMake can."""
     collectionErrors: int
     """What could not be collected; `suspectra/suspects` lists it."""
     progress: Progress | None

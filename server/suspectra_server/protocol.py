@@ -112,6 +112,7 @@ _FAILING_TESTS = (
 )
 _STEP = "Location | null"
 _REPEATS = "isWorkspaceTrusted && !suspectra.compiled"  # for what runs tests of Python again
+_COMPARES = "isWorkspaceTrusted && !suspectra.onlyRead"  # for what works for tests of CTest, too
 
 COMMANDS = (
     CommandDeclaration(
@@ -356,9 +357,10 @@ COMMANDS = (
         " broke them, or what is wrong and what would make them pass, how that leads to the failure, and how sure it"
         " is. Cheap steps come first, and a dear one only while the answer is not sure. Each step is in the progress"
         " bar, the log and `suspectra/status`; the answer comes when the search has ended, and to cancel it keeps what"
-        " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
+        " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines."
+        " Tests of CTest run without a question: changes are taken back in a copy, and nothing else is altered.",
         icon="question",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "investigate",
@@ -565,9 +567,10 @@ COMMANDS = (
         " until `clearComparison`, or until the sources change. Also asks the client to show that line"
         " (`window/showDocument`) where it can. Where even the nearest passing test shares less than half of the"
         " decisions and calls, it says so, and shows no line. What was found comes as `window/showMessage`. Refused in"
-        " a workspace that the client does not trust, and while tests run.",
+        " a workspace that the client does not trust, and while tests run. For tests of CTest the project is built a"
+        " second time, in the user's cache; they have the techniques `nearest-path` and `apg`.",
         icon="diff-multiple",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "compareRuns",

@@ -10,6 +10,7 @@ import tracemalloc
 from functools import partial
 from itertools import count
 
+import numpy as np
 import pytest
 
 from suspectra.cli.main import run
@@ -17,11 +18,13 @@ from suspectra.fixes import search
 from suspectra.fixes.candidate import together
 from suspectra.fixes.candidates import candidates, sites_by_line, stages
 from suspectra.fixes.diff import difference, edited
+from suspectra.fixes.executing_tests import ExecutingTests, stays_in_statement
 from suspectra.fixes.fix_site import definitions, scopes
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.fixes.results import Alike
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.spectrum import Elements, Spectrum
 from suspectra_recorder.experiments.results.evaluator import Evaluator, RaisedInstead, UnknownResult, ast, key_of
 from suspectra_recorder.experiments.variants import Choice, Variants
 from suspectra_recorder.instrumentation.cell_constants import with_cells
@@ -224,6 +227,47 @@ def picked(numbers, most):
         most = len(numbers)
     return found, f"{most}"
 """
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "text", "stays"),
+    [
+        (PROGRAM, 8, "net += price", True),
+        (PROGRAM, 8, "pass", True),  # it is assigned elsewhere, too
+        (PROGRAM, 15, "if value in seen:", True),
+        (PROGRAM, 24, "self.balance = 0", True),
+        (PROGRAM, 6, "pass", True),
+        (PROGRAM, 13, "pass", False),  # now the only assignment is gone
+        (PROGRAM, 9, "yield net * rate", False),
+        (PROGRAM, 9, "net = rate", True),
+        (PROGRAM, 30, "first = last", True),
+        (MORE, 13, "return [lambda one=one: use(one) for one in names]", False),  # it is called later
+        (MORE, 6, "except (KeyError, LookupError):", False),
+        (HEADS, 4, "LIMIT = 100", False),
+    ],
+)
+def test_a_change_stays_in_its_statement_unless_it_changes_variables_or_definitions(source, line, text, stays):
+    parsed = ParsedSource(source.encode())
+    found = [*scopes(parsed), *definitions(parsed, {"LIMIT"}, {8})]
+    before = set(source.splitlines())
+    made = (one for scope in found for one in candidates("program.py", scope, lambda number: number == line))
+    for one in made:
+        after = edited(source.encode(), [one]).decode().splitlines()
+        if [new.strip() for new in after if new not in before] == [text]:
+            assert stays_in_statement(one) is stays
+            return
+    raise AssertionError("there is no such candidate")
+
+
+def test_passing_tests_judge_that_execute_the_statement():
+    lines = np.array([6, 7, 8, 9], np.int32)
+    elements = Elements(("program.py",), np.zeros(4, np.int32), lines, lines, np.full(4, -1, np.int32), ())
+    hits = [[1, 1, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0]]
+    executing = ExecutingTests(Spectrum.from_matrix(hits, [True, False, False, False], elements=elements))
+    (plus,) = [one for one in made(PROGRAM, 8) if one.edit.text == "net += price"]
+    (other,) = [one for one in made(PROGRAM, 9) if one.edit.text == "yield net * rate"]
+    assert executing.for_change(plus) == ["t3"]
+    assert executing.for_change(other) == executing.for_function(plus) == ["t2", "t3"]
 
 
 def test_all_candidates_are_programs_and_no_two_are_the_same():
@@ -450,7 +494,7 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     assert "+        result += price(name)\n" in first["diff"]
     assert sorted(first["mends"]) == ["test_shop.py::test_three", "test_shop.py::test_two"]
     assert first["judged_by"] == 3
-    assert first["said"] == "both failing tests pass, and the other that executes it still does"
+    assert first["said"] == "both failing tests pass, and the other that was run still does"
     assert "+LIMIT = 100\n" in "".join(one["diff"] for one in found["fixes"])
     assert found["tried"] > 20
     assert found["pruned"] > 20

@@ -20,12 +20,14 @@ from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.experiments.alterations.mutants import Mutation
 from suspectra.experiments.alterations.switching import switches
 from suspectra.experiments.altered_runs import Runs
+from suspectra.experiments.experiment_inquiry import ExperimentInquiry
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.run_answers import AlteredRunAnswer, DecisionSite, Trace
 from suspectra.experiments.streams import RUNS, STREAMS, by_suspicion
-from suspectra.experiments.suspicion import Suspicion, called_by, top_suspects
+from suspectra.experiments.suspicion import Suspicion, called_by, function_turns, top_suspects
 from suspectra.mutation.excerpt import excerpt
 from suspectra.mutation.mutant import mutants
 from suspectra.mutation.parsed_source import ParsedSource
@@ -453,6 +455,45 @@ def test_the_first_suspects_in_three_files_and_what_they_call():
     assert line[top[file[top] == 1]].tolist() == list(range(1, 17)), "five of rank 1, and those of rank 6 to 20"
     program = Program((SimpleNamespace(path="a.py", digest=None),), source_of=lambda path: CALLER)
     assert called_by(top, report, program).tolist() == [1, 2], "helper, whose own rank is behind 20"
+
+
+def test_all_other_statements_follow_function_by_function():
+    functions = (Function(0, "first", 1, 2), Function(0, "second", 3, 4), Function(1, "third", 1, 2))
+    line, file = np.array([1, 2, 3, 4, 1, 2, 9], np.int32), np.array([0, 0, 0, 0, 1, 1, 1], np.int32)
+    elements = Elements(("a.py", "b.py"), file, line, line, np.array([0, 0, 1, 1, 2, 2, -1], np.int32), functions)
+    suspicion = np.array([1.0, 0.9, 0.2, 0.1, 0.15, 0.8, 0.05])
+    later = np.array([False, True, True, True, True, True, True])
+    assert function_turns(elements, suspicion, later).tolist() == [0, 1, 3, 3, 2, 2, 4]
+    assert function_turns(elements, suspicion, later & False).tolist() == [0] * 7
+
+
+MANY = "def total(prices):\n" + "".join(f"    a{n} = prices[0]\n" for n in range(30)) + "    return sum(prices)\n\n\n"
+MANY += "def gross(net):\n    tax = net * 3\n    return net - tax\n"
+OF_MANY = "from many import gross, total\n\ndef test_all():\n    assert (total([2]), gross(1)) == (2, 4)\n"
+
+
+@pytest.mark.slow
+def test_no_statement_that_a_failing_test_executes_is_left_out(tmp_path):
+    (tmp_path / "many.py").write_text(MANY)
+    (tmp_path / "test_many.py").write_text(OF_MANY + "\ndef test_none():\n    assert gross(0) == 0\n")
+    command = [sys.executable, "-m", "pytest", "-q"]
+    record = [sys.executable, "-m", "suspectra", "record", "--", *command]
+    assert subprocess.run(record, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    suspicion = Suspicion(find_source(tmp_path, edges=True).read())
+    turns = {line: suspicion.turn(0, "many.py", line) for line in (2, 31, 32, 36, 37)}
+    assert turns == {2: 0, 31: 0, 32: 0, 36: 1, 37: 1}
+    assert min(suspicion.at(0, "many.py", line) for line in (2, 31, 32)) > 1000 * suspicion.at(0, "many.py", 37) > 0
+    inquiry = ExperimentInquiry(
+        RerunSetup(tmp_path, command),
+        [FailingTest("test_many.py::test_all", "test_many.py")],
+        suspicion,
+        kinds=["mutant"],
+    )
+    made = list(inquiry.steps())
+    assert inquiry.complete
+    lines = [one.line for one in made if one.test.endswith("test_all")]
+    assert 37 in [one.line for one in made if one.outcome.repairs]
+    assert min(map(lines.index, (36, 37))) > len(lines) - lines[::-1].index(32) - 1, "after all of the first suspects"
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_a_picture_is_written_to_a_file(folder, run):
         (["fees.py:7", "--forward", *PYTEST], "fees.py (line 7): no traced test computes anything there"),
         (["fees.py:4", "--failure", *PYTEST], "or nothing joins it with the other place"),
         (["--failure", "--test", "test_fees.py::test_adult", *PYTEST], "this test passed when it was recorded"),
-        ([], "Name a line as FILE:LINE, or use --failure alone."),
+        (["--forward"], "Name a line as FILE:LINE: --forward and --to start there."),
         (["fees.py:5", "--failure", "--to", "fees.py:8"], "--to already says where the slice ends."),
     ],
 )

@@ -121,6 +121,29 @@ def test_a_tree_on_the_terminal(trace):
     ]
 
 
+def test_rounds_of_a_loop_are_one_line():
+    """Nine rounds of a loop: a decision, and a value made of the one of the round before."""
+    kinds = ((1, "decision"), (2, "value"), (4, "assert"))
+    sites = tuple(TraceSite("sums.py", line, line, 0, kind, -1) for line, kind in kinds)
+    flow, control = 0, 1
+    edges = [(node - 2, node, flow if node % 2 else control) for node in range(2, 18)]
+    edges += [(node - 1, node, control) for node in range(1, 18, 2)]
+    made = DependenceGraph.from_edges(19, [*edges, (17, 18, flow)])
+    rounds = np.array([*np.repeat(np.arange(1, 10), 2), 1], np.int32)
+    graph = DependenceGraph(np.array([0, 1] * 9 + [2], np.int32), rounds, made.start, made.source, made.kind)
+    values = [text for number in range(1, 10) for text in ("", str(number))]
+    outcome, is_test = np.array([1, -1] * 9 + [-1], np.int8), np.array([False] * 18 + [True])
+    trace = DependenceTrace("test_sum", sites, graph, np.zeros(19, np.int32), outcome, [*values, ""], 18, is_test, ())
+    out = io.StringIO()
+    write_slice(backward(trace), "", lambda _, line: ("for x in xs:", "n += x", "", "assert n == 1")[line - 1], 3, out)
+    assert out.getvalue().splitlines()[1:] == [
+        "sums.py:4  assert n == 1",
+        "└─ from sums.py:2  n += x  (9 times) → 9, 8, 7, 6, 5, 4, 3, 2, 1",
+        "   └─ decided by sums.py:1  for x in xs:  (9 times) → true",
+        "19 values and decisions of the run, on 2 lines outside the tests",
+    ]
+
+
 def test_a_slice_as_json(trace):
     out = io.StringIO()
     write_slice_json(backward(trace), 50, out)

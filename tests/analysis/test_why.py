@@ -3,13 +3,20 @@
 import json
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from suspectra.base.location import Location
 from suspectra.cli.main import run
+from suspectra.cli.rerun import failing_tests
+from suspectra.evidence.discovery import find_source
+from suspectra.evidence.named_tests import with_failing
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.output.why import MAX_LINES, answer_lines, write_answer_for_agents
+from suspectra.selection.since_revision import since_revision
 from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
+from suspectra.why.inquiry import WhyInquiry
 
 PROGRAM = """\
 class Right:
@@ -142,6 +149,13 @@ def test_the_change_that_broke_a_test_is_the_answer(tmp_path, answered):
         subprocess.run([*git, *words], check=True)
     (tmp_path / "program.py").write_text(PROGRAM.replace("name = name.strip()", "name = name.lstrip().rstrip()"))
     record(tmp_path)
+    evidence = since_revision(find_source(tmp_path, edges=True).read(), tmp_path, "HEAD")
+    failing = list(failing_tests(evidence, ["ten_are"]).values())
+    about = with_failing(evidence, {test.name for test in failing})
+    inquiry = WhyInquiry(setup=RerunSetup(tmp_path, ()), evidence=about, failing=failing, baselines=(), seconds=60)
+    with closing(inquiry.steps()) as steps:
+        next(steps)
+    assert inquiry.answer.conclusion == "program.py:14 in is_many was changed: look there first.", "before any run"
     found = answered(tmp_path, "ten_are")
     assert found["certainty"] == "certain"
     assert found["text"][0] == "One of your 2 changes since the last commit (HEAD) broke it:"
@@ -149,6 +163,9 @@ def test_the_change_that_broke_a_test_is_the_answer(tmp_path, answered):
         {"file": "program.py", "line": 14, "before": ["    if count >= 10:"], "after": ["    if count > 10:"]}
     ]
     assert found["because"] == "without it the test passes, and with it alone the test fails"
+    again = answered(tmp_path, "ten_are", seconds=0.001)
+    assert again["text"][0] == "Your change since the last commit (HEAD) broke it:"
+    assert again["changes"] == found["changes"], "it is known"
 
 
 @pytest.mark.slow

@@ -93,6 +93,47 @@ def test_techniques_of_control_flow_are_selected_like_formulas(client, shared, t
     assert technique == "sbbfl" or marks == {(s["file"], s["line"]) for s in listed}
 
 
+def offered(client, uri, line):
+    """The commands of the code actions on a line."""
+    here = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 0}}
+    params = {"textDocument": {"uri": uri}, "range": here, "context": {"diagnostics": []}}
+    actions = client.request("textDocument/codeAction", params)
+    return {one["command"]["command"].removeprefix("suspectra.server.") for one in actions}
+
+
+REFUSED = ("investigate", "testSuspect", "findFix", "findChange", "compareValues", "findCause", "showValues")
+
+
+def test_what_is_refused_for_c_is_not_offered(client, shared, find_line):
+    client.start(shared)
+    uri = client.open(shared / FAULTY)
+    client.wait(lambda: uri in client.diagnostics)
+    assert {key: client.statuses[-1][key] for key in ("compiled", "onlyRead")} == {"compiled": True, "onlyRead": False}
+    on_fault = offered(client, uri, find_line(shared / FAULTY, FIX[0]))
+    assert on_fault >= {"why", "comparePassing", "explain"}
+    assert on_fault.isdisjoint({*REFUSED, "debugHere", "whatLedHere", "whatThisInfluenced", "compareRuns"})
+    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert "Why?" in [lens["command"]["title"] for lens in lenses]
+    searches = client.request("suspectra/techniques", {"for": "paths"})
+    assert [one["name"] for one in searches] == ["nearest-path", "apg"]
+    with pytest.raises(client.Error, match=r"Only tests that pytest runs .*compare them with a passing run"):
+        client.command("investigate")
+    with pytest.raises(client.Error, match="works on tests of Python only"):
+        client.command("comparePassing", None, None, None, "cause-transitions")
+
+
+def test_without_a_build_folder_nothing_is_run_again(client, shared, tmp_path, find_line):
+    folder = tmp_path / "reckoner"
+    shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("build"))
+    client.start(folder)
+    uri = client.open(folder / FAULTY)
+    client.wait(lambda: uri in client.diagnostics)
+    assert client.statuses[-1]["onlyRead"]
+    assert offered(client, uri, find_line(folder / FAULTY, FIX[0])).isdisjoint({"why", "comparePassing", *REFUSED})
+    with pytest.raises(client.Error, match="no build folder of CMake"):
+        client.command("comparePassing")
+
+
 def test_clones_are_refused_where_a_technique_knows_none(client, shared):
     client.start(shared)
     with pytest.raises(client.Error, match="only formulas can clone the failing tests"):
@@ -223,3 +264,17 @@ def test_marks_find_their_lines_in_a_source_that_was_edited_before_the_server_st
     client.wait(lambda: client.marks(folder))
     assert client.statuses[-1]["state"] == "stale"
     assert client.marks(folder).keys() == moved
+
+
+@pytest.mark.slow
+def test_a_passing_run_of_c_is_found_as_on_the_command_line(client, shared):
+    client.start(shared)
+    client.wait_for_state("ready")
+    found = client.command("comparePassing", None, "largest_below_zero")
+    # what `suspectra paths largest_below_zero --ctest build` says, by a test of its own
+    assert (found["passing"], found["candidates"], found["problems"]) == ("mean_below_zero", 20, [])
+    places = {(one["uri"].rpartition("/")[2], one["range"]["start"]["line"] + 1) for one in found["report"]}
+    assert ("evaluate.c", 50) in places
+    client.wait(lambda: any(one["code"] == "nearest-path" for ones in client.diagnostics.values() for one in ones))
+    answer = client.command("why", None, ["largest_below_zero"])
+    assert "mean_below_zero passes" in " ".join(answer["sentences"])

@@ -76,7 +76,7 @@ def test_a_fix_is_shown_and_applied_only_by_the_user(client, project):
     assert "Find a fix" in [one["title"] for one in actions]
     found = client.command("findFix", None, [FAILING])
     assert found >= 1
-    assert shown[0].startswith("prices.py:7: the failing test passes, and the other that executes it still does.")
+    assert shown[0].startswith("prices.py:7: the failing test passes, and the other that was run still does.")
     assert f"Change 1 of {found}: net += price" in shown[0]
     (edit,) = sent
     (change,) = edit["documentChanges"]

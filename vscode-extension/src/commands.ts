@@ -173,7 +173,11 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       const [folder, tests, at] = targetOf(argument, (item) => testing.testsOf(item));
       await server.command(serverCommands.showValues, folder, tests?.[0] ?? null, at ?? null);
     },
-    experiments: (_, argument) => chooseExperiment(targetOf(argument, (item) => testing.testsOf(item))),
+    experiments: (_, argument) =>
+      chooseExperiment(
+        targetOf(argument, (item) => testing.testsOf(item)),
+        'compiled' in model.condition && model.condition.compiled,
+      ),
     configureBuild: () => runInTerminal(server, { build: true }),
     runOtherTests: (_, row) =>
       server.command(serverCommands.runTests, isCard(row) && row.folder ? [row.folder] : null, {}, true),

@@ -56,6 +56,8 @@ export interface Status {
   passed: number;
   /** Whether all recorded tests are compiled programs, which are not run again with something altered. */
   compiled: boolean;
+  /** Whether they can't be compared with passing runs either, as those of CTest in a build folder of CMake can. */
+  onlyRead: boolean;
   /** What could not be collected; `suspectra/suspects` lists it. */
   collectionErrors: number;
   /** While tests run. */

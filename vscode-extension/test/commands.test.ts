@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as vscode from 'vscode';
 
 import { registerCommands } from '../src/commands';
@@ -388,6 +388,26 @@ it('say what was learned, and that it is forgotten', async () => {
   await give('resetLearned');
   expect(workbench.informed).toEqual([expect.stringContaining('3 of your 4 moves were jumps.')]);
   expect(workbench.statusMessages).toEqual(['$(search) Nothing was learned yet']);
+});
+
+it('offer for compiled programs only what works for them', async () => {
+  const offered = vi.spyOn(vscode.window, 'showQuickPick');
+  const lists = async () => {
+    offered.mockClear();
+    await give('experiments');
+    await give('menu');
+    return offered.mock.calls.map(([rows]) => (rows as unknown as { label: string }[]).map(({ label }) => label));
+  };
+  expect((await lists())[0]).toHaveLength(8);
+  server.changed.fire({ ...status, compiled: true });
+  await settled();
+  const [experiments, menu] = await lists();
+  expect(experiments).toEqual(['Why does it fail?', 'Compare with a passing run']);
+  expect(menu).toContain('Why Does It Fail?');
+  expect(menu).not.toContain('Find Out What Would Make It Pass');
+  server.changed.fire({ ...status, compiled: true, onlyRead: true });
+  await settled();
+  expect((await lists())[1]).not.toContain('Why Does It Fail?');
 });
 
 it('reach the view, the status item and the server', async () => {

@@ -25,6 +25,7 @@ const status: Status = {
   failed: 3,
   passed: 45,
   compiled: false,
+  onlyRead: false,
   collectionErrors: 0,
   progress: null,
   investigation: null,

@@ -293,7 +293,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                     return low, cause, minimal, without, decided
                 search.load_anew()
         except TimeIsUp:
-            if search.low:
+            if search.low or len(search.high) == 1:
                 some = search.units(search.high - search.low)
                 self.causes.append(BreakingChange((left[0],), some, (), (), False, baseline))
             raise

@@ -78,17 +78,17 @@ def register(cli: click.Group) -> None:
     @click.option("--format", "form", type=click.Choice(["text", "json", "svg"]), default="text", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @options(*map(declared, SAFETY))
-    @click.argument("test", metavar="TEST")
+    @click.argument("test", metavar="[TEST]", required=False)
     @click.pass_context
     def causes(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Search for the causes of the failure of TEST: run it again and again with other decisions and values.
 
-        TEST is the name of a recorded test that fails, of its class or its file, or a glob. If it fits several, each
-        test is searched that no cause found before explains: where one is altered, the test still fails. So several
-        faults are found one after the other. The command behind -- takes options of pytest, and no tests. Altered runs
-        execute your test with wrong conditions and values: do this only with tests that can't do harm. When the search
-        is interrupted, what is known is written. What you know of the run goes behind --right and --wrong, and helps
-        more than anything else: a value that is right, or wrong.
+        TEST is the name of a recorded test that fails, of its class or its file, or a glob; it is not needed if only
+        one fails. If it fits several, each test is searched that no cause found before explains: where one is altered,
+        the test still fails. So several faults are found one after the other. The command behind -- takes options of
+        pytest, and no tests. Altered runs execute your test with wrong conditions and values: do this only with tests
+        that can't do harm. When the search is interrupted, what is known is written. What you know of the run goes
+        behind --right and --wrong, and helps more than anything else: a value that is right, or wrong.
         """
         return _causes(context.meta[COMMAND], chosen)
 
@@ -102,20 +102,22 @@ class _Options(RerunOptions):
     form: str
     output: Path | None
     hide_values: bool
-    test: str
+    test: str | None
 
 
 def _causes(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.causes.inquiry import CauseInquiry
     from suspectra.causes.several_failures import Failures
     from suspectra.evidence.discovery import find_source
+    from suspectra.evidence.named_tests import one_failing_name
     from suspectra.evidence.sources import Sources
     from suspectra.output.causes import write_explained, write_json, write_text
     from suspectra.output.pictures.causes import cause_svg
     from suspectra.output.time_bar import TimeBar
 
     evidence = find_source(chosen["workspace"], edges=True).read()
-    tests, suspicion = suspicious_tests(evidence, chosen["workspace"], [chosen["test"]])
+    wanted = chosen["test"] or one_failing_name(evidence, None)
+    tests, suspicion = suspicious_tests(evidence, chosen["workspace"], [wanted])
     shown = not chosen["hide_values"]
     setup = rerun_setup(command, chosen, values_shown=shown)
 

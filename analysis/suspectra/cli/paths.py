@@ -69,13 +69,13 @@ def register(cli: click.Group) -> None:
     @click.option(
         "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
     )
-    @click.argument("test", metavar="TEST")
+    @click.argument("test", metavar="[TEST]", required=False)
     @click.pass_context
     def paths(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Compare the run of TEST with one that passes and goes nearly the same way.
 
-        TEST is the name of a recorded test that fails, with or without its parameters, or a glob; it must fit one test.
-        With nearest-path, it and the passing tests nearest to it are run again, with nothing altered, and their
+        TEST is any part of the name of a recorded test that fails, and must fit one test; it is not needed if only one
+        fails. With nearest-path, it and the passing tests nearest to it are run again, with nothing altered, and their
         decisions and calls are compared. With apg, decisions of TEST are forced to come out the other way, and other
         inputs are tried, until it passes: do this only with tests that can't do harm. The command behind -- takes
         options of pytest, and no tests. For a test of C or C++ the build folder is built a second time, in the cache of
@@ -91,7 +91,7 @@ class _Options(RerunOptions):
     ask: bool
     form: str
     ctest: Path | None
-    test: str
+    test: str | None
 
 
 def _paths(command: Sequence[str], chosen: _Options) -> int:

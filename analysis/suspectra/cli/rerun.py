@@ -152,10 +152,10 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     return {name: FailingTest.from_result(failing[name], raised.get(name, "")) for name in chosen}
 
 
-def one_failing_test(evidence: Evidence, wanted: str) -> FailingTest:
-    """Find the failing test that a command is about.
+def one_failing_test(evidence: Evidence, wanted: str | None) -> FailingTest:
+    """Find the failing test that a command is about: without a name the only one.
 
-    Raises EvidenceError when no recorded test fails. Raises UsageError when the name fits no failing test, or several.
+    Raises EvidenceError when no recorded test fails. Raises UsageError when it fits no failing test, or several.
     """
     from suspectra.evidence.named_tests import one_failing_name
 

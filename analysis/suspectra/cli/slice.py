@@ -62,11 +62,12 @@ def register(cli: click.Group) -> None:
     def slice_(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Show which values and decisions led to a failure, or to a line, in one run of a failing test.
 
-        TEST is any part of a failing test's name that only this one has: what led to its failure, as with --failure.
-        FILE:LINE is a line of the program: what led to the values there, or with --forward what they influenced. With
-        --failure everything starts at the place where the test fails; with both, the slice is what lies between the
-        line and the failure. The tests are run again, traced, with nothing altered. What failures depend on is kept for
-        `suspectra rank --technique slice`.
+        TEST is any part of a failing test's name that only this one has: what led to its failure, as with --failure; it
+        is not needed if only one fails. FILE:LINE is a line of the program: what led to the values there, or with
+        --forward what they influenced. With --failure everything starts at the place where the test fails; with both,
+        the slice is what lies between the line and the failure. The rounds of a loop are one line, with their count.
+        The tests are run again, traced, with nothing altered. What failures depend on is kept for `suspectra rank
+        --technique slice`.
         """
         return _slice(context.meta[COMMAND], chosen)
 
@@ -89,15 +90,18 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
         chosen["failure"] = True
     place = parse_location(chosen["workspace"], chosen["place"]) if chosen["place"] else None
     target = parse_location(chosen["workspace"], chosen["target"]) if chosen["target"] else None
-    if place is None and (chosen["forward"] or target or not chosen["failure"]):
-        raise click.UsageError("Name a line as FILE:LINE, or use --failure alone.")
+    if place is None and (chosen["forward"] or target):
+        raise click.UsageError("Name a line as FILE:LINE: --forward and --to start there.")
     if target and (chosen["failure"] or chosen["forward"]):
         raise click.UsageError("--to already says where the slice ends.")
 
     from suspectra.evidence.discovery import find_source
+    from suspectra.evidence.named_tests import one_failing_name
     from suspectra.experiments.trace_inquiry import TraceInquiry
 
     evidence = find_source(chosen["workspace"], edges=True).read()
+    if place is None and not chosen["failure"] and not chosen["tests"]:
+        chosen["tests"] = (one_failing_name(evidence, None),)
     tests, suspicion = suspicious_tests(evidence, chosen["workspace"], chosen["tests"])
     traces = TraceInquiry(rerun_setup(command, chosen, values_shown=not chosen["hide_values"]), tests, suspicion)
     found: Slice | None = None

@@ -31,14 +31,16 @@ def failing_names(evidence: Evidence, wanted: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(name for text in wanted for name in _meant(text, failing, known)))
 
 
-def one_failing_name(evidence: Evidence, wanted: str) -> str:
-    """The failing test that a text means.
+def one_failing_name(evidence: Evidence, wanted: str | None) -> str:
+    """The failing test that a text means; without a text the only one that fails.
 
-    Raises EvidenceError when no recorded test fails. Raises UsageError when the text fits no failing test, or several.
+    Raises EvidenceError when no recorded test fails. Raises UsageError when the text fits no failing test, or several,
+    or there is no text and several tests fail.
     """
-    names = failing_names(evidence, [wanted])
+    names = failing_names(evidence, [wanted] if wanted is not None else ())
     if len(names) > 1:
-        raise UsageError(Problem(wanted, "", f"it fits {_several(names)}", "name one of them"))
+        cause = f"it fits {_several(names)}" if wanted is not None else f"there are {_several(names)}"
+        raise UsageError(Problem(wanted or "", "", cause, "name one of them"))
     return names[0]
 
 

@@ -189,6 +189,7 @@ class _Underway:
         group = stream.group
         return StreamSetting(
             self._at(group),
+            lambda file, line: self._suspects.turn(group, file, line),
             self._end,
             self._known,
             self._repaired[group],

@@ -150,8 +150,16 @@ class SuspicionSource(ABC):
         """
 
     @abstractmethod
+    def turn(self, group: int, file: str, line: int) -> int:
+        """When it is a statement's turn: 0 for those that come first, then one number for each function."""
+
+    @abstractmethod
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute."""
+
+    @abstractmethod
+    def seconds(self, test: str) -> float:
+        """How long a test took when it was recorded; 0 where that is not known."""
 
     @property
     @abstractmethod

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from suspectra.experiments.alterations.mutants import (
     ENOUGH_BROKEN,
     MAX_PASSING,
     Mutants,
+    Mutation,
     always,
     changes,
     nearest_first,
@@ -44,6 +45,7 @@ class StreamSetting:
     """What streams of the tests of a failure group need to know."""
 
     at: At  # how suspicious statements are; asked again and again, as that changes with what is found
+    turn: Callable[[str, int], int]  # when it is a statement's turn; that changes, too
     end: float  # when to stop, as `time.monotonic` has it
     known: Mapping[tuple[object, ...], Experiment]  # the experiments that need not be made again, by their keys
     # the mutants that were tried with failing tests of the group, by the keys of experiments, without the test: whether
@@ -70,8 +72,13 @@ def _switch_stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Exper
         cause = f"{test.test} makes no decision in code that may be a suspect"
         raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
     order = _in_given_order if setting.alone else by_suspicion
-    chosen = switches(test.trace, lambda place: setting.at(place.file, place.line) > 0)
-    yield from test.experiments(order(chosen, test.test, setting.at), setting.end, setting.known)
+    places = {place for place in test.trace.places if setting.at(place.file, place.line) > 0}
+    first = {place for place in places if setting.turn(place.file, place.line) == 0}
+    for wanted in (first, places - first):
+        chosen = switches(test.trace, wanted.__contains__)
+        yield from test.experiments(order(chosen, test.test, setting.at), setting.end, setting.known)
+        if not test.complete:
+            return
 
 
 def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MAX_PASSING) -> StreamMaker:
@@ -83,11 +90,29 @@ def _mutant_stream(verify: Callable[[Experiment], bool], enough_broken: int = MA
 
     def stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experiment]:
         mutants = Mutants(setting.spectrum, setting.read, setting.tests, verify, setting.tests.notices, enough_broken)
-        mutations = mutants.mutations(test.test, lambda file, line: setting.at(file, line) > 0)
-        ordered = by_suspicion(mutations, test.test, setting.at, setting.repaired)
-        return mutants.experiments(test, ordered, setting.end, setting.known)
+
+        def ordered(places: Collection[tuple[str, int]]) -> Iterator[Mutation]:
+            mutations = mutants.mutations(test.test, lambda file, line: (file, line) in places)
+            return by_suspicion(mutations, test.test, setting.at, setting.repaired)
+
+        in_turn = chain.from_iterable(map(ordered, _in_turn(test.test, setting)))
+        return mutants.experiments(test, in_turn, setting.end, setting.known)
 
     return stream
+
+
+def _in_turn(test: str, setting: StreamSetting) -> Iterator[Collection[tuple[str, int]]]:
+    """The statements that a test executes, those together whose turn it is."""
+    elements, executed = setting.spectrum.elements, setting.spectrum.rows[setting.spectrum.test_index[test]]
+    numbers, lines = elements.file[executed].tolist(), elements.line[executed].tolist()
+    every = ((elements.files[number], line) for number, line in zip(numbers, lines, strict=True))
+    left = {place for place in every if setting.at(*place) > 0}
+    while left:
+        turn = {place: setting.turn(*place) for place in left}
+        first = min(turn.values())
+        now = {place for place in left if turn[place] == first}
+        left -= now
+        yield now
 
 
 def _in_given_order(alterations: Iterable[AlterationT], test: str, at: At) -> Iterator[AlterationT]:
@@ -128,7 +153,7 @@ def _value_stream(test: RepeatedTest, setting: StreamSetting) -> Iterator[Experi
     made = (one for one in setting.known.values() if one.kind == "value" and one.test == test.test)
     repaired = {(one.file, one.line) for one in made if one.outcome.repairs}
     passing = most_alike(test.test, setting.spectrum)
-    replacing = ValueReplacing(test, setting.at, passing, logged=setting.values_logged, repaired=repaired)
+    replacing = ValueReplacing(test, setting.at, setting.turn, passing, logged=setting.values_logged, repaired=repaired)
     yield from replacing.experiments(setting.end, setting.known)
 
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from suspectra.base.arrays import Ints
+from suspectra.base.arrays import Bools, Floats, Ints
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.inquiry import SuspicionSource
 from suspectra.localizer import Localizer
@@ -16,7 +16,7 @@ from suspectra.program import Program
 from suspectra.program.calls import StatementCalls
 from suspectra.report import RankedReport
 from suspectra.runs.experiment import Experiment
-from suspectra.spectrum import Spectrum, without_uses
+from suspectra.spectrum import Elements, Spectrum, without_uses
 from suspectra.techniques import make_technique
 from suspectra.techniques.all_evidence import EvidenceReport
 from suspectra.techniques.experiments.investigation import scores
@@ -24,7 +24,10 @@ from suspectra.techniques.experiments.repairs import repairs
 from suspectra.techniques.technique import own_report
 
 TOP_RANK, MAX_FILES = 20, 3
-"""Experiments are made at the statements of these ranks, in the files of the first ones, and in functions they call."""
+"""Experiments begin at the statements of these ranks, in the files of the first ones, and in functions they call."""
+
+_LATER = 1e-6
+"""How much suspicion counts at all other statements: what is found at the first ones comes as early without them."""
 
 ONE_RUN_S = 0.05
 """About what each run takes besides the test: which of two tests is quicker hardly matters below this."""
@@ -41,7 +44,7 @@ class Suspicion(SuspicionSource):
         localizer.update(evidence)
         ranked = localizer.groups().groups
         self._source_of = evidence.program.source_of if evidence.program is not None else None
-        self._seconds = {test.name: test.seconds for test in evidence.failing}
+        self._seconds = {test.name: test.seconds for test in evidence.tests}
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
@@ -65,11 +68,19 @@ class Suspicion(SuspicionSource):
     def _cost(self, group: _Group, test: str) -> float:
         """What it costs to alter all that a test executes, about."""
         # a slow test that executes little would take half of the time of an investigation
-        return group.statements_of(test) * max(self._seconds.get(test, 0.0), ONE_RUN_S)
+        return group.statements_of(test) * max(self.seconds(test), ONE_RUN_S)
+
+    def seconds(self, test: str) -> float:
+        """How long a test took when it was recorded."""
+        return self._seconds.get(test, 0.0)
 
     def at(self, group: int, file: str, line: int) -> float:
         """How suspicious a statement is: those of all statements of a group sum to 1."""
         return self._groups[group].at(file, line)
+
+    def turn(self, group: int, file: str, line: int) -> int:
+        """When it is a statement's turn: the first suspects, then function by function, in the order of suspicion."""
+        return self._groups[group].turn(file, line)
 
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute."""
@@ -107,29 +118,60 @@ class _Group:
         self.base = base
         executed = without_uses(base.spectrum)  # a definition has been evaluated before a test can be altered
         self._chosen = executed.candidates & (executed.counts.ef > 0)
+        self._turn: Ints = np.zeros(len(self._chosen), np.int64)
         if not everywhere:
             top = top_suspects(base)
-            self._chosen[:] = False
-            self._chosen[top] = True
-            self._chosen[called_by(top, base, program)] = True
+            first = np.zeros(len(self._chosen), bool)
+            first[top] = first[called_by(top, base, program)] = True
+            self._turn = function_turns(executed.elements, scores(base, {}), self._chosen & ~first)
+        self._repaired: frozenset[int] = frozenset()
         self._element: dict[tuple[str, int], int | None] = {}
         self.update(())
 
     def update(self, made: Iterable[Experiment]) -> None:
         found = repairs(made, self.base.spectrum)
         weight = np.where(self._chosen, scores(self.base, found), 0.0)
+        self._repaired = frozenset(found)  # all tests are tried with these soon
+        later = self._turn > 0
+        later[list(found)] = False
+        weight[later] = _LATER * (weight[later] + weight.max(initial=0.0)) / self._turn[later]
         self._weight = weight / max(float(weight.sum()), 1e-300)
+
+    def turn(self, file: str, line: int) -> int:
+        """0 for the first suspects, and for what has repaired a test."""
+        element = self._element_at(file, line)
+        return 0 if element is None or element in self._repaired else int(self._turn[element])
 
     def statements_of(self, test: str) -> int:
         """How many statements a test executes."""
         return len(self.base.spectrum.rows[self.base.spectrum.test_index[test]])
 
     def at(self, file: str, line: int) -> float:
+        element = self._element_at(file, line)
+        return float(self._weight[element]) if element is not None else 0.0
+
+    def _element_at(self, file: str, line: int) -> int | None:
         place = file, line
         if place not in self._element:
             self._element[place] = self.base.spectrum.elements.at(file, line)
-        element = self._element[place]
-        return float(self._weight[element]) if element is not None else 0.0
+        return self._element[place]
+
+
+def function_turns(elements: Elements, suspicion: Floats, later: Bools) -> Ints:
+    """When it is the turn of each element: 0 for those that are not for later, and else the rank of its function.
+
+    Of shape (elements,). A function is as suspicious as the first of its statements.
+    """
+    turns: Ints = np.zeros(len(elements), np.int64)
+    functions, number = np.unique(
+        np.column_stack([elements.file[later], elements.function[later]]), axis=0, return_inverse=True
+    )
+    best = np.zeros(len(functions))
+    np.maximum.at(best, number.reshape(-1), suspicion[later])
+    rank: Ints = np.empty(len(functions), np.int64)
+    rank[np.argsort(-best, kind="stable")] = np.arange(1, len(functions) + 1)
+    turns[later] = rank[number.reshape(-1)]
+    return turns
 
 
 def top_suspects(report: RankedReport) -> Ints:

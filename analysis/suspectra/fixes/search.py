@@ -27,6 +27,7 @@ from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
 from suspectra.fixes.candidates import LEAST_COST, PARTS, Stage, sites_by_line, stages
+from suspectra.fixes.executing_tests import ExecutingTests
 from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import FixSite, FunctionScope, definitions, scopes
 from suspectra.fixes.judge import JudgingTest
@@ -55,6 +56,9 @@ _FIRST_CHUNK, _CHUNK = 64, 256
 _JUDGED, _JUDGING_S = 16, 2.0
 """Changes that passing tests judge at a time, and for how long at least before the search goes on."""
 
+_WIDELY_S = 2.0
+"""For letting the other tests of a function judge, too, which its change hardly reaches."""
+
 _COMPARED, _COMPARING_SHARE = 12, 0.03
 """Failing tests of which the quickest is the first judge, and the share of the time for looking at them."""
 
@@ -70,6 +74,9 @@ _MAX_WAITING = 200_000
 _MAX_PAIRED = 40
 _PAIRS_FROM = 0.75
 """The share of the time after which pairs are tried, where no single edit does."""
+
+_Executing = Callable[[Candidate], Collection[str]]
+"""The passing tests that execute what a candidate changes."""
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError)
 
@@ -140,7 +147,7 @@ class _GroupSearch:
         self._tests: RepeatedTests = inquiry.setup.repeated(folder, inquiry.tests, kinds, passing)
         self._judges: dict[str, JudgingTest | None] = {}
         self._first: JudgingTest
-        self._executing: dict[tuple[str, int], list[str]] = {}
+        self._executing = ExecutingTests(self._spectrum)
         self._rank_of: dict[tuple[str, int], int] = {}
         self._waiting = _Waiting()
         self._equal: dict[tuple[str, Function], EqualResults] = {}
@@ -368,7 +375,7 @@ class _GroupSearch:
             elif len(several) == 1 and first.changed(answer):
                 self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
         for judge in self._others(left):
-            left = self._accepted(left, judge, repairs=True)
+            left = self._accepted(left, judge)
             if not left:
                 break  # the next one need not start
         # all that execute a function may take longer than all other changes
@@ -376,12 +383,13 @@ class _GroupSearch:
         left, self._pending = left[:_JUDGED], left[_JUDGED:]
         began = time.monotonic()
         until = began + max(_JUDGING_S, began - self._began - self._judging_s) if chunk else self._end
-        for judge in self._passing(left):
-            left = self._accepted(left, judge)
+        for judge in self._passing(left, self._executing.for_change):
+            left = self._accepted(left, judge, self._executing.for_change)
             if time.monotonic() >= until or not left:
                 self._pending += left
                 left = []
                 break
+        left = self._judged_widely(left)
         self._judging_s += time.monotonic() - began
         for one in sorted(left, key=_cost):
             job = together(one)
@@ -390,13 +398,23 @@ class _GroupSearch:
                 self._found += 1
                 candidate = one[0]
                 passing = [judge for judge in self._judges.values() if judge is not None and not judge.fails]
-                names = {name for other in one for name in self._executing_tests(other)}
-                judges = len(failing) + sum(judge.name in names for judge in passing)
+                kept = tuple(judge.name for judge in passing if one in self._accepting[judge.name])
+                executing = set(self._executing.for_change(candidate))
                 rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
-                executing = [judge for judge in passing if judge.name in names]
-                changes = self._share_changed(one, executing[:_LOOKED_AT])
-                kept = tuple(judge.name for judge in executing)
-                yield Fix(one, tuple(judge.name for judge in failing), judges, rank, changes, kept)
+                changes = self._share_changed(one, [judge for judge in passing if judge.name in executing][:_LOOKED_AT])
+                yield Fix(one, tuple(judge.name for judge in failing), len(failing) + len(kept), rank, changes, kept)
+
+    def _judged_widely(self, left: list[tuple[Candidate, ...]]) -> list[tuple[Candidate, ...]]:
+        """Those that no other test of the changed functions refuses, as far as there is time for these tests."""
+        until = min(time.monotonic() + _WIDELY_S, self._end)
+        try:
+            for judge in self._passing(left, self._executing.for_function):
+                if time.monotonic() >= until or not left:
+                    break
+                left = self._accepted(left, judge, self._executing.for_function, unanswered=True)
+        except TimeIsUp:  # what is left has been accepted by all that have to
+            pass
+        return left
 
     def _share_changed(self, one: Sequence[Candidate], passing: Sequence[JudgingTest]) -> float:
         """In which share of some tests that pass with a change it gives another value than the program."""
@@ -414,13 +432,22 @@ class _GroupSearch:
         )
 
     def _accepted(
-        self, left: Sequence[tuple[Candidate, ...]], judge: JudgingTest, *, repairs: bool = False
+        self,
+        left: Sequence[tuple[Candidate, ...]],
+        judge: JudgingTest,
+        executing: _Executing | None = None,  # None for a failing test, which has to repair all
+        *,
+        unanswered: bool = False,  # whether those that it was not run with are kept
     ) -> list[tuple[Candidate, ...]]:
         """Those that a test accepts. A refused call is no verdict, so a passing test then says nothing."""
         if not left:
             return []
         accepted = self._accepting[judge.name]
-        judged = [one for one in left if one not in accepted and (repairs or self._matters(judge, one))]
+        judged = [
+            one
+            for one in left
+            if one not in accepted and (executing is None or any(judge.name in executing(part) for part in one))
+        ]
         answers = dict(zip(map(id, judged), judge.accepts([together(one) for one in judged], self._end), strict=True))
         kept = []
         for one in left:
@@ -431,36 +458,25 @@ class _GroupSearch:
             if answer is not None and answer["outcome"] == "passed":
                 kept.append(one)
                 accepted.add(one)
-            elif repairs and len(one) == 1:
+            elif answer is None and unanswered:
+                kept.append(one)
+            elif executing is None and len(one) == 1:
                 self._almost.append((one[0].cost, one[0]))  # it repairs one test at least
         return kept
 
-    def _matters(self, judge: JudgingTest, several: tuple[Candidate, ...]) -> bool:
-        return any(judge.name in self._executing_tests(one) for one in several)
+    def _passing(self, left: Sequence[tuple[Candidate, ...]], executing: _Executing) -> Iterator[JudgingTest]:
+        """The passing tests that have to accept changes.
 
-    def _passing(self, left: Sequence[tuple[Candidate, ...]]) -> Iterator[JudgingTest]:
-        """The passing tests that execute what is changed: those first that refused most candidates."""
-        names = list(dict.fromkeys(name for several in left for one in several for name in self._executing_tests(one)))
+        Those first that refused most of them, then those whose process has started, and of them the quickest.
+        """
+        names = list(dict.fromkeys(name for several in left for one in several for name in executing(one)))
         names = [name for name in names if not self._accepting[name].issuperset(left)]
         known = [judge for name in names if (judge := self._judges.get(name)) is not None]
-        yield from sorted(known, key=lambda judge: -judge.rejected)
-        for name in sorted(names, key=lambda name: not self._tests.runs(name)):
+        yield from sorted(known, key=lambda judge: (-judge.rejected, judge.seconds))
+        seconds = self._inquiry.suspects.seconds
+        for name in sorted(names, key=lambda name: (not self._tests.runs(name), seconds(name))):
             if name not in self._judges and (judge := self._judge(name, fails=False)) is not None:
                 yield judge
-
-    def _executing_tests(self, candidate: Candidate) -> list[str]:
-        """The passing tests that execute the changed function."""
-        function = candidate.functions[0]
-        key = candidate.file, function.lineno
-        if key not in self._executing:
-            elements = self._spectrum.elements
-            part = elements.in_file(candidate.file)
-            numbers = np.arange(part.start, part.stop)
-            lines = elements.line[numbers]
-            inside = numbers[(lines > function.lineno) & (lines <= (function.end_lineno or function.lineno))]
-            rows = {row for element in inside.tolist() for row in self._spectrum.tests_executing(element).tolist()}
-            self._executing[key] = [self._spectrum.tests[row] for row in sorted(rows) if not self._spectrum.failed[row]]
-        return self._executing[key]
 
     # two edits together
 

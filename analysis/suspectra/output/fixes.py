@@ -37,8 +37,8 @@ def fix_in_words(fix: Fix, failing: int) -> str:
     if not others:
         return f"{begin}, and no passing test executes it"
     if others == 1:
-        return f"{begin}, and the other that executes it still does"
-    return f"{begin}, and {every(others)} others that execute it still do"
+        return f"{begin}, and the other that was run still does"
+    return f"{begin}, and {every(others)} others that were run still do"
 
 
 def apart_in_words(number: int, told: Apart) -> str:

@@ -55,6 +55,8 @@ from suspectra.why.shift_search import ShiftSearch
 from suspectra.why.shifts import Shift
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
+_FOR_LIKELY_CHANGES = 0.9
+"""If a changed statement is suspected first: to collect the tests once more for experiments takes longer."""
 _MAX_TESTS = 20  # with which changes are tried
 _MAX_LINKS = 4  # of the way to the failure that are shown
 _AGAIN_S = 1.0
@@ -81,6 +83,7 @@ class WhyInquiry(Inquiry[str]):
     _again: Localizer | None = field(default=None, init=False)  # ranks what experiments have found meanwhile
     _shifted: tuple[int, Shift] | None = field(default=None, init=False)  # what all tests pass with, and where
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
+    _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
 
     def __post_init__(self) -> None:
         self._sources = Sources(self.setup.workspace, self.evidence.files)
@@ -99,6 +102,7 @@ class WhyInquiry(Inquiry[str]):
         broke the tests.
         """
         self._end = self.begin()
+        yield "What is recorded"
         self._shifts = ShiftSearch(self.setup, self._tests, self._end)
         with closing(self._shifts):
             yield from self._steps()
@@ -110,7 +114,7 @@ class WhyInquiry(Inquiry[str]):
                 raise self._unranked
             self.complete = True
             return
-        if self._group.since is not Since.BEFORE:
+        if self._group.since is not Since.BEFORE and not self._knows_the_change():
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
             yield from self._learn()
@@ -156,18 +160,35 @@ class WhyInquiry(Inquiry[str]):
             tests=self._tests[:_MAX_TESTS],
             baselines=self.baselines,
             start=self.start,
-            seconds=self._left * _FOR_CHANGES,
+            seconds=self._left * (_FOR_LIKELY_CHANGES if self._suspects_a_change else _FOR_CHANGES),
         )
         try:
             with closing(isolation.steps()) as steps:
                 for step in steps:
+                    self._narrowed(isolation)
                     yield f"Which of your changes broke it: {step}"
         except EvidenceError:
             return  # no change is known, or no text with which they pass
         if isolation.runs:
             self._tried.append(f"{many(isolation.runs, 'run')} with some of your changes")
+        self._narrowed(isolation)
+
+    def _narrowed(self, isolation: ChangeIsolation) -> None:
+        """Answer by what is known by now of the changes."""
         if isolation.causes:
             self.answer = self._broken(isolation.causes[0], len(isolation.tests))
+        elif self._passing is not isolation.baseline and self._unranked is None:
+            self._passing = isolation.baseline
+            self.answer = self._ranked(self._report)
+
+    def _knows_the_change(self) -> bool:
+        """Whether an earlier search has found what broke all of the tests; the sources are unchanged since then."""
+        finding = self._finding
+        return finding is not None and finding.kind == UNDO and finding.repaired == len(self._group.tests)
+
+    @property
+    def _suspects_a_change(self) -> bool:
+        return self._unranked is None and bool(self._report.suspect(0).badge)
 
     def _broken(self, cause: BreakingChange, tested: int) -> WhyAnswer:
         """The answer that a change is."""
@@ -273,9 +294,14 @@ class WhyInquiry(Inquiry[str]):
         elif self._raised_at(first, report):
             certainty, because = Certainty.MEDIUM, "the exception is raised right there, and no passing test gets there"
             conclusion = f"Most likely {place} is wrong."
+        elif self._passing is not None:
+            certainty, conclusion, because = self._one_of_the_changes(self._passing, first, place)
+        elif first.badge:
+            conclusion = f"You changed {place}" if first.changed > first.changed_by_git else f"{place} was changed"
+            conclusion, because = f"{conclusion}: look there first.", "no run has shown yet that this broke the test"
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
-        return WhyAnswer(
+        answer = WhyAnswer(
             tests=self._group.tests,
             failure=self._failure(),
             conclusion=conclusion,
@@ -288,6 +314,27 @@ class WhyInquiry(Inquiry[str]):
             another=self._others[0] if self._others else "",
             tried=tuple(self._tried),
         )
+        return self._of_known_change(answer, best.found[0]) if best is not None and self._knows_the_change() else answer
+
+    def _of_known_change(self, answer: WhyAnswer, undone: Experiment) -> WhyAnswer:
+        """The answer with the one change that an earlier search has undone."""
+        if undone.action != "1":  # one of several
+            return answer
+        location = Location(undone.file, undone.line, max(undone.line, undone.end_line))
+        present = range(undone.line, undone.end_line + 1)
+        after = tuple(self._sources.line(undone.file, line) for line in present)
+        change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
+        conclusion = f"Your change since {undone.detail} broke it:"
+        return replace(answer, conclusion=conclusion, suspect=None, changes=(change,), reasons=())
+
+    def _one_of_the_changes(self, passing: Baseline, first: Suspect, place: str) -> tuple[Certainty, str, str]:
+        """The answer where a test passes without the changes, and no run has shown which of them broke it."""
+        because = "without your changes the test passes" + (
+            "" if len(passing.units) == 1 else ", but there was no time yet to try them one by one"
+        )
+        which = "Your only change" if len(passing.units) == 1 else f"One of your {len(passing.units):,} changes"
+        likely = f": look at {place} first" if first.badge else ""
+        return Certainty.MEDIUM, f"{which} since {passing.name} broke it{likely}.", because
 
     def _raised_at(self, suspect: Suspect, report: RankedReport) -> bool:
         """Whether all tests end in a statement that no passing test executes, by something else than an assertion."""

@@ -19,6 +19,7 @@ from suspectra_server.features.failing_tests import (
     WHICH_CHANGE,
     WHY,
     WOULD_PASS,
+    can_be_compared,
     can_be_investigated,
     tests_at,
 )
@@ -27,11 +28,7 @@ from suspectra_server.features.suspect_texts import rank_words
 from suspectra_server.features.undo_actions import undo_actions
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
-
-_COMPARED: list[tuple[str, str, list[object]]] = [
-    ("Compare the runs", "compareRuns", []),
-    ("Clear the compared runs", "clearComparison", []),
-]
+from suspectra_server.state.marks import Mark
 
 
 def register(session: Session) -> None:
@@ -51,7 +48,7 @@ def register(session: Session) -> None:
             for mark in folder.current().by_file.get(path, ())
             if not mark.examined and mark.first <= params.range.end.line and params.range.start.line <= mark.last
         ]
-        offered = _actions(session, params, _COMPARED if any(one.code == CODE for one in _own(params)) else [])
+        offered = _actions(session, params, _compared(session) if any(one.code == CODE for one in _own(params)) else [])
         can_run = session.trust.granted and can_be_investigated(folder)
         if can_run and state_at(session, uri, params.range.start.line) is not None:
             offered += _actions(session, params, _judged(uri, params.range.start.line))
@@ -77,6 +74,7 @@ def register(session: Session) -> None:
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
         tied = folder.current().ranking.shares_score(mark.suspect)
+        can_compare = session.trust.granted and can_be_compared(folder)
         about: list[object] = [folder.uri, list(mark.suspect.failing_tests)]
         wanted = [
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
@@ -86,7 +84,9 @@ def register(session: Session) -> None:
             ("Mark suspect as examined", "markExamined", [uri, mark.first]),
             ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
             ("Go to the next suspect", "nextSuspect", [cursor]),
-            *([(WHY, "why", about), *_runs(uri, mark.first)] if can_run else []),
+            *([(WHY, "why", about)] if can_compare else []),
+            *(_runs(uri, mark.first) if can_run else []),
+            *(_compares(folder.uri, mark) if can_compare and not can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         offered += _actions(session, params, wanted)
@@ -112,6 +112,20 @@ def _actions(
         lsp.CodeAction(command.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=own, command=command)
         for command in commands
     ]
+
+
+def _compared(session: Session) -> list[tuple[str, str, list[object]]]:
+    """What can be done with compared runs."""
+    lines = session.comparison.lines if session.comparison else None
+    return [
+        *([("Compare the runs", "compareRuns", list[object]())] if lines is not None else []),
+        ("Clear the compared runs", "clearComparison", []),
+    ]
+
+
+def _compares(folder: str, mark: Mark) -> list[tuple[str, str, list[object]]]:
+    """What compares a failing test of a compiled program, which has no code action of its own."""
+    return [(COMPARE_RUNS, "comparePassing", [folder, test]) for test in mark.suspect.failing_tests[:1]]
 
 
 def _runs(uri: str, line: int) -> list[tuple[str, str, list[object]]]:

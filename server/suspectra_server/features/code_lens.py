@@ -5,7 +5,15 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from suspectra.base.location import Location
-from suspectra_server.features.failing_tests import DEBUG, NEXT, WHY, WHY_SHORT, can_be_investigated, tests_in_text
+from suspectra_server.features.failing_tests import (
+    DEBUG,
+    NEXT,
+    WHY,
+    WHY_SHORT,
+    can_be_compared,
+    can_be_investigated,
+    tests_in_text,
+)
 from suspectra_server.features.suspect_texts import named
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.folder import Folder
@@ -30,7 +38,8 @@ def register(session: Session) -> None:
                 continue
             uri, best = params.text_document.uri, marks[0].suspect
             commands = [_explain(_title(snapshot, marks), uri, marks[0])]
-            if best.element in {mark.suspect.element for mark in snapshot.first} and _can_run(session, folder):
+            first = best.element in {mark.suspect.element for mark in snapshot.first}
+            if first and session.trust.granted and can_be_compared(folder):
                 arguments = [folder.uri, list(best.failing_tests)]
                 commands.append(lsp.Command(WHY_SHORT, COMMAND_IDS["why"], arguments=arguments))
             if len(snapshot.marks) > len(marks):
@@ -43,7 +52,7 @@ def register(session: Session) -> None:
 
 def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
     """Above each failing test that can be run again the two commands that people give most; code actions have all."""
-    if not _can_run(session, folder):
+    if not (session.trust.granted and can_be_investigated(folder)):
         return []
     return [
         lsp.CodeLens(lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)), command)
@@ -53,10 +62,6 @@ def _tests(session: Session, folder: Folder, path: str) -> list[lsp.CodeLens]:
             lsp.Command(DEBUG, COMMAND_IDS["debugTest"], arguments=[folder.uri, names[0]]),
         )
     ]
-
-
-def _can_run(session: Session, folder: Folder) -> bool:
-    return session.trust.granted and can_be_investigated(folder)
 
 
 def refresh(session: Session) -> None:

@@ -26,6 +26,11 @@ def can_be_investigated(folder: Folder) -> bool:
     return bool(folder.snapshot.ranking.failing) and folder.rankings.recorded_by != "record-c"
 
 
+def can_be_compared(folder: Folder) -> bool:
+    """Whether failing tests can run again with nothing altered, beside passing ones: those of pytest and of CTest."""
+    return can_be_investigated(folder) or bool(folder.snapshot.ranking.failing and folder.rankings.build)
+
+
 def failing_tests(folder: Folder, names: Iterable[str] | None = None) -> tuple[FailingTest, ...]:
     """The failing tests of a folder that have these names; by default those of the current failure group."""
     ranking = folder.snapshot.ranking

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.base.errors import Problem
+from suspectra.base.technique_info import TechniqueInfo
 from suspectra.failure_groups.groups import FailureGroup
 from suspectra.paths.searches.techniques import TECHNIQUES as SEARCHES
 from suspectra.techniques import technique_infos
@@ -29,6 +30,7 @@ from suspectra_server.messages import (
 from suspectra_server.positions import range_of
 from suspectra_server.protocol import GROUP, PATHS, RANKING, SUSPECTS, TECHNIQUES
 from suspectra_server.safe_text import MAX_NAME, MAX_TEXT, plain
+from suspectra_server.session.experiments.run_comparison import compiled_searches
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.group import Group
@@ -93,7 +95,7 @@ def register(session: Session) -> None:
         wanted = parse_fields(params).get("for") if params else None
         if wanted not in (None, RANKING, PATHS):
             raise JsonRpcInvalidParams(f'the params are {{"for"?: "{RANKING}" or "{PATHS}"}}')
-        infos = technique_infos() if wanted != PATHS else [search.info for search in SEARCHES.values()]
+        infos = technique_infos() if wanted != PATHS else _searches(session)
         return [
             {
                 "name": info.name,
@@ -104,6 +106,13 @@ def register(session: Session) -> None:
             }
             for info in infos
         ]
+
+
+def _searches(session: Session) -> list[TechniqueInfo]:
+    """The searches for paths that the recorded tests can have."""
+    found = {folder.rankings.recorded_by for folder in session.folders if folder.rankings.recorded_by}
+    can = compiled_searches() if found == {"record-c"} else SEARCHES.keys()
+    return [search.info for name, search in SEARCHES.items() if name in can]
 
 
 def _problem(problem: Problem) -> ProblemMessage:

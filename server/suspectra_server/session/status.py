@@ -43,6 +43,7 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
         "failed": sum(folder.snapshot.ranking.failed for folder in folders),
         "passed": sum(folder.snapshot.ranking.passed for folder in folders),
         "compiled": bool(recorded) and recorded == {"record-c"},
+        "onlyRead": recorded == {"record-c"} and not any(folder.rankings.build for folder in folders),
         "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
         "progress": _progress(run) if state is FolderState.RUNNING_TESTS else None,
         "investigation": _investigation(experiments) if experiments.running else None,

@@ -12,9 +12,13 @@ interface Choice extends vscode.QuickPickItem {
   one?: boolean;
 }
 
+/** Commands that work for compiled programs, too. */
+const compares: string[] = [serverCommands.why, serverCommands.comparePassing];
+
 /** Ask which experiment to make, and make it. */
-export async function chooseExperiment([folder, tests, at]: Target): Promise<void> {
-  const picked = await vscode.window.showQuickPick(choices(), {
+export async function chooseExperiment([folder, tests, at]: Target, compiled: boolean): Promise<void> {
+  const offered = choices().filter(({ command }) => !compiled || compares.includes(command));
+  const picked = await vscode.window.showQuickPick(offered, {
     title: t('Why does it fail?'),
     placeHolder: t('What to find out about the failing test'),
     matchOnDetail: true,

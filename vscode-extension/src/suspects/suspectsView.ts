@@ -245,6 +245,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.context('grouping', this.grouping);
     this.context('hasGroups', groups.length > 0);
     this.context('compiled', 'compiled' in this.model.condition && this.model.condition.compiled);
+    this.context('onlyRead', 'onlyRead' in this.model.condition && this.model.condition.onlyRead);
     this.context(
       'investigating',
       'investigation' in this.model.condition && this.model.condition.investigation !== null,

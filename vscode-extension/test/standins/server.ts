@@ -13,6 +13,7 @@ export const status: Status = {
   failed: 1,
   passed: 4,
   compiled: false,
+  onlyRead: false,
   collectionErrors: 0,
   progress: null,
   investigation: null,

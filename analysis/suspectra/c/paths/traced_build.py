@@ -126,7 +126,7 @@ class TracedBuild:
     def _run(self, command: Sequence[str], token: Token) -> ProgramEnded:
         cure = f"install it: apt-get install {command[0]}" if command[0] == "cmake" else "install the compiler"
         token.check()
-        ended = run(CommandToRun(tuple(command), str(self._own), os.environ, cure=cure), token)
+        ended = run(CommandToRun(tuple(command), str(self._own), os.environ, guarded=True, cure=cure), token)
         token.check()  # it may have ended by itself meanwhile
         if ended.status:
             words = (ended.stderr or ended.stdout).decode("utf-8", "replace").splitlines()

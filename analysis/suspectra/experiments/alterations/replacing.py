@@ -177,6 +177,7 @@ class ValueReplacing:
     test: RepeatedTest
     # how suspicious the statement in a file at a line is, which may change meanwhile; 0 where nothing is to be tried
     at: Callable[[str, int], float] = lambda file, line: 1.0
+    turn: Callable[[str, int], int] = lambda file, line: 0  # when it is a statement's turn
     # passing tests of the same module, whose values are tried too; those that are most like it first
     passing: Sequence[str] = ()
     logged: bool = True  # whether values may be logged
@@ -234,18 +235,21 @@ class ValueReplacing:
         while True:
             at = {place: self._suspicion(place) for place in others}
             left = [entry for entry in left if at[entry[0]] > 0]
-            left.sort(key=lambda entry: -at[entry[0]] / entry[2])
             if not left:
                 return
+            turn = {place: self.turn(place.file, place.line) for place, _, _ in left}
+            first = min(turn.values())
+            now = sorted((one for one in left if turn[one[0]] == first), key=lambda entry: -at[entry[0]] / entry[2])
             chunk: list[tuple[_Tried, list[Replacement]]] = []
             count = 0
-            for place, instance, _ in left:
+            for place, instance, _ in now:
                 if count >= _CHUNK:
                     break
                 tried = _Tried(place, instance, parts_of(noted.values[place][instance - 1]))
                 chunk.append((tried, list(self._alternates(tried, others[place], failed))))
                 count += len(chunk[-1][1])
-            left = left[len(chunk) :]
+            done = {(tried.place, tried.instance) for tried, _ in chunk}
+            left = [entry for entry in left if entry[:2] not in done]
             yield chunk
 
     def _suspicion(self, place: ValuePlace) -> float:

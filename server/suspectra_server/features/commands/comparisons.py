@@ -15,7 +15,7 @@ from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.features.compared_runs import compared_runs, run_texts
 from suspectra_server.features.locations import open_at
 from suspectra_server.messages import ComparedRuns, RunTexts
-from suspectra_server.session.experiments.run_comparison import RunComparison
+from suspectra_server.session.experiments.run_comparison import RunComparison, compiled_searches
 from suspectra_server.session.session import Session
 
 
@@ -40,8 +40,10 @@ class ComparisonCommands:
     ) -> ComparedRuns | None:
         """Find a run that passes and goes nearly the same way, and show where the two part."""
         wanted = self._wanted(uri, test, cursor, technique)
+        if (build := wanted.folder.rankings.build) and wanted.technique not in compiled_searches():
+            raise RequestFailed(f"{wanted.technique} works on tests of Python only.")
         if wanted.technique != DEFAULT:  # all others alter something
-            failing = await self._runs.may_alter(wanted.folder, [wanted.test])
+            failing = await self._runs.may_alter(wanted.folder, [wanted.test], compiled=bool(build))
             if failing is None:
                 return None
             wanted = replace(wanted, evidence=failing.evidence, test=failing.tests[0])
@@ -57,6 +59,9 @@ class ComparisonCommands:
 
     async def compare_runs(self, uri: object = None, test: object = None, cursor: object = None) -> RunTexts:
         """Return what both tests execute; compares first unless that is known."""
+        folder = self._find.folder_and_tests(uri, None, cursor)[0]
+        if folder is not None and folder.rankings.build:
+            raise RequestFailed("What both runs execute is shown for tests of Python only.")
         last = self._session.comparison
         known = last is not None and last.is_current and last.lines is not None
         named = test is not None or self._find.folder_and_tests(uri, None, cursor)[1] is not None
@@ -87,7 +92,7 @@ class ComparisonCommands:
 
     async def _compare(self, wanted: RunComparison) -> RunComparison:
         """Run the tests."""
-        self._runs.refuse_unless_possible(wanted.folder)
+        self._runs.refuse_unless_possible(wanted.folder, compiled=True)
         self._session.comparison = wanted
         await self._runs.until_ended(wanted)
         return wanted

@@ -6,7 +6,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra_server.features.commands.arguments import are_names
-from suspectra_server.features.commands.finder import Finder
+from suspectra_server.features.commands.finder import Failing, Finder
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.commands.repeated_runs import RepeatedRuns
@@ -33,7 +33,11 @@ class WhyCommands:
         if tests is not None and not are_names(tests):
             raise JsonRpcInvalidParams("why takes the URI of a folder and the names of failing tests")
         wanted = self._find.failing(uri, tests, cursor, "nothing to explain")
-        failing = await self._runs.may_alter(wanted.folder, wanted.tests)
+        failing: Failing | None = wanted
+        if wanted.folder.rankings.build:  # nothing is altered but in a copy: changes of the user are taken back
+            self._runs.refuse_unless_possible(wanted.folder, compiled=True)
+        else:
+            failing = await self._runs.may_alter(wanted.folder, wanted.tests)
         if failing is None:
             return None
         search = WhySearch(self._session, *failing)

@@ -27,14 +27,23 @@ from suspectra_server.session.experiments.experiment_run import Shown, WorkOutco
 from suspectra_server.session.experiments.tracing import is_of_sources
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import rerun_setup
+from suspectra_server.session.tests.processes import build_of, rerun_setup
 from suspectra_server.session.trust import Trust
 
 if TYPE_CHECKING:
+    from suspectra.c.paths.inquiry import CPathInquiry
     from suspectra.paths.searches.executed_lines import ExecutedLine
-
+    from suspectra.paths.searches.inquiry import PathInquiry
+    from suspectra.report import RankedReport
 
 _RIGHT, _WRONG = "Right", "Wrong"
+
+
+def compiled_searches() -> frozenset[str]:
+    """The techniques that compare or alter runs of compiled programs."""
+    from suspectra.c.paths.inquiry import SEARCHERS
+
+    return frozenset(SEARCHERS)
 
 
 class ComparedLines(NamedTuple):
@@ -72,33 +81,51 @@ class RunComparison:
         """Compare paths, then note the lines of both tests; in the thread of experiments."""
         from suspectra.paths.searches.executed_lines import common_lines
         from suspectra.paths.searches.inquiry import PathInquiry
-        from suspectra.paths.searches.search import PathOptions
 
-        folder, settings = self.folder, self.folder.settings
         try:
-            setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
             ranking = Localizer(make_technique("ochiai")).update(self.evidence)
-            ask = self._asking() if self.technique in ASKING else None
-            inquiry = PathInquiry(
-                setup,
-                ranking.suspiciousness,
-                test=self.test,
-                spectrum=ranking.spectrum,
-                seconds=settings.paths_seconds,
-                technique=self.technique,
-                options=PathOptions(ask=ask),
-            )
+            inquiry = self._inquiry(trust, ranking)
             with closing(inquiry.steps()) as reports:
                 for report in reports:
                     job.publish(report)
             report = inquiry.report
             job.publish(report)
-            if report.other is not None and report.other in ranking.spectrum.test_index:
+            if (
+                isinstance(inquiry, PathInquiry)
+                and report.other is not None
+                and report.other in ranking.spectrum.test_index
+            ):
                 failing, passing = inquiry.executed_lines(self.test.name, report.other)
                 job.publish(ComparedLines(failing, passing, common_lines(failing, passing)))
         except SuspectraError as error:
             return WorkOutcome(0, problems=(error.problem,))
         return WorkOutcome(report.candidates, inquiry.complete, tuple(inquiry.problems))
+
+    def _inquiry(self, trust: Trust, ranking: RankedReport) -> PathInquiry | CPathInquiry:
+        from suspectra.c.paths.inquiry import CPathInquiry
+        from suspectra.paths.searches.inquiry import PathInquiry
+        from suspectra.paths.searches.search import PathOptions
+
+        folder, settings = self.folder, self.folder.settings
+        if build := folder.rankings.build:
+            return CPathInquiry(
+                workspace=folder.root,
+                build=build_of(trust, folder.root, build),
+                test=self.test,
+                spectrum=ranking.spectrum,
+                seconds=settings.paths_seconds,
+                technique=self.technique,
+            )
+        setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
+        return PathInquiry(
+            setup,
+            ranking.suspiciousness,
+            test=self.test,
+            spectrum=ranking.spectrum,
+            seconds=settings.paths_seconds,
+            technique=self.technique,
+            options=PathOptions(ask=self._asking() if self.technique in ASKING else None),
+        )
 
     def _asking(self) -> Callable[[str], bool | None]:
         """Ask the user in the client, from the thread of experiments, until a question is closed without an answer."""

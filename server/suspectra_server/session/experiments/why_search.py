@@ -10,17 +10,19 @@ from lsprotocol import types as lsp
 
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
+from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import rerun_setup
+from suspectra_server.session.tests.processes import build_of, rerun_setup
 from suspectra_server.session.trust import Trust
 
 if TYPE_CHECKING:
     from suspectra.why.answer import WhyAnswer
+    from suspectra.why.inquiry import WhyInquiry
 
 
 class WhyNews(NamedTuple):
@@ -47,21 +49,9 @@ class WhySearch:
 
     def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Search, and publish each step; in the thread of experiments."""
-        from suspectra.changes.baselines import older_texts
-        from suspectra.evidence.discovery import find_source
-        from suspectra.evidence.named_tests import with_failing
-        from suspectra.why.inquiry import WhyInquiry
-
-        folder, settings = self.folder, self.folder.settings
         steps, problems = 0, list[Problem]()
         try:
-            inquiry = WhyInquiry(
-                setup=rerun_setup(trust, folder.root, folder.pytest_command(), settings),
-                evidence=with_failing(self.evidence, {test.name for test in self.tests}),
-                failing=self.tests,
-                baselines=older_texts(folder.root, find_source(folder.root)),
-                seconds=settings.why_seconds if self.seconds is None else self.seconds,
-            )
+            inquiry = self._inquiry(trust)
             problems = inquiry.problems
             with closing(inquiry.steps()) as sentences:
                 for sentence in sentences:
@@ -71,6 +61,33 @@ class WhySearch:
         except SuspectraError as error:
             return WorkOutcome(steps, problems=tuple(dict.fromkeys([error.problem, *problems])))
         return WorkOutcome(steps, inquiry.complete, tuple(problems))
+
+    def _inquiry(self, trust: Trust) -> WhyInquiry:
+        from suspectra.changes.baselines import older_texts, revisions
+        from suspectra.evidence.discovery import find_source
+        from suspectra.evidence.named_tests import with_failing
+        from suspectra.why.compiled import CompiledWhyInquiry
+        from suspectra.why.inquiry import WhyInquiry
+
+        folder, settings = self.folder, self.folder.settings
+        evidence = with_failing(self.evidence, {test.name for test in self.tests})
+        seconds = settings.why_seconds if self.seconds is None else self.seconds
+        if build := folder.rankings.build:
+            return CompiledWhyInquiry(
+                setup=RerunSetup(folder.root, ()),
+                evidence=evidence,
+                failing=self.tests,
+                baselines=revisions(folder.root),
+                build=build_of(trust, folder.root, build),
+                seconds=seconds,
+            )
+        return WhyInquiry(
+            setup=rerun_setup(trust, folder.root, folder.pytest_command(), settings),
+            evidence=evidence,
+            failing=self.tests,
+            baselines=older_texts(folder.root, find_source(folder.root)),
+            seconds=seconds,
+        )
 
     def take(self, news: object) -> Shown | None:
         """Take what a step has found."""

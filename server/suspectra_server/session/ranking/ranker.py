@@ -42,6 +42,7 @@ from suspectra_server.messages import FolderState
 from suspectra_server.session.jobs import Job
 from suspectra_server.session.ranking.shown_group import rank_again
 from suspectra_server.session.ranking.watching import state_of
+from suspectra_server.session.tests.project_tests import compared_build
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.ranking import Ranking
@@ -80,6 +81,7 @@ class Ranked:
     states: Mapping[str, object] | None = None
     recorded_by: str = ""  # the command that made the recording; empty for evidence of other tools
     run_again_by: tuple[str, ...] = ()  # the command that runs its tests again; empty where that is not known
+    build: str = ""  # the build folder of CMake whose tests of C and C++ can be compared; empty where there is none
     reading: Reading | None = None  # the texts that its marks need
     # whether tests were still being recorded, or the recording changed while it was ranked: there is more of it
     growing: bool = False
@@ -152,9 +154,10 @@ class Ranker:
         unfinished = first is not technique and ranking.report is not None
         ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
         by = recorded_by(self._source), run_again_by(self._source)
+        build = compared_build(self._root, settings) if by[0] == "record-c" else ""
         # in this order: what a run that has ended meanwhile wrote after the reading shows in the states
         growing = self.growing() or self._grew(files, states)
-        return Ranked(ranking, watched, states, *by, reading, growing, unfinished)
+        return Ranked(ranking, watched, states, *by, build, reading, growing, unfinished)
 
     def improve(self, ranked: Ranked, given: RankingInput, job: Job[Ranked]) -> Ranked:
         """Rank the same evidence by the other stages, in the thread for long work.

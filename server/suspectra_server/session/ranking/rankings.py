@@ -52,6 +52,7 @@ class Rankings:
         self._loop = asyncio.get_running_loop()
         self.recorded_by = ""  # the command whose recording was ranked last
         self.run_again_by: tuple[str, ...] = ()  # the command that runs its tests again; empty where that is not known
+        self.build = ""  # the build folder of CMake whose tests of C and C++ can be compared; empty where there is none
         # the failure groups, one of which is ranked at a time
         self.grouping = Grouping(context, decisions, self._show_checked, self._listed)
         self._improvement = Improvement(context.uri, context.workers.long, ranker, self.grouping.start)
@@ -137,6 +138,7 @@ class Rankings:
                 self._folder.show(ranked)
             return
         self.recorded_by, self.run_again_by = ranked.recorded_by, ranked.run_again_by
+        self.build = ranked.build
         self._evidence.ranked(ranked)
         self._evidence.watch({*ranked.watched, *self._folder.ranking_input().candidates}, ranked.states)
         if ranked.unfinished:

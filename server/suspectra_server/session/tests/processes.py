@@ -149,6 +149,15 @@ def rerun_setup(trust: Trust, root: Path, command: Sequence[str], settings: Sett
     return RerunSetup(root, arguments, safety, not settings.experiments_hide_values)
 
 
+def build_of(trust: Trust, root: Path, build: str) -> Path:
+    """The build folder of CMake whose tests are built and run once more; for a worker thread.
+
+    Raises NotTrusted when the workspace is not trusted.
+    """
+    trust.require()
+    return root / build
+
+
 def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, settings: Settings) -> Launch:
     """How a debugger runs one test of a workspace folder; for a worker thread.
 

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from suspectra.base.errors import Problem, UsageError
@@ -17,6 +17,7 @@ from suspectra_recorder.unittest.commands import runs_unittest
 from suspectra_server.settings import Settings
 
 _CTEST, _BUILD = "CTestTestfile.cmake", "build"
+_OPTION = "--ctest"
 _PRESETS = Path("out/build")
 _HAS_TESTS = re.compile(r"^[ \t]*(enable_testing|add_test|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
@@ -84,6 +85,14 @@ def python_command(root: Path, settings: Settings, run_again_by: Sequence[str]) 
 def runs_programs(settings: Settings, recorder: str) -> bool:
     """Whether the tests of a folder are compiled programs."""
     return recorder == "record-c" or bool(settings.c_tests)
+
+
+def compared_build(root: Path, settings: Settings) -> str:
+    """The build folder of CMake whose tests can be compared, relative to the root; empty where there is none."""
+    words = [part for word in settings.c_tests for part in (word.split("=", 1) if word.startswith(_OPTION) else [word])]
+    named = next((after for word, after in pairwise(words) if word == _OPTION), None)
+    build = named if settings.c_tests else ctest_build(root)
+    return build if build and os.path.lexists(root / build / _CTEST) else ""
 
 
 def ctest_build(root: Path) -> str | None:
