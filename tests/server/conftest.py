@@ -22,7 +22,7 @@ from suspectra_server.server import make_server
 from suspectra_server.transport import wire
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-TIMEOUT_S = 300  # seconds; never reached but by a failure
+TIMEOUT_S = 120  # seconds; never reached but by a failure
 # time for searches that end by themselves: a busy machine must not end them
 SEARCH_SECONDS = {
     "whySeconds": 300,

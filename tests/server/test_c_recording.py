@@ -22,16 +22,19 @@ def suspectra(folder, *arguments):
 
 
 def ranked(folder, *options):
-    """(file, line) of the first twenty that the command line ranks and failing tests execute.
+    """(file, line) of twenty that the command line ranks and failing tests execute: the editor's, by its words.
 
-    Without those that only open or close a function or a block, which have no mark.
+    These are the best three of each of the first five functions, and the next ones by rank, without those that only
+    open or close a function or a block, which have no mark.
     """
     done = suspectra(folder, "rank", "--format", "json", *options)
     assert done.returncode == 0, done.stderr
-    executed = [s for s in json.loads(done.stdout)["suspects"] if s["ef"]]
-    places = {(s["file"], s["line"]) for s in executed[:20]}
-    text = {(file, line): (folder / file).read_text().splitlines()[line - 1] for file, line in places}
-    return {place for place in places if re.match(r"\s+[^\s{}]", text[place])}
+    answer = json.loads(done.stdout)
+    leading = [(f["file"], line) for f in answer["functions"][:5] for line in f["lines"]]
+    executed = [(s["file"], s["line"]) for s in answer["suspects"] if s["ef"]]
+    places = list(dict.fromkeys([*leading, *executed]))[:20]
+    text = {(file, line): (folder / file).read_text(errors="replace").splitlines()[line - 1] for file, line in places}
+    return {place for place in places if re.match(r"\s.*\w", text[place])}
 
 
 @pytest.fixture(scope="module")
