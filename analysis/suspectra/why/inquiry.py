@@ -314,7 +314,9 @@ class WhyInquiry(Inquiry[str]):
             another=self._others[0] if self._others else "",
             tried=tuple(self._tried),
         )
-        return self._for_known_change(answer, best.found[0]) if best is not None and self._knows_the_change() else answer
+        if best is None or not self._knows_the_change():
+            return answer
+        return self._for_known_change(answer, best.found[0])
 
     def _for_known_change(self, answer: WhyAnswer, undone: Experiment) -> WhyAnswer:
         """The answer with the one change that an earlier search has undone."""
