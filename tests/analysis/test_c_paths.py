@@ -4,9 +4,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,17 +12,19 @@ import pytest
 from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.errors import EvidenceError
 from suspectra.base.location import Location
+from suspectra.c.paths.compared_values import compared_values
 from suspectra.c.paths.conditions import Conditions
-from suspectra.c.paths.debugger import UNALTERED, Debugger
+from suspectra.c.paths.decisions import Turn, decisions_of
 from suspectra.c.paths.disassembly import Disassembly
+from suspectra.c.paths.failing_run import CFailingRun
 from suspectra.c.paths.flow import Flow, unsteady
-from suspectra.c.paths.gdb_script import GdbSwitch
 from suspectra.c.paths.searching import CPathSetting
 from suspectra.c.paths.switching import CSwitching
 from suspectra.c.paths.traced_build import FLAGS, RECORDER, TracedBuild
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_run import CTracedRun
 from suspectra.c.paths.traced_tests import TracedTests
+from suspectra.c.paths.turned_tests import TurnedTests
 from suspectra.c.recording.case import CCase
 from suspectra.paths.distance import distance, parting
 from suspectra.paths.path import NO_BRANCH
@@ -317,72 +317,44 @@ def test_a_switch_of_thousands_of_cases_is_read(tmp_path, tool):
     assert [(block.decides.line, len(block.arms)) for block in deciding] == [(2, 2001)]
 
 
-class Switched:
-    """Runs the program above in gdb."""
+class Turned:
+    """Runs a failing test of the program above with decisions that come out differently."""
 
-    def __init__(self, runs, *arguments, seconds=30.0, token=None, **properties):
-        path = str(runs.folder / "program")
-        self.code, program = runs.program.module(path), (path, *arguments)
-        self.case = CCase("t1", program, str(runs.folder), timeout=seconds, **properties)
-        self.debugger = Debugger(self.case, path, self.code, seconds, token or Token())
+    def __init__(self, runs, *arguments, **properties):
+        case = CCase("t1", (str(runs.folder / "program"), *arguments), str(runs.folder), **properties)
+        self.tests = TracedTests([case], runs.program, Token())
+        self.failing = CFailingRun.of_test("t1", self.tests)
+        self.decisions = decisions_of(self.failing, self.tests, "t1", ONE_FAILS)
 
-    def turn(self, text, time):
-        """The decision on a line, at its how many-th time, or each time."""
-        (block,) = (one for one in self.code.blocks.values() if one.jump and one.decides.line == LINES[text])
-        at = self.debugger.at(block.address, time)
-        return GdbSwitch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=0)
-
-
-@pytest.mark.slow
-def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs, tool):
-    tool("gdb", "gdb")
-    test = Switched(runs, "depth", "3", pass_patterns=("^4\n",))
-    text = "if (n == 0)"
-    found = test.debugger.run([UNALTERED, *(test.turn(text, time) for time in (0, 3, 9))])
-    assert [one.switched for one in found] == [0, 1, 1, 0]
-    assert [one.verdict.failing for one in found] == [True, True, False, True], "5, 2, 4 and 5 are printed"
+    def outcomes(self, text, times):
+        """How the test ends if the decision on a line comes out the other way then; 0 is each time."""
+        (decision,) = (one for one in self.decisions if one.location.line == LINES[text])
+        turned = TurnedTests(self.tests, "t1", self.failing, Token())
+        return [turned.run(Turn(decision, time, 0)).outcome.value for time in times]
 
 
-@pytest.mark.slow
-def test_a_run_in_gdb_ends_with_its_time_and_with_its_token(runs, tool):
-    tool("gdb", "gdb")
-    endless = Switched(runs, "sum", "0", seconds=4.0)  # gdb may take some to start
-    (found,) = endless.debugger.run([endless.turn("for (int i = 0; i < n; i++)", 0)])
-    assert found.verdict.failing
-    assert found.switched > 1
-    token = Token()
-    stopped = Switched(runs, "sum", "0", token=token)
-    timer = threading.Timer(1.0, setattr, [token, "cancelled", True])
-    timer.start()
-    with pytest.raises(Cancelled):
-        stopped.debugger.run([stopped.turn("for (int i = 0; i < n; i++)", 0)])
-    wait_until(lambda: not programs(runs.folder / "program"))
+ONE_FAILS = Spectrum.from_matrix([[1], [1]], failed=[True, False])
 
 
-def programs(path):
-    """The processes that execute a program, or debug it."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            found += [process.name] if os.fsencode(path) in (process / "cmdline").read_bytes().split(b"\0") else []
-    return found
+def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs):
+    test = Turned(runs, "depth", "3", pass_patterns=("^4\n",))
+    ended = test.outcomes("if (n == 0)", (0, 3, 9))
+    assert ended == ["failed", "passed", "not reached"], "2, 4 and 5 are printed"
+    assert Turned(runs, "depth", "0", pass_patterns=("^2\n",)).outcomes("return a < b ? a + 1 : b;", [1]) == ["passed"]
 
 
-def wait_until(condition):
-    for _ in range(200):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it took too long")
+def test_a_run_that_never_ends_is_ended(runs, monkeypatch):
+    test, text = Turned(runs, "sum", "0", pass_patterns=("^9\n",)), "for (int i = 0; i < n; i++)"
+    assert test.outcomes(text, [0]) == ["steps"]
+    monkeypatch.setattr("suspectra.c.paths.turned_tests._EVENTS", 1 << 40)
+    monkeypatch.setattr("suspectra.c.paths.turned_tests._START_S", 0.2)
+    assert test.outcomes(text, [0]) == ["timeout"]
 
 
-@pytest.mark.slow
-def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
-    tool("gdb", "gdb")
+def test_the_search_finds_the_decision_that_lets_the_test_pass(runs):
     case = CCase("t1", (str(runs.folder / "program"), "half", "3"), str(runs.folder))
     tests = TracedTests([case], runs.program, Token())
-    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
     *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
     line = LINES["if (of == 3.0)"]  # two jumps: one for numbers that can't be compared
     assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 1, True, False),)
@@ -390,13 +362,10 @@ def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
     assert (report.technique, report.candidates, report.complete) == ("apg", 1, True)
 
 
-@pytest.mark.slow
-def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs, tool):
-    tool("gdb", "gdb")
+def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs):
     case = CCase("t1", (str(runs.folder / "program"), "sum", "7"), str(runs.folder), pass_patterns=("^22\n",))
     tests = TracedTests([case], runs.program, Token())
-    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
     *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
     line = LINES["if (i % 2 == 0)"]
     assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 2, False, True),)
@@ -406,27 +375,21 @@ def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs, t
 def test_a_test_that_starts_its_program_by_another_one_is_refused_before_it_runs(runs, tmp_path):
     argv = ("sh", "-c", f"touch {tmp_path}/ran; {runs.folder}/program half 3")
     tests = TracedTests([CCase("t1", argv, str(runs.folder))], runs.program, Token())
-    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
     with pytest.raises(EvidenceError, match="t1 starts its program by another one"):
         list(CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60)))
     assert not (tmp_path / "ran").exists()
 
 
-def test_without_gdb_the_cure_is_named(runs, monkeypatch):
-    Switched(runs, "sum", "0")  # so that the decisions are known, which needs other tools
-    monkeypatch.setenv("PATH", str(runs.folder))
-    with pytest.raises(EvidenceError, match="apt-get install gdb"):
-        Switched(runs, "sum", "0")
-
-
-def test_the_operands_of_a_comparison_are_noted(runs):
-    (block,) = (one for one in Switched(runs).code.blocks.values() if one.decides.line == LINES["if (n == 0)"])
+def test_what_comparisons_compare_is_counted(runs):
     values = runs.folder / "values"
-    environment = {**os.environ, "SUSPECTRA_PATH_VALUES": str(values)}
-    environment["SUSPECTRA_PATH_AT"] = Switched(runs).debugger.at(block.address, 2)
-    subprocess.run([runs.folder / "program", "depth", "7"], env=environment, capture_output=True, check=True)
-    assert values.read_text() == "0 6\n"
+    values.mkdir()
+    environment = {**os.environ, "SUSPECTRA_PATH_VALUES": f"{values}/"}
+    subprocess.run([runs.folder / "program", "depth", "3"], env=environment, capture_output=True, check=True)
+    found = {one.line.line: one for one in compared_values(values, runs.program)}
+    to_zero, least = found[LINES["if (n == 0)"]], found[LINES["return a < b ? a + 1 : b;"]]
+    assert (to_zero.constant, to_zero.pair, to_zero.second) == (0, (3, 1, 0), (0, 1, 3))
+    assert (least.constant, least.pair, least.first, least.second) == (None, (0, 0, 1), (0, 0, 1), (0, 0, 1))
 
 
 @pytest.fixture(scope="module")
