@@ -13,6 +13,7 @@ from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.errors import EvidenceError
 from suspectra.base.location import Location
 from suspectra.c.paths.compared_values import compared_values
+from suspectra.c.paths.comparison_texts import comparison_texts, literal
 from suspectra.c.paths.conditions import Conditions
 from suspectra.c.paths.decisions import Turn, decisions_of
 from suspectra.c.paths.disassembly import Disassembly
@@ -302,6 +303,7 @@ def test_decisions_are_found_in_machine_code():
     assert (first.place.line, first.jump, first.decides) == (3, 0x100A, ("/src/a.c", 4))
     assert first.arms == {0x1013: 0x100E, 0x1026: 0x1020}
     assert [found.blocks[at].jump for at in (0x1013, 0x1026, 0x1035)] == [0, 0, 0], "none goes on into g"
+    assert [at for at, block in found.blocks.items() if block.ends] == [0x1026], "it only aborts"
     block = Disassembly.parse(ARM.splitlines()).blocks[0x1004]
     assert (block.jump, block.arms) == (0x1008, {0x1010: 0x100C, 0x1018: 0x1014})
     with pytest.raises(EvidenceError, match="x86-64 and aarch64 only"):
@@ -386,10 +388,36 @@ def test_what_comparisons_compare_is_counted(runs):
     values.mkdir()
     environment = {**os.environ, "SUSPECTRA_PATH_VALUES": f"{values}/"}
     subprocess.run([runs.folder / "program", "depth", "3"], env=environment, capture_output=True, check=True)
-    found = {one.line.line: one for one in compared_values(values, runs.program)}
+    found = {one.code.line.line: one for one in compared_values(values, runs.program)}
     to_zero, least = found[LINES["if (n == 0)"]], found[LINES["return a < b ? a + 1 : b;"]]
     assert (to_zero.constant, to_zero.pair, to_zero.second) == (0, (3, 1, 0), (0, 1, 3))
     assert (least.constant, least.pair, least.first, least.second) == (None, (0, 0, 1), (0, 0, 1), (0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("if (i < n)", ["i < n"]),
+        ("while (i < all->count && strcmp(a[i], name) != 0)", ["i < all->count", "strcmp(a[i], name) < 0"]),
+        ("for (size_t i = 0; i < node->count; i++)", ["i < node->count"]),
+        ("} else if (!take(parser, ')')) {", ["take(parser, ')')"]),
+        ("if (node != NULL && !done)", ["done"]),  # compilers do not note what pointers are
+        ("if (a == 1 &&", ["a < 1"]),
+        ("    b > f(2)) {", ["b < f(2)"]),
+        ("x = y ? a < b : c > d;", ["y", "a < b", "c < d"]),
+        ("assert(n > 0);", ["n < 0"]),
+        ("if (x & 1) y = z << 2; // a < b", ["x & 1"]),
+        ("call(tree->left, '<');", []),
+        ("#if A < 2", []),
+    ],
+)
+def test_the_sides_of_comparisons_are_found_in_a_line(line, expected):
+    assert [" < ".join(filter(None, one)) for one in comparison_texts(line)] == expected
+
+
+def test_numbers_in_sources_are_read():
+    texts = ["'a'", "'\\n'", "0", "010", "0x1F", "12u", "-3", "x", "1.5", "09"]
+    assert [literal(text) for text in texts] == [97, 10, 0, 8, 31, 12, -3, None, None, None]
 
 
 @pytest.fixture(scope="module")
@@ -422,6 +450,25 @@ def test_the_command_compares_tests_of_ctest(reckoner):
     first, last = ranked["suspects"][0], found["report"][-1]
     assert (first["score"], first["rank_worst"]) == (pytest.approx(2), 1)
     assert (last["file"], last["line"]) in [(one["file"], one["line"]) for one in ranked["suspects"]]
+
+
+@pytest.mark.slow
+def test_techniques_that_need_state_rank_tests_of_ctest(reckoner):
+    test, place = "largest_below_zero", "src/evaluate.c:31"
+    made = reckoner("investigate", test, "--ctest", "build", "--technique", "switching", "--format", "json")
+    assert made.returncode == 0, made.stderr
+    found = json.loads(made.stdout)
+    repairs = [one for one in found["experiments"] if one["outcome"] == "passed"]
+    assert {(one["place"], one["instance"], one["action"]) for one in repairs} == {("if condition", 2, "true")}
+    assert f"{found['suspects'][0]['file']}:{found['suspects'][0]['line']}" == place
+    explained = reckoner("explain", place, "--technique", "switching").stdout
+    assert "1 failing test passes if this comes out true the 2nd time." in explained
+    again = json.loads(reckoner("investigate", test, "--ctest", "build", "--format", "json").stdout)
+    assert again["complete"] or again["experiments"], "what is in the log is not made again"
+    observed = reckoner("investigate", "--ctest", "build", "--technique", "value-predicates")
+    assert "all tests were observed" in observed.stdout, observed.stderr
+    explained = reckoner("explain", place, "--technique", "value-predicates").stdout
+    assert "In both failing tests that were observed `result < 0` here, in no passing one of 4." in explained
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from suspectra.base.english import ordinal
+from suspectra.runs.observation import VALUE_PREDICATES
 
 EVERY = 0
 """As an instance: each time that the place was reached."""
@@ -24,6 +25,9 @@ KINDS: dict[str, tuple[str, ...]] = {
     "metallaxis": ("changing mutant",),
 }
 """The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
+
+COMPILED = (COMBINATION, "switching", VALUE_PREDICATES)
+"""The techniques that run tests of C and C++ again, too; there, decisions are all that is altered."""
 
 EVERY_MUTANT = "every mutant"
 """The kind that MUSE as published needs: mutants with passing tests, too, whatever they do to failing ones."""
@@ -71,10 +75,11 @@ class Experiment:
     line: int
     end_line: int
     column: int  # where it begins, in bytes from 0
-    place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
+    place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`,
+    # or of C such as `if condition`
     instance: int  # how many times the place had been reached, this one included; `EVERY` for each time
-    # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time; of changes,
-    # how many were undone together
+    # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time, or the line
+    # at which a `switch` of C went on; of changes, how many were undone together
     action: str
     outcome: ExperimentOutcome = (
         ExperimentOutcome.NOT_REACHED
@@ -112,6 +117,8 @@ class Experiment:
         if self.place == "for":
             return "if this loop has no round" if self.instance == EVERY else f"if this loop ends at {self._round}"
         how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"
+        if self.action.startswith("line "):
+            how = f"goes on at {self.action}"
         what = f"`{self.detail}`" if self.detail else "this"
         if self.instance == EVERY:
             return f"if {what} {how}" + (" each time" if self.action == "other" else "")

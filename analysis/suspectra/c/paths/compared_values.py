@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.c.paths.disassembly import UNKNOWN, SourceLine
+from suspectra.c.paths.disassembly import Comparing
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_run import mappings_in
 
@@ -32,9 +32,7 @@ Three = tuple[int, int, int]
 class CComparison:
     """A comparison, and how often which of its outcomes came out."""
 
-    module: str  # the program or library
-    address: int  # in it: comparisons of a line are in this order
-    line: SourceLine
+    code: Comparing  # where it is
     constant: int | None  # the first value, if it is a constant; compilers put the constant first
     pair: Three  # how often the first value was less than, equal to and greater than the second one
     # how often each was below zero, zero and above
@@ -49,9 +47,8 @@ def compared_values(folder: Path, program: TracedProgram) -> Iterator[CCompariso
         table = np.fromfile(file, _SITE)
         for site in table[table["address"] != 0]:
             place = program.address(int(site["address"]), mappings)
-            if place is None:
-                continue
-            line = program.module(place[0]).comparisons.get(place[1], UNKNOWN)
-            constant = int(site["constant"]) if site["has_constant"] else None
-            three = (tuple(site[name].tolist()) for name in ("pair", "first", "second"))
-            yield CComparison(*place, line, constant, *three)
+            code = None if place is None else program.module(place[0]).comparisons.get(place[1])
+            if code is not None:
+                constant = int(site["constant"]) if site["has_constant"] else None
+                three = (tuple(site[name].tolist()) for name in ("pair", "first", "second"))
+                yield CComparison(code, constant, *three)

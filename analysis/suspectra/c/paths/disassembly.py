@@ -17,7 +17,7 @@ from suspectra.processes.runner import CommandToRun, run
 RECORDING = "__sanitizer_cov_trace_pc"
 """What each basic block calls first."""
 
-_COMPARING = re.compile(r"__sanitizer_cov_trace_(?:const_)?cmp[1248fd]$")  # what is called before a comparison
+_COMPARED = re.compile(r"__sanitizer_cov_trace_(?:const_)?cmp[1248fd]$")  # what is called before a comparison
 _ENDING = frozenset({"abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail", "__assert", "__cxa_throw"})
 
 _SECONDS = 120.0
@@ -44,6 +44,14 @@ class SourceLine(NamedTuple):
 
 UNKNOWN = SourceLine("", 0)
 """Code without debug information."""
+
+
+class Comparing(NamedTuple):
+    """A comparison in the code of a program."""
+
+    line: SourceLine
+    number: int  # its place among those of its line and function, in the order of the code, from 0
+    total: int  # how many these are
 
 
 @dataclass(frozen=True)
@@ -76,8 +84,8 @@ class Disassembly:
     functions: Mapping[int, str]  # the names of functions by address
     lines: Mapping[int, SourceLine]  # of the first instruction of each function
     recorder: int = 0  # the address of the function that records blocks; 0 if it is in another module
-    # the lines of comparisons, by the address behind the call that notes what they compare
-    comparisons: Mapping[int, SourceLine] = field(default_factory=dict)
+    # by the address behind the call that notes what is compared
+    comparisons: Mapping[int, Comparing] = field(default_factory=dict)
 
     @classmethod
     def from_file(cls, path: str, token: Token | None = None) -> Disassembly:
@@ -128,12 +136,21 @@ class Disassembly:
             if start in code:
                 blocks[start] = _Reach(code, starts, inside, start).block()
         recorder = next((at for at, name in functions.items() if name == RECORDING), 0)
-        comparing = {
-            one.following: one.place
-            for one in code.values()
-            if one.name in _CALLS and _COMPARING.match(one.called.partition("@")[0])
-        }
-        return cls(blocks, functions, places, recorder, comparing)
+        return cls(blocks, functions, places, recorder, _comparisons(code, inside))
+
+
+def _comparisons(code: Mapping[int, _Instruction], inside: Mapping[int, int]) -> dict[int, Comparing]:
+    """The comparisons whose values are noted, by the address behind the call that does."""
+    on_line: dict[tuple[int, SourceLine], list[int]] = {}
+    for at in sorted(code):
+        one = code[at]
+        if one.name in _CALLS and _COMPARED.match(one.called.partition("@")[0]):
+            on_line.setdefault((inside[at], one.place), []).append(one.following)
+    return {
+        address: Comparing(line, number, len(several))
+        for (_, line), several in on_line.items()
+        for number, address in enumerate(several)
+    }
 
 
 def _instructions(lines: Iterable[str], functions: dict[int, str]) -> Iterator[tuple[int, int, _Instruction]]:

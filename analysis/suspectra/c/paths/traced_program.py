@@ -124,8 +124,13 @@ class TracedProgram:
             line = UNKNOWN if block is None else block.decides if block.jump else block.place
             condition = self._condition(line)
             kind = CONDITION if condition is None else condition.kind
+        location = self.location(line)
+        return None if location is None else (kind, location)
+
+    def location(self, line: SourceLine) -> Location | None:
+        """Find a line in the sources of the workspace; None in test code and outside of it."""
         file = self._file(line)
-        return None if file is None or self._paths.is_test(file) else (kind, Location(file, line.line, line.line))
+        return None if file is None or self._paths.is_test(file) else Location(file, line.line, line.line)
 
     def _condition(self, line: SourceLine) -> CCondition | None:
         file = self._file(line)

@@ -6,7 +6,6 @@ no debugger, and a run as long as any other.
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from suspectra.base.cancellation import Cancelled, Token

@@ -105,7 +105,7 @@ class Investigation(Staged):
         in_vain = tried_in_vain(made, spectrum, found)
         known = _undone_first(_in_order(scores(base, found), base, found, in_vain), found)
         ranked = RankedReport.from_scores(self, spectrum, known)
-        notes = (*base.notes, *([] if made else [where_it_works(_no_experiments(), spectrum)]))
+        notes = (*base.notes, *([] if made else [where_it_works(_no_experiments(), spectrum, self.name)]))
         return InvestigationReport(
             self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found, in_vain=in_vain
         )

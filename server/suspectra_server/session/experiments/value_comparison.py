@@ -53,10 +53,10 @@ class ValueComparison:
             suspicion = Suspicion(self.evidence, everywhere=True)
             tests = {test.name: test for test in self.tests}
             observing = ValueInquiry(
-                rerun_setup(trust, folder.root, folder.pytest_command(), folder.settings),
-                [tests[name] for name in suspicion.in_turn(tests)],
-                suspicion,
-                notify,
+                setup=rerun_setup(trust, folder.root, folder.pytest_command(), folder.settings),
+                tests=[tests[name] for name in suspicion.in_turn(tests)],
+                suspects=suspicion,
+                notify=notify,
                 seconds=folder.settings.investigation_seconds,
             )
             with closing(observing.steps()) as observations:
