@@ -85,7 +85,7 @@ class Status(TypedDict):
     passed: int
     """Tests that passed."""
     compiled: bool
-    """Whether all recorded tests are compiled programs, which are not run again with something altered."""
+    """Whether all recorded tests are compiled programs, of which decisions are all that is altered."""
     onlyRead: bool
     """Whether they can't be compared with passing runs either, as those of CTest in a build folder of CMake can."""
     collectionErrors: int

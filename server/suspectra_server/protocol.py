@@ -372,9 +372,10 @@ COMMANDS = (
         " progress bar can cancel it, which keeps what was found; at the end the outcome comes as `window/showMessage`."
         " Before the first time in a workspace the user is asked (`window/showMessageRequest`), since altered runs"
         " execute tests with wrong values and skipped checks. True once it has started, false if the user declines."
-        " Refused in a workspace that the client does not trust, and while tests run.",
+        " Of tests of CTest, decisions are all that is altered. Refused in a workspace that the client does not trust,"
+        " and while tests run.",
         icon="lightbulb-sparkle",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "testSuspect",
@@ -402,7 +403,7 @@ COMMANDS = (
         " the final message are those of `suspectra.server.investigate`. True once it has started; nobody is asked."
         " Refused in a workspace that the client does not trust, and while tests run.",
         icon="arrow-swap",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "findFix",

@@ -54,7 +54,7 @@ export interface Status {
   failed: number;
   /** Tests that passed. */
   passed: number;
-  /** Whether all recorded tests are compiled programs, which are not run again with something altered. */
+  /** Whether all recorded tests are compiled programs, of which decisions are all that is altered. */
   compiled: boolean;
   /** Whether they can't be compared with passing runs either, as those of CTest in a build folder of CMake can. */
   onlyRead: boolean;

@@ -37,7 +37,6 @@ class CSwitchInquiry(Inquiry[Experiment]):
     tests: Sequence[FailingTest]  # in the order in which they are investigated
     suspects: SuspicionSource  # where experiments are worth most
     notify: Callable[[InquiryProgress], object] = lambda progress: None  # called before each experiment
-    at: Location | None = None  # the statement to alter; any unless given
 
     def steps(self) -> Generator[Experiment]:
         """Make the experiments that are not in the log yet.
@@ -83,11 +82,10 @@ class CSwitchInquiry(Inquiry[Experiment]):
         refuse_if_started_by_another(tests.case(name))
         failing = CFailingRun.of_test(name, tests)
         decisions = decisions_of(failing, tests, name, self.suspects.spectrum(self.suspects.group_of(name)))
-        wanted = [decision for decision in decisions if self._is_wanted(decision.location)]
         turned = TurnedTests(tests, name, failing, current_token())
-        switching = _Switching(name, tests, wanted)
+        switching = _Switching(name, tests, decisions)
         repaired: set[int] = set()
-        for turn in turns_by_suspicion(wanted):
+        for turn in turns_by_suspicion(decisions):
             experiment = switching.experiment(turn)
             if turn.decision.node in repaired or experiment is None:
                 continue
@@ -98,9 +96,6 @@ class CSwitchInquiry(Inquiry[Experiment]):
                 yield (made := replace(experiment, outcome=outcome, seconds=seconds))
             if made.outcome.repairs:
                 repaired.add(turn.decision.node)
-
-    def _is_wanted(self, place: Location) -> bool:
-        return self.at is None or (place.file == self.at.file and self.at.line <= place.line <= self.at.end_line)
 
 
 class _Switching:
