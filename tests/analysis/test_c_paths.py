@@ -459,7 +459,7 @@ def test_techniques_that_need_state_rank_tests_of_ctest(reckoner):
     assert made.returncode == 0, made.stderr
     found = json.loads(made.stdout)
     repairs = [one for one in found["experiments"] if one["outcome"] == "passed"]
-    assert {(one["place"], one["instance"], one["action"]) for one in repairs} == {("if condition", 2, "true")}
+    assert {(one["line"], one["instance"], one["action"]) for one in repairs} == {(31, 2, "true")}
     assert f"{found['suspects'][0]['file']}:{found['suspects'][0]['line']}" == place
     explained = reckoner("explain", place, "--technique", "switching").stdout
     assert "1 failing test passes if this comes out true the 2nd time." in explained

@@ -146,6 +146,22 @@ def test_clones_are_refused_where_a_technique_knows_none(client, shared):
 
 
 @pytest.mark.slow
+def test_failing_tests_of_ctest_are_compared_and_altered(client, build_reckoner, tmp_path):
+    folder = build_reckoner(tmp_path / "reckoner")
+    suspectra(folder, "record-c", "--ctest", "build")
+    client.start(folder, options={"investigationSeconds": 300})
+    client.wait_for_state("ready")
+    assert client.command("compareValues") is True
+    assert "src/evaluate.c:31: In both failing tests that were observed `result < 0` here" in client.outcome()
+    client.agree()
+    assert client.command("investigate") is True
+    client.wait(lambda: any("passes if this comes out true" in one["message"] for one in client.logged))
+    client.command("cancelInvestigation")
+    client.wait(lambda: "cancelled after" in client.messages[-1]["message"])
+    assert "src/evaluate.c:31: 1 of 2 failing tests passes if this comes out true" in client.messages[-1]["message"]
+
+
+@pytest.mark.slow
 def test_run_tests_builds_and_records_what_was_recorded_last(client, build_reckoner, tmp_path):
     folder = build_reckoner(tmp_path / "reckoner")
     suspectra(folder, "record-c", "--ctest", "build")
