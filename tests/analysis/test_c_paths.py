@@ -5,13 +5,16 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.errors import EvidenceError
 from suspectra.base.location import Location
+from suspectra.c.experiments.switching import CSwitchInquiry
 from suspectra.c.paths.compared_values import compared_values
 from suspectra.c.paths.comparison_texts import comparison_texts, literal
 from suspectra.c.paths.conditions import Conditions
@@ -23,10 +26,13 @@ from suspectra.c.paths.searching import CPathSetting
 from suspectra.c.paths.switching import CSwitching
 from suspectra.c.paths.traced_build import FLAGS, RECORDER, TracedBuild
 from suspectra.c.paths.traced_program import TracedProgram
+from suspectra.c.paths.traced_project import TracedProject
 from suspectra.c.paths.traced_run import CTracedRun
 from suspectra.c.paths.traced_tests import TracedTests
 from suspectra.c.paths.turned_tests import TurnedTests
 from suspectra.c.recording.case import CCase
+from suspectra.cli.rerun import suspicious_tests
+from suspectra.evidence.discovery import find_source
 from suspectra.paths.distance import distance, parting
 from suspectra.paths.path import NO_BRANCH
 from suspectra.paths.report import ReportedPlace
@@ -420,20 +426,32 @@ def test_numbers_in_sources_are_read():
     assert [literal(text) for text in texts] == [97, 10, 0, 8, 31, 12, -3, None, None, None]
 
 
+class CommandLine(NamedTuple):
+    """The command line in a workspace, with a cache of its own."""
+
+    folder: Path
+    cache: str
+
+    def __call__(self, *arguments):
+        command, environment = [sys.executable, "-m", "suspectra", *arguments], {"XDG_CACHE_HOME": self.cache}
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+
 @pytest.fixture(scope="module")
 def reckoner(build_reckoner, tmp_path_factory):
     """The example, recorded, with a command line whose cache is its own."""
     folder = build_reckoner(tmp_path_factory.mktemp("example") / "reckoner")
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
-
-    def suspectra(*arguments):
-        command = [sys.executable, "-m", "suspectra", *arguments]
-        return subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-
-    assert suspectra("record-c", "--ctest", "build").returncode == 1
-    return suspectra
+    reckoner = CommandLine(folder, str(tmp_path_factory.mktemp("cache")))
+    assert reckoner("record-c", "--ctest", "build").returncode == 1
+    return reckoner
 
 
 @pytest.mark.slow
@@ -453,22 +471,31 @@ def test_the_command_compares_tests_of_ctest(reckoner):
 
 
 @pytest.mark.slow
-def test_techniques_that_need_state_rank_tests_of_ctest(reckoner):
-    test, place = "largest_below_zero", "src/evaluate.c:31"
-    made = reckoner("investigate", test, "--ctest", "build", "--technique", "switching", "--format", "json")
-    assert made.returncode == 0, made.stderr
-    found = json.loads(made.stdout)
-    repairs = [one for one in found["experiments"] if one["outcome"] == "passed"]
-    assert {(one["line"], one["instance"], one["action"]) for one in repairs} == {(31, 2, "true")}
-    assert f"{found['suspects'][0]['file']}:{found['suspects'][0]['line']}" == place
+def test_techniques_that_need_state_rank_tests_of_ctest(reckoner, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", reckoner.cache)
+    place, line = "src/evaluate.c:31", 31
+    evidence = find_source(reckoner.folder, edges=True).read()
+    tests, suspicion = suspicious_tests(evidence, reckoner.folder, ["largest_below_zero"], compiled=True)
+    project = TracedProject(reckoner.folder, reckoner.folder / "build")
+
+    def experiment(is_wanted):
+        with closing(CSwitchInquiry(project=project, tests=tests, suspects=suspicion).steps()) as made:
+            return next(filter(is_wanted, made))
+
+    first = experiment(lambda one: one.outcome.repairs)
+    assert (first.line, first.place, first.instance, first.action) == (line, "if condition", 2, "true")
+    assert experiment(bool).line != line, "where a test passes, no other time is tried; what is in the log, not again"
+    ranked = json.loads(reckoner("rank", "--technique", "switching", "--format", "json").stdout)
+    assert line in {one["line"] for one in ranked["suspects"][:2]}
     explained = reckoner("explain", place, "--technique", "switching").stdout
     assert "1 failing test passes if this comes out true the 2nd time." in explained
-    again = json.loads(reckoner("investigate", test, "--ctest", "build", "--format", "json").stdout)
-    assert again["complete"] or again["experiments"], "what is in the log is not made again"
-    observed = reckoner("investigate", "--ctest", "build", "--technique", "value-predicates")
+
+    observed = reckoner("investigate", "--ctest", "build", "--technique", "value-predicates", "--seconds", "600")
     assert "all tests were observed" in observed.stdout, observed.stderr
     explained = reckoner("explain", place, "--technique", "value-predicates").stdout
     assert "In both failing tests that were observed `result < 0` here, in no passing one of 4." in explained
+    refused = reckoner("investigate", "--ctest", "build", "--technique", "muse")
+    assert (refused.returncode, "muse alters tests of Python only" in refused.stderr) == (2, True)
 
 
 @pytest.mark.slow
