@@ -32,7 +32,8 @@ def test_one_answer_comes_after_consent_with_the_line_that_it_is_about(client, p
     client.start(project)
     assert client.command("why") is None, "nobody has agreed"
     client.agree()
-    answer = client.command("why", project.as_uri(), [FAILING])
+    answer = client.command("why", project.as_uri(), [FAILING], None, {"show": True})
+    assert len([said for said in client.messages if "is_many is wrong." in said["message"]]) == 1
     assert answer["headline"] == "many.py:2 in is_many is wrong."
     assert "`>` → `>=` repairs 1 test and breaks none." in answer["sentences"]
     assert any(sentence.startswith("This is nearly certain") for sentence in answer["sentences"])

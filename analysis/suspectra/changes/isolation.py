@@ -35,7 +35,7 @@ from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.paths.delta_debugging import Differences
-from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
+from suspectra.runs.experiment import EVERY, MOVE, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
 _MAX_TESTS = 20
@@ -87,22 +87,18 @@ class BreakingChange:
                     unit.line,
                     unit.end_line,
                     0,
-                    "change",
+                    MOVE if unit.moved_from else "change",
                     EVERY,
                     str(len(self.besides) + len(self.units)),
                     ExperimentOutcome.PASSED,
                     detail=self.since.name,
-                    replacement=unit.before,
+                    replacement=unit.moved_from or unit.before,
                 )
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
-        change = [
-            {"file": one.file, "line": one.line, "end_line": one.end_line, "before": one.before, "after": one.after}
-            for one in self.units
-        ]
         return {
-            "change": change,
+            "change": [one.to_json() for one in self.units],
             "tests": list(self.tests),
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),

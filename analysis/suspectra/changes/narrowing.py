@@ -88,7 +88,7 @@ class ChangeNarrowing:
             return None
         passing, again, failing = (run for run in runs if run is not None)
         before, after, present = (
-            {one.path: one.lines(some, changed) for one in self._baseline.differences}
+            {path: one.lines(some, changed) for one in self._baseline.differences for path in one.paths}
             for some in (made, made | changed, frozenset(self._units))
         )
         same = corresponding(passing, again, before)
@@ -100,7 +100,8 @@ class ChangeNarrowing:
         if found is None or found.file not in present:
             return found
         place = after[found.file][found.line - 1]
-        return found._replace(line=present[found.file].index(place) + 1) if place in present[found.file] else None
+        line = present[found.file].index(place) + 1 if place in present[found.file] else 0
+        return found._replace(file=place[0], line=line) if line else None
 
     def isolate(self, test: str, high: Differences) -> tuple[Differences, Differences, bool]:
         """Changes with which a test passes, those with which it fails then, and whether none of these can be left out.
@@ -152,12 +153,12 @@ class ChangeNarrowing:
 
     def _in_present_text(self, lines: Iterable[tuple[str, int]], made: Differences) -> Iterator[tuple[str, int]]:
         """Lines of a text with some changes where the present text has them."""
-        present: dict[tuple[str, int], int] = {}
+        present: dict[tuple[str, int], tuple[str, int]] = {}
         for one in self._baseline.differences:
             of_key = {key: line for line, key in enumerate(one.lines(one.units, ()), 1)}
             for line, key in enumerate(one.lines(self.units(made), ()), 1):
-                present[one.path, line] = of_key.get(key, 0)
-        at = ((file, present.get((file, line), line)) for file, line in lines)  # a file of one unit has no other text
+                present.update({(path, line): (one.path, of_key.get(key, 0)) for path in one.paths})
+        at = (present.get(place, place) for place in lines)  # a file of one unit has no other text
         return ((file, line) for file, line in at if line)
 
     def _breaking_alone(self, test: str, cause: Differences, high: Differences) -> Differences:

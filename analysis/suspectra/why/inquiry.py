@@ -45,12 +45,12 @@ from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport, Suspect
-from suspectra.runs.experiment import EVERY, UNDO, Experiment
+from suspectra.runs.experiment import EVERY, MOVE, UNDO, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
-from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
+from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
 from suspectra.why.shift_search import ShiftSearch
 from suspectra.why.shifts import Shift
 
@@ -209,7 +209,7 @@ class WhyInquiry(Inquiry[str]):
             conclusion=conclusion,
             certainty=Certainty.SHOWN if shown else Certainty.HIGH,
             because=because,
-            surer="" if shown else "Give it more time with --seconds.",
+            surer=None if shown else MORE_TIME,
             suspect=None,
             changes=tuple(map(_changed, cause.units)),
             reasons=() if cause.difference is None else (_difference(cause.difference),),
@@ -323,9 +323,12 @@ class WhyInquiry(Inquiry[str]):
         if undone.action != "1":  # one of several
             return answer
         location = Location(undone.file, undone.line, max(undone.line, undone.end_line))
-        present = range(undone.line, undone.end_line + 1)
-        after = tuple(self._sources.line(undone.file, line) for line in present)
-        change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
+        if undone.place == MOVE:
+            change = AnswerChange(location, (), (), undone.replacement)
+        else:
+            present = range(undone.line, undone.end_line + 1)
+            after = tuple(self._sources.line(undone.file, line) for line in present)
+            change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
         conclusion = f"Your change since {undone.detail} broke it:"
         return replace(answer, conclusion=conclusion, suspect=None, changes=(change,), reasons=())
 
@@ -480,7 +483,7 @@ class WhyInquiry(Inquiry[str]):
                 conclusion=f"Most likely {place} is wrong.",
                 certainty=Certainty.MEDIUM,
                 because="the same difference makes all of them pass, so the fault is there or in what makes the value",
-                surer="",
+                surer=None,
                 reasons=(str(shift), counts),
             )
 
@@ -532,32 +535,33 @@ def _with_other_values(report: InvestigationReport) -> dict[int, list[Experiment
     return {element: several for element, several in found.items() if several}
 
 
-def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, str, str]:
+def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, str, Remedy | None]:
     """How sure a repair makes an answer, why, and what would make it surer.
 
     What no passing test executes, none can speak against.
     """
-    more = "Give it more time with --seconds."
     if best is None:
-        return Certainty.LOW, "no experiment has made a test pass, so it is only what the tests have in common", more
+        because = "no experiment has made a test pass, so it is only what the tests have in common"
+        return Certainty.LOW, because, MORE_TIME
     which = "the test passes" if tests == 1 else f"{best.repaired} of {tests} tests pass"
     which = f"{every(tests)} tests pass" if best.repaired == tests > 1 else which
     others = best.as_good - 1
     alone = "nothing else that was tried does as much" if not others else f"as they do at {many(others, 'other place')}"
     if best.kind == "value":
         certainty = Certainty.MEDIUM if best.factor >= _TELLING else Certainty.LOW
-        return certainty, f"{which} with another value there, so the fault is there or in what makes the value", more
+        because = f"{which} with another value there, so the fault is there or in what makes the value"
+        return certainty, because, MORE_TIME
     if best.kind == "switch" and not (best.accepted and passing):
         certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
-        return certainty, f"{which} with the other branch there, so the fault is there or in what decides it", more
+        return certainty, f"{which} with the other branch there, so the fault is there or in what decides it", MORE_TIME
     if best.kind == UNDO:
-        return Certainty.HIGH, f"without the change {which}", ""
+        return Certainty.HIGH, f"without the change {which}", None
     if best.accepted and passing:
-        return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", ""
+        return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", None
     certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
     if certainty is Certainty.MEDIUM and not others and tests > 1 and passing:
         certainty = Certainty.HIGH
-    return certainty, f"{which} with one thing altered there, and {alone}", more
+    return certainty, f"{which} with one thing altered there, and {alone}", MORE_TIME
 
 
 def _difference(found: ValueDifference) -> str:
@@ -591,7 +595,7 @@ def _named(location: Location, function: str) -> str:
 
 def _changed(unit: ChangeUnit) -> AnswerChange:
     location = Location(unit.file, unit.line, max(unit.line, unit.end_line))
-    return AnswerChange(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
+    return AnswerChange(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()), unit.moved_from)
 
 
 def _shortened(lines: Sequence[AnswerLine]) -> tuple[AnswerLine, ...]:
