@@ -1,13 +1,15 @@
 """The examples in the README show what really happens."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from suspectra.cli.main import run
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
 WIDTH = "112"  # of the terminal in which the README's example was printed
 
 
@@ -28,6 +30,18 @@ def suspectra(recorded_ledger, capsys, monkeypatch):
 def test_the_ranking_is_what_is_printed(suspectra):
     line, shown = re.search(r"^\$ suspectra (rank .*)\n((?:.*\n)*?)```", README, re.M).groups()
     assert suspectra(line).strip() == shown.strip()
+
+
+@pytest.mark.slow
+def test_the_answer_is_what_is_printed(recorded_ledger, tmp_path, capsys, monkeypatch):
+    """A copy of the example: what is found counts in its rankings. It stays the answer after the search for fixes."""
+    shutil.copytree(recorded_ledger, tmp_path / "ledger")
+    monkeypatch.chdir(tmp_path / "ledger")
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    shown = re.search(r"^\$ suspectra why\n((?:.*\n)*?)```", README, re.M)[1]
+    assert f"$ suspectra why\n{shown}" in (ROOT / "docs" / "guide" / "why.md").read_text("utf-8")
+    assert run(["why", "--seconds", "120"]) == 0
+    assert capsys.readouterr().out == shown
 
 
 def test_the_other_commands_work_as_they_are_written(suspectra, tmp_path):
