@@ -6,9 +6,9 @@ leaves nothing of its change, as one that deletes what the release added, is not
 
 The change is found if it is in one of the causes; `of` says of how many changes that one is made. `named` is the time
 until the cause is known, `seconds` that until its first different value is, too, and `cpu` is processor time. Beside
-it: `lines`, how many changed, which somebody would read; with `--plain` the runs of delta debugging that knows nothing of
-the program; and with `--bisect` what `git bisect run` says of a history in which each change is a commit, in the order of
-files and lines. It runs the first failing test as pytest does, and skips a commit where that test can't be collected.
+it: `lines`, how many changed, which somebody would read; with `--plain` the runs of delta debugging that knows nothing
+of the program; and with `--bisect` what `git bisect run` says of a history in which each change is a commit, in the
+order of files and lines. It runs the first failing test, and skips a commit where pytest can't collect that test.
 
 Besides Python: `--c` takes two tags of a repository with CMake and a wrong operator in a line that differs, and
 `--data` makes projects that read tables, of which some lines differ.
@@ -345,7 +345,7 @@ def plain(subject: Seeded, setup: RerunSetup, test: FailingTest, seconds: float)
 
 
 def bisect(subject: Seeded, python: str) -> str:
-    """What `git bisect run` says of the first failing test: whether it names the change, of how many, its runs and time."""
+    """What `git bisect run` says of the first failing test: whether it names the change, of how many; runs and time."""
     test = subject.tests[0]
     ran = 'echo RUN; "$0" -m pytest -q -p no:cacheprovider -p no:xdist "$1"; it=$?; [ $it -gt 1 ] && it=125; exit $it'
     with tempfile.TemporaryDirectory() as folder:

@@ -40,6 +40,7 @@ from suspectra.runs.experiment import EVERY, MOVE, UNDO, Experiment, ExperimentO
 _MAX_CAUSES = 5
 _MAX_TESTS = 20
 _FEW = 4  # changes that are named in one sentence
+_MORE = 30  # that are a part of a cause, since they can't be made without it
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,12 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             left.sort(key=lambda name: name != first)
             low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
+            wider = search.needing(cause, high)
+            if len(mended) < len(left) and len(cause) < len(wider) <= len(cause) + _MORE:
+                without_all = search.run(high - wider, left)
+                more = [name for name in left if name in without_all.passed]
+                if set(mended) < set(more):  # what needs these changes can't be made without them
+                    cause, without, mended = wider, without_all, more
             of = [name for name in left if name == left[0] or name in mended or name in decided]
             besides = tuple(unit for one in self.causes if left[0] in one.tests for unit in one.units)
             units_of = search.units(cause)

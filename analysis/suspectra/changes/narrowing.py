@@ -75,6 +75,10 @@ class ChangeNarrowing:
         failed = self.run(low | cause, tests).failed
         return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
 
+    def needing(self, cause: Differences, high: Differences) -> Differences:
+        """Some changes with others that can't be made without them, as calls of a function with new parameters."""
+        return high - self._order.without_needing(high, cause)
+
     def load_anew(self) -> None:
         """Load the program for each run from now on."""
         self.is_fresh = True
@@ -138,7 +142,7 @@ class ChangeNarrowing:
         ):
             return _NOTHING
         new = low & (self._running(with_cause) - self._running(self._in_present_text(ran.tests.get(test, ()), low)))
-        if not 0 < len(new) <= _LIKELY or self._verdict(test, (low | cause) - new) is ConfigurationVerdict.FAILS:
+        if not 0 < len(new) <= _UNTOLD or self._verdict(test, (low | cause) - new) is ConfigurationVerdict.FAILS:
             return _NOTHING
         return self._needed_to_fail(test, new, low | cause)
 
@@ -177,9 +181,14 @@ class ChangeNarrowing:
 
     def _needed_to_fail(self, test: str, some: Differences, made: Differences) -> Differences:
         """Those of some changes without which a test, with others made, no longer fails in the same way."""
-        for number in sorted(some, reverse=True):
-            if self._verdict(test, made - {number}) is ConfigurationVerdict.FAILS:
-                some, made = some - {number}, made - {number}
+        waiting = [sorted(some)]
+        while waiting:
+            part = waiting.pop()
+            if self._verdict(test, made.difference(part)) is ConfigurationVerdict.FAILS:
+                some, made = some.difference(part), made.difference(part)
+            elif len(part) > 1:
+                half = len(part) // 2
+                waiting += [part[:half], part[half:]]
         return some
 
     def _only_for(self, cause: Differences, high: Differences) -> Differences:
