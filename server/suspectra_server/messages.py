@@ -469,6 +469,8 @@ class Step(TypedDict):
     """The value, or how the decision came out; in short."""
     instance: int
     """Which time the statement was executed, from 1; 0 while its module was imported."""
+    rounds: int
+    """In a slice, how many rounds of a loop the step stands for: it is the nearest of them, with the values of all."""
     why: str
     """In a slice, how it is related to the step above, in two or three words."""
     steps: list[Step]

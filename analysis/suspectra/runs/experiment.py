@@ -14,6 +14,9 @@ EVERY = 0
 UNDO = "undo"
 """The kind that leaves out changes of the user: `suspectra changes` makes it, and no technique asks for it."""
 
+MOVE = "move"
+"""As the place of a change: that its file was moved. The replacement is then where it was."""
+
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 

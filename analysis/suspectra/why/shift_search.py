@@ -44,9 +44,11 @@ class ShiftSearch:
             if self._noted is None:
                 self._noted = {test.name: noted_values(tests[test.name], test.name, TRACE_S) for test in self._tests}
             return self._common(found, self._noted, tests)
-        except (EvidenceError, TimeIsUp):
-            self._possible = False  # one of the tests can't be run again, or not in time
-            return None
+        except EvidenceError:
+            self._possible = False  # one of the tests can't be run again
+        except TimeIsUp:
+            self._possible = repeated is not None  # the time of these processes ends before that of the search
+        return None
 
     def _started(self) -> RepeatedTests:
         if self._own is None:
@@ -65,8 +67,11 @@ class ShiftSearch:
             key = first.file, first.line, wanted
             if key in self._tried:
                 continue
+            fits = all(
+                (name, wanted) in known or self._passes(tests[name], first, wanted, noted[name]) for name in noted
+            )
             self._tried.add(key)
-            if all((name, wanted) in known or self._passes(tests[name], first, wanted, noted[name]) for name in noted):
+            if fits:
                 return Shift(wanted.name, wanted.by, len(noted))
         return None
 
