@@ -399,7 +399,7 @@ static void write_profile(void) {
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
     suspectra_prefix();
 #endif
-    alarm(3); /* a crash inside malloc may hold a lock that the dump needs */
+    alarm(6); /* a crash inside malloc may hold a lock that the dump needs */
     for (size_t i = 0; i < found; i++) {
         dumps[i].write();
         if (dumps[i].reset)

@@ -16,7 +16,8 @@
 #if defined(__linux__) && defined(__GLIBC__)
 #define MAX_CALLS (1 << 14)
 #define MAX_THREADS 256
-#define MAX_WAITS 2000 /* of a millisecond each, for a thread to answer */
+#define MAX_WAITS 10000 /* of a millisecond each, for a thread to answer */
+#define MAX_BLOCKED 500 /* of them, for one that blocks signals, as each does while it starts another one */
 static struct call stack[MAX_CALLS];
 static int count;
 static volatile long asked;
@@ -112,9 +113,10 @@ void suspectra_stop_threads(void) {
     unknown = all == MAX_THREADS || (all && (!signal || sigaction(signal, &action, NULL)));
     for (int i = 0; i < all && !unknown; i++) {
         answered = 0, asked = numbers[i];
-        unknown = blocks(numbers[i], signal) || syscall(SYS_tgkill, getpid(), numbers[i], signal);
-        for (int waits = 0; !unknown && !answered; waits++) {
-            unknown = waits == MAX_WAITS;
+        unknown = syscall(SYS_tgkill, getpid(), numbers[i], signal) != 0;
+        for (int waits = 0, blocked = 0; !unknown && !answered; waits++) {
+            blocked += blocks(numbers[i], signal);
+            unknown = waits == MAX_WAITS || blocked == MAX_BLOCKED;
             nanosleep(&(struct timespec){0, 1000000}, NULL);
         }
         if (!unknown)

@@ -253,9 +253,10 @@ class CRecordingSource:
         result = _result(test)
         ran: list[tuple[StoredObject, CObject, Ints]] = []
         at = 0
-        for stored, recorded in recorded_objects if packed is not None else ():
-            ran.append((stored, recorded, packed[at : at + recorded.counters]))
-            at += recorded.counters
+        for stored, recorded in recorded_objects:
+            if packed is not None:
+                ran.append((stored, recorded, packed[at : at + recorded.counters]))
+                at += recorded.counters
         counting = counting_functions(one[1:] for one in ran) if calls else frozenset()
         for stored, recorded, values in ran:
             result = _in_its_source(result, recorded, values, assembler.paths)
