@@ -138,6 +138,22 @@ def test_there_is_a_candidate_of_more_kinds(line, text):
     assert text in lines_after(MORE, line)
 
 
+FORMATTED = '''\
+def framed(text, begin, end):
+    return (f"é{{{text[:begin]}}}"
+            f"{'[' + text[begin]!r:>4}{text[end:]}")
+'''
+
+
+def test_each_part_of_a_value_in_an_f_string_is_changed():
+    """The parser of older versions of Python does not know where it is."""
+    texts = [edited(FORMATTED.encode(), [one]).decode() for one in made(FORMATTED, 2) if not one.edit.whole_statement]
+    for old, new in (("[:begin]", "[:end]"), ("[end:]", "[end + 1:]"), ("'[' + text[begin]", "text[begin] + '['")):
+        assert FORMATTED.replace(old, new) in texts
+    for text in texts:
+        ast.parse(text)
+
+
 HEADS = """\
 import functools
 

@@ -334,6 +334,10 @@ def _constants(place: FixSite) -> Iterator[Made]:
             (-value, 2.0),
             (2, 2.5),
             (-1, 2.4),
+            (value * 10, 2.3),
+            (value // 10, 2.5),
+            (value * 2, 2.6),
+            (value // 2, 2.6),
         ):
             yield str(number), "constant", cost
     counts: Mapping[object, int] = place.scope.ingredients.constants.get(type(value), {})
@@ -666,39 +670,17 @@ def _synthesis(place: FixSite) -> Iterator[Made]:
         yield f"[{one}]", "synthesis", 2.8 + 0.04 * first
 
 
-_IN_FORMATS = (("{} + 1", 1.8), ("{} - 1", 1.8), ("{}.strip()", 2.4), ("abs({})", 2.4), ("-{}", 2.4))
-
-
 def _formats(place: FixSite) -> Iterator[Made]:
-    """Another value in an f-string, or another format of it."""
+    """Another format of a value in an f-string."""
     node, text = place.node, place.text
     if not isinstance(node, ast.JoinedStr):
         return
     for part in node.values:
-        if not isinstance(part, ast.FormattedValue):
-            continue
-        old = ast.unparse(part.value)
-        if text.count(f"{{{old}") != 1:
-            continue  # it is written in another way
-        others = [(name, 1.6) for name in (*place.names[:NEAR], *place.scope.own_attributes[:NEAR])]
-        others += [
-            (f"{old} + 1", 1.8),
-            (f"{old} - 1", 1.8),
-            (f"{old}.strip()", 2.4),
-            (f"abs({old})", 2.4),
-            (f"-{old}", 2.4),
-        ]
-        if isinstance(part.value, ast.Attribute):
-            base = ast.unparse(part.value.value)
-            others += [(f"{base}.{name}", 1.9) for name, _ in place.scope.ingredients.attributes.most_common(20)]
-        for other, cost in others:
-            if other != old:
-                yield text.replace(f"{{{old}", f"{{{other}"), "format", cost
-        if isinstance(part.format_spec, ast.JoinedStr) and len(part.format_spec.values) == 1:
-            known = ast.unparse(part.format_spec)[2:-1]
-            if text.count(f"{old}:{known}}}") == 1:
-                for spec in _other_formats(known):
-                    yield text.replace(f"{old}:{known}}}", f"{old}:{spec}}}"), "format", 1.6
+        if isinstance(part, ast.FormattedValue) and isinstance(spec := part.format_spec, ast.JoinedStr):
+            old, known = ast.unparse(part.value), ast.unparse(spec)[2:-1]
+            if len(spec.values) == 1 and text.count(f"{old}:{known}}}") == 1:
+                for other in _other_formats(known):
+                    yield text.replace(f"{old}:{known}}}", f"{old}:{other}}}"), "format", 1.6
 
 
 def _other_formats(spec: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,9 @@ _MAX_CONSTANTS = 100
 
 _TABLE = 20
 """Items from which on a list, a tuple, a set or a dictionary is a table of data."""
+
+_FIELD, _FIELD_END = re.compile(r"\{"), re.compile(r"[}:!=]")
+"""Where a value in an f-string may begin, and what may end it."""
 
 _NOT_EVALUATED = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "pattern", "decorator_list"})
 _BUILT_IN = frozenset(dir(builtins))
@@ -187,6 +191,7 @@ class FixSite:
     block: list[ast.stmt] = field(default_factory=list)  # for a statement: those beside it
     in_loop: bool = False
     in_table: bool = False  # whether it is one of many values that are written down together
+    f_string: ast.JoinedStr | None = None  # the one that it is a part of, which is edited as a whole
 
     @property
     def source(self) -> ParsedSource:
@@ -283,6 +288,8 @@ def _expressions(site: FixSite) -> Iterator[FixSite]:
     yield site
     node = site.node
     if isinstance(node, ast.JoinedStr):
+        for part, value in formatted_values(site.source, node) if site.f_string is None else ():
+            yield from _expressions(replace(site, node=value, parent=part, f_string=node))
         return
     inside = site.bound
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
@@ -304,6 +311,49 @@ def _expressions(site: FixSite) -> Iterator[FixSite]:
                 inner = [(one, child) for one in (child.iter, *child.ifs)]
             for one, parent in inner:
                 yield from _expressions(replace(site, node=one, parent=parent, bound=inside, in_table=in_table))
+
+
+def formatted_values(source: ParsedSource, node: ast.JoinedStr) -> Iterator[tuple[ast.FormattedValue, ast.expr]]:
+    """The fields of an f-string, each with its value as it stands in the file.
+
+    Before Python 3.12 the parser does not know where they stand.
+    """
+    text, begin = source.segment(node), 0
+    for part in node.values:
+        if not isinstance(part, ast.FormattedValue):
+            continue
+        wanted = ast.dump(part.value)
+        for opened in _FIELD.finditer(text, begin):
+            ends = (closed.start() for closed in _FIELD_END.finditer(text, opened.end()))
+            found = next((one for end in ends if (one := _value_at(text, opened.end(), end, wanted))), None)
+            if found is not None:
+                begin = opened.end()
+                _put(found, node, text[:begin])
+                yield part, found
+                break
+
+
+def _value_at(text: str, begin: int, end: int, wanted: str) -> ast.expr | None:
+    """The expression between two places of a text, if it is the wanted one."""
+    try:
+        found = ast.parse(f"({text[begin:end]}\n)", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return found if ast.dump(found) == wanted else None
+
+
+def _put(node: ast.expr, whole: ast.JoinedStr, before: str) -> None:
+    """Give an expression, which was parsed behind a parenthesis, its place in a file."""
+    *lines, last = before.split("\n")
+    column = len(last.encode()) + (0 if lines else whole.col_offset) - 1
+    for one in ast.walk(node):
+        if isinstance(one, (ast.expr, ast.keyword)):
+            assert one.end_lineno is not None
+            assert one.end_col_offset is not None
+            one.col_offset += column if one.lineno == 1 else 0
+            one.end_col_offset += column if one.end_lineno == 1 else 0
+            one.lineno += whole.lineno + len(lines) - 1
+            one.end_lineno += whole.lineno + len(lines) - 1
 
 
 def _bound_in(node: ast.AST) -> frozenset[str]:
