@@ -6,13 +6,16 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 from suspectra.fixes.days import day_in
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function, Variables, bodies, position
+
+_Node = TypeVar("_Node", ast.expr, ast.stmt)
 
 SIMPLE = (
     ast.Assign,
@@ -52,6 +55,8 @@ class FileIngredients:
         self.attributes: Counter[str] = Counter()  # the names of attributes that are read
         self.methods: Counter[str] = Counter()  # and of those that are called
         self.called: Counter[str] = Counter()  # the functions that are called by their name alone
+        self.bare_methods: Counter[str] = Counter()  # the methods that are called without arguments
+        self.of_one: Counter[str] = Counter()  # such as `re.escape`: what is called with one argument alone
         self.keywords: dict[str, set[str]] = {}  # by the name of what is called
         self.exceptions = _exceptions(source.tree)  # those that it defines, raises or handles
         self.arities: dict[str, int] = {}  # of the functions that the file defines
@@ -63,6 +68,11 @@ class FileIngredients:
                 self.keywords.setdefault(name, set()).update(one.arg for one in node.keywords if one.arg)
                 if isinstance(node.func, ast.Name):
                     self.called[name] += 1
+                elif isinstance(node.func, ast.Attribute) and not node.keywords:
+                    if not node.args:
+                        self.bare_methods[name] += 1
+                    elif len(node.args) == 1 and isinstance(node.func.value, ast.Name):
+                        self.of_one[f"{node.func.value.id}.{name}"] += 1
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 parameters = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
                 self.keywords.setdefault(node.name, set()).update(parameters)
@@ -143,17 +153,33 @@ class FunctionScope:
 
     @cached_property
     def conditions(self) -> dict[str, ast.expr]:
-        """What functions of the class or the file ask, by text; the nearest first."""
-        return _conditions(self.function, self.source) | _conditions(self.owner or self.source.tree, self.source)
+        """What functions of the class or the file ask, by text; its own first, and what is asked most often."""
+        return self._in_order(_conditions)
 
     @cached_property
     def statements(self) -> dict[str, ast.stmt]:
-        """The simple statements of the function, and of its class or file, by text; the nearest first."""
-        return _statements(self.function, self.source) | _statements(self.owner or self.source.tree, self.source)
+        """The simple statements of the function, its class and its file, by text; its own first, then frequent ones."""
+        return self._in_order(_statements)
+
+    def _in_order(self, of: Callable[[ast.AST, ParsedSource], Iterator[tuple[str, _Node]]]) -> dict[str, _Node]:
+        """The ingredients of the function, then those of its class, then those of the file.
+
+        What stands there often comes before what stands there once, and then what is nearer.
+        """
+        found: dict[str, _Node] = {}
+        for around in (self.function, self.owner, self.source.tree):
+            nodes: dict[str, list[_Node]] = {}
+            for text, node in of(around, self.source) if around is not None else ():
+                nodes.setdefault(text, []).append(node)
+            for text in sorted(nodes, key=lambda text: (-len(nodes[text]), self._distance(nodes[text][0]))):
+                found.setdefault(text, nodes[text][0])
+        return found
+
+    def _distance(self, node: ast.expr | ast.stmt) -> int:
+        return abs(node.lineno - self.function.lineno)
 
 
-def _conditions(scope: ast.AST, source: ParsedSource) -> dict[str, ast.expr]:
-    found: dict[str, ast.expr] = {}
+def _conditions(scope: ast.AST, source: ParsedSource) -> Iterator[tuple[str, ast.expr]]:
     for node in ast.walk(scope):
         tests = [node.test] if isinstance(node, (ast.If, ast.While, ast.IfExp)) else []
         tests += node.values if isinstance(node, ast.BoolOp) else []
@@ -162,12 +188,10 @@ def _conditions(scope: ast.AST, source: ParsedSource) -> dict[str, ast.expr]:
         for test in tests:
             text = source.segment(test)
             if len(text) <= _MAX_TEXT and "\n" not in text and not isinstance(test, ast.Constant):
-                found.setdefault(text, test)
-    return found
+                yield text, test
 
 
-def _statements(scope: ast.AST, source: ParsedSource) -> dict[str, ast.stmt]:
-    found: dict[str, ast.stmt] = {}
+def _statements(scope: ast.AST, source: ParsedSource) -> Iterator[tuple[str, ast.stmt]]:
     for inside in ast.walk(scope):
         if not isinstance(inside, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
@@ -175,8 +199,7 @@ def _statements(scope: ast.AST, source: ParsedSource) -> dict[str, ast.stmt]:
             if isinstance(node, SIMPLE) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
                 text = source.segment(node)
                 if len(text) <= _MAX_TEXT and "\n" not in text:
-                    found.setdefault(text, node)
-    return found
+                    yield text, node
 
 
 @dataclass(frozen=True, eq=False)
