@@ -58,7 +58,8 @@ class CallUnderWay(NamedTuple):
     places: tuple[NamedLine, ...]  # its line, after the lines of calls that were inlined into it, the innermost first
     calling: bool  # whether it had called something, so that it did not crash by itself
     inherited: bool  # whether it began in the process that forked this one
-    times: int  # how many there were, far out in a deep recursion
+    address: int  # where in the code of its file
+    times: int  # how many there were, far out in a deep recursion; below 0 if they go on there
 
 
 class CrashCalls:
@@ -82,7 +83,8 @@ class CrashCalls:
             under_way = list(group)
             for call, places in zip(under_way, self._lines(module, under_way, problems), strict=False):
                 if places:
-                    calls.append(CallUnderWay(places[-1].function, places, call.calling, call.inherited, call.times))
+                    name, at = places[-1].function, call.address
+                    calls.append(CallUnderWay(name, places, call.calling, call.inherited, at, call.times))
         return calls
 
     def _lines(self, module: str, calls: Sequence[CodeAddress], problems: list[Problem]) -> list[tuple[NamedLine, ...]]:

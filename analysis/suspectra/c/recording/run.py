@@ -11,7 +11,8 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,7 +54,7 @@ DEFAULT_TIMEOUT_S = 300.0
 """For a test without a time limit of its own: a test that hangs must not hold up the others for ever."""
 
 _CURE = "build the tests, and check the command"
-_MAX_ENDS = 128  # of a crash; a deep recursion repeats itself
+_MAX_ENDS = 512  # places in the code of a crashed program
 
 Progress = Callable[[int, int, TestResult], None]
 """Called after each test with the numbers of finished and of all tests, and the result."""
@@ -268,7 +269,7 @@ class _Session:
         exits = [
             self.reader.placed(calls, measured) for calls in self.crash_calls.read(os.path.join(scratch, EXIT_FILE), [])
         ]
-        ends = [end for calls in (*crashes, *exits) for end in self._ends(calls, case.folder)]
+        ends = self._ends([call for calls in (*crashes, *exits) for call in calls], case.folder)
         if not crashes and not ends and stack is not None and ended.signal:
             # a sanitizer's own, without the linker's names
             ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
@@ -279,12 +280,21 @@ class _Session:
         self._store(result, problems, data, stack, ends)
         return result, problems
 
-    def _ends(self, crash: Sequence[CallUnderWay], folder: str) -> Iterator[CallEnd]:
-        """Where functions of the workspace ended that had not returned at a crash."""
-        for call in crash[:_MAX_ENDS]:
+    def _ends(self, crashed: Sequence[CallUnderWay], folder: str) -> list[CallEnd]:
+        """Where functions of the workspace ended that had not returned at a crash, once for each place in their code.
+
+        What a call ended in is known by the address: a line can have several blocks.
+        """
+        times: Counter[CallUnderWay] = Counter()
+        for call in crashed:
+            if not call.inherited:
+                times[call._replace(times=1 if call.times > 0 else -1)] += call.times
+        found = []
+        for call, number in list(times.items())[:_MAX_ENDS]:
             place = call.places[0]
-            if not call.inherited and (name := self.files.resolve(place.path, folder)) is not None:
-                yield CallEnd(name[0], place.line, call.function, call.calling, call.times)
+            if (name := self.files.resolve(place.path, folder)) is not None:
+                found.append(CallEnd(name[0], place.line, call.function, call.calling, number))
+        return found
 
     def _not_run(self, case: CCase, why: str, problems: list[Problem]) -> tuple[TestResult, list[Problem]]:
         """Record a test that was not run; without problem one that is disabled."""

@@ -18,7 +18,7 @@ class CallEnd(NamedTuple):
     line: int  # counted from 1
     function: str  # the linker's name; empty if it is not known
     calling: bool  # whether it had called something
-    times: int = 1  # how many calls ended there; -1 if one goes on there
+    times: int = 1  # how many calls ended there; below 0 if as many go on there
 
 
 def ends_of_calls(compiled: CObject, counters: Ints, calls: Sequence[CallEnd], paths: SourcePaths) -> list[BlockEnd]:

@@ -7,18 +7,18 @@ what did not run does.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations_with_replacement, product
-from math import comb, prod
+from collections.abc import Iterable, Sequence
+from math import prod
 from typing import NamedTuple
+
+import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.program.c.flow import CFlow, FlowEnd
 from suspectra.program.c.object import EXIT, FAKE, CFunction
 
-_MAX_CHOICES = 256
-"""How many combinations of blocks are compared where a function was called again by itself."""
+_MAX_NUMBERS = 1 << 21
+"""Up to how many numbers all choices of blocks together are compared at once; beyond, one call after the other."""
 
 
 class BlockEnd(NamedTuple):
@@ -27,56 +27,74 @@ class BlockEnd(NamedTuple):
     ident: int  # the compiler's number of the function
     block: int
     line: int  # which of the lines that the block lists was executed last, counted from 0
-    times: int = 1  # how many calls ended there; -1 if one goes on there
+    times: int = 1  # how many calls ended there; below 0 if as many go on there
 
 
 def ends_in(
     function: CFunction, counters: Ints, lines: Sequence[tuple[Iterable[str], int, bool, int]], *, clang: bool = False
 ) -> tuple[BlockEnd, ...]:
-    """Find the blocks in which calls of a function ended, one for each.
+    """Find the blocks in which calls of a function ended, one for each place in its code.
 
     Several blocks can have the line. The one counts with which all counts of the function are possible; of several, one
     from which a call can leave for good if another call was under way, then the last one.
     """
-    calls: Counter[tuple[tuple[BlockEnd, ...], int]] = Counter()
+    options = []
     for files, line, calling, times in lines:
         if places := _places(function, set(files), line, calling):
-            calls[places, 1 if times > 0 else -1] += abs(times)
-    options = [list(_shared_out(places[::sign], times, sign)) for (places, sign), times in calls.items()]
-    if prod(map(len, options)) > _MAX_CHOICES:
-        options = [choices[:1] for choices in options]
+            options.append([place._replace(times=times) for place in places[:: 1 if times > 0 else -1]])
     flow = CFlow([function], clang=(0,) if clang else ())
-    best: tuple[int, tuple[BlockEnd, ...]] = (_impossible(flow, counters, ()), ())
-    for chosen in product(*options):
-        ends = tuple(end for choice in chosen for end in choice)
-        wrong = _impossible(flow, counters, ends)
-        if ends and (wrong < best[0] or (wrong == best[0] and not best[1])):
-            best = wrong, ends
-    return best[1]
-
-
-def _shared_out(places: Sequence[BlockEnd], times: int, sign: int) -> Iterator[tuple[BlockEnd, ...]]:
-    """The ways in which calls can have ended in some places; of very many calls, those with all in one place."""
-    if comb(times + len(places) - 1, times) > _MAX_CHOICES:
-        yield from ((place._replace(times=sign * times),) for place in places)
-        return
-    for ends in combinations_with_replacement(places, times):
-        yield tuple(end._replace(times=sign * count) for end, count in Counter(ends).items())
+    without = _counts(flow, counters, [()])[0]
+    effects = [_counts(flow, np.zeros_like(counters), [[place] for place in places]) for places in options]
+    chosen = _fitting(without, effects)
+    ends = tuple(places[number] for places, number in zip(options, chosen, strict=True))
+    none, all_of_them = _impossible(_counts(flow, counters, [(), ends]))
+    return ends if all_of_them <= none else ()
 
 
 def _places(function: CFunction, files: set[str], line: int, calling: bool) -> tuple[BlockEnd, ...]:
-    """The places of a line in a function, the most probable one first."""
+    """The places of a line in a function, one for each block, the most probable one first."""
     leaving = {source for source, target, flags in function.arcs if target == EXIT and flags & FAKE}
     numbers: dict[int, int] = {}
-    found = []
+    found: dict[int, BlockEnd] = {}
     for block, file, at in function.lines:
         number = numbers[block] = numbers.get(block, -1) + 1
         if at == line and file in files:
-            found.append(BlockEnd(function.ident, block, number))
-    return tuple(sorted(found, key=lambda end: ((end.block in leaving) is calling, end.block, end.line), reverse=True))
+            found[block] = BlockEnd(function.ident, block, number)
+    return tuple(sorted(found.values(), key=lambda end: ((end.block in leaving) is calling, end.block), reverse=True))
 
 
-def _impossible(flow: CFlow, counters: Ints, ends: Sequence[BlockEnd]) -> int:
-    """How many of the counts are below 0."""
-    arcs = flow.arc_counts(counters[None], [FlowEnd(0, end.block, end.line, end.times) for end in ends])
-    return int((arcs < 0).sum())
+def _counts(flow: CFlow, counters: Ints, choices: Sequence[Iterable[BlockEnd]]) -> Ints:
+    """Numbers that are below 0 where calls can't have ended in these blocks, for each choice of such blocks.
+
+    The sums for several calls are the numbers for all of them.
+    """
+    ends = [FlowEnd(run, end.block, end.line, end.times) for run, chosen in enumerate(choices) for end in chosen]
+    arcs = flow.arc_counts(np.tile(counters, (len(choices), 1)), ends)
+    kept = flow.kept(arcs, ends)
+    return np.concatenate([arcs, kept, -kept]).T
+
+
+def _impossible(counts: Ints) -> Ints:
+    """How many of the counts are below 0, or do not fit the others."""
+    return np.asarray((counts < 0).sum(axis=-1))
+
+
+def _fitting(without: Ints, effects: Sequence[Ints]) -> list[int]:
+    """The choice for each call with which the counts fit best."""
+    sizes = [len(effect) for effect in effects]
+    if prod(sizes) * without.size <= _MAX_NUMBERS:
+        counts = without[None]
+        for effect in effects:
+            counts = (counts[:, None] + effect[None]).reshape(-1, without.size)
+        return [int(number) for number in np.unravel_index(int(np.argmin(_impossible(counts))), sizes)] if sizes else []
+    chosen, before = [0] * len(effects), [-1]
+    total = without + sum(effect[0] for effect in effects)
+    while chosen != before:
+        before = list(chosen)
+        for call, effect in enumerate(effects):
+            others = total - effect[chosen[call]]
+            wrong = _impossible(others + effect)
+            if wrong.min() < wrong[chosen[call]]:
+                chosen[call] = int(np.argmin(wrong))
+            total = others + effect[chosen[call]]
+    return chosen

@@ -106,6 +106,20 @@ class CFlow:
         early = np.isin(owner, list(self._clang)) & alone
         return {int(self.source[arc]): number for number, arc in enumerate(self.counted.tolist()) if early[arc]}
 
+    def kept(self, arcs: Ints, ends: Iterable[FlowEnd] = ()) -> Ints:
+        """Compute how often each block was entered and neither left nor an end: never, if all ends are known.
+
+        Of shape (blocks, runs).
+        """
+        kept = np.zeros((self.blocks, arcs.shape[1]), np.int64)
+        np.add.at(kept, self.target, arcs)
+        np.subtract.at(kept, self.source, arcs)
+        for end in ends:
+            kept[end.block, end.run] -= end.times
+        for outside in (ENTRY, EXIT):
+            kept[self.first_block[:-1] + outside] = 0
+        return kept
+
     def block_counts(self, arcs: Ints) -> Ints:
         """Compute how often each block was entered.
 
