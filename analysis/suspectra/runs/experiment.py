@@ -14,6 +14,9 @@ EVERY = 0
 UNDO = "undo"
 """The kind that leaves out changes of the user: `suspectra changes` makes it, and no technique asks for it."""
 
+SHIFT = "shift"
+"""The kind that lets a value differ by as much in all failing tests: `suspectra why` makes one of runs with values."""
+
 MOVE = "move"
 """As the place of a change: that its file was moved. The replacement is then where it was."""
 
@@ -72,7 +75,8 @@ class Experiment:
     """A test that was run again with one thing altered."""
 
     test: str  # its name, as the evidence has it
-    kind: str  # what was done: `switch` a decision, put in another `value`, run a `mutant`, or `undo` a change
+    kind: str  # what was done: `switch` a decision, put in another `value`, `shift` it by as much in all failing tests,
+    # run a `mutant`, or `undo` a change
     file: str  # where it was done: relative to the workspace, forward slashes
     # the lines of what was altered, from 1, both included; of deleted text the line that follows, and the one before it
     line: int
@@ -89,9 +93,9 @@ class Experiment:
     )  # how the test ended; as long as it was not run, `ExperimentOutcome.NOT_REACHED`
     seconds: float = 0.0  # how long it took
     guard: bool = False  # an arm of its `if` ends by raising: not to raise may hide the symptom alone
-    detail: str = (
-        ""  # what was put in: the text of a value, or of a mutation such as `>` → `>=`; of changes, since when
-    )
+    # what was put in: the text of a value, or of a mutation such as `>` → `>=`; how a shifted value differs; since when
+    # a change is there
+    detail: str = ""
     # where a decision, or what a mutant replaces, ends, in bytes from 0; that column is not included
     end_column: int = 0
     replacement: str = ""  # of a mutant or a change: what replaces it, so that the text can be edited
@@ -111,6 +115,8 @@ class Experiment:
             return f"without your change here{f' and {others} more' if others else ''}"
         if self.kind == "mutant":
             return f"with {self.detail}"
+        if self.kind == SHIFT:
+            return f"if {self.place} is {self.detail}"
         if self.kind == "value":
             at = "" if self.instance == EVERY else f" the {ordinal(self.instance)} time"
             if not self.detail:

@@ -47,14 +47,13 @@ from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport, Suspect
-from suspectra.runs.experiment import EVERY, MOVE, UNDO, Experiment
+from suspectra.runs.experiment import EVERY, MOVE, SHIFT, UNDO, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
 from suspectra.why.shift_search import ShiftSearch
-from suspectra.why.shifts import Shift
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _FOR_LIKELY_CHANGES = 0.9
@@ -83,7 +82,7 @@ class WhyInquiry(Inquiry[str]):
     _sources: Sources = field(init=False)
     _tried: list[str] = field(default_factory=list, init=False)
     _again: Localizer | None = field(default=None, init=False)  # ranks what experiments have found meanwhile
-    _shifted: tuple[int, Shift] | None = field(default=None, init=False)  # what all tests pass with, and where
+    _shifted: int | None = field(default=None, init=False)  # where all tests pass with the same difference
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
@@ -255,7 +254,7 @@ class WhyInquiry(Inquiry[str]):
         self.note(inquiry.problems)
         if made:
             self._tried.append(many(made, "altered run"))
-        if made and self._shifted is None:
+        if made:
             self._rank_again()
 
     def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> None:
@@ -271,13 +270,13 @@ class WhyInquiry(Inquiry[str]):
             self._shifted = None
             return
         found, passing = _with_other_values(report), report.spectrum.counts.ep
-        places = np.array([*found, *([self._shifted[0]] if self._shifted else [])], np.int64)
+        places = np.array(list({*found, *([] if self._shifted is None else [self._shifted])}), np.int64)
         ranks = report.base.function_ranks(places)
         turn = [int(place) for place in places[np.lexsort((places, ranks, passing[places]))]]
-        better = turn[: turn.index(self._shifted[0])] if self._shifted else turn[:_MAX_PLACES]
-        is_better = any(self._shift_at(element, found[element], inquiry.tests_again) for element in better)
-        if self._shifted is not None and not is_better:
-            self._about(*self._shifted)
+        better = turn[:_MAX_PLACES] if self._shifted is None else turn[: turn.index(self._shifted)]
+        for element in better:
+            if self._shift_at(element, found[element], inquiry.tests_again):
+                break
 
     def _is_sure(self) -> bool:
         return self._is_corrected or self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
@@ -438,7 +437,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _test_of_finding(self) -> FailingTest:
         """A test that passes by the finding, else the first one."""
-        finding = self._finding if self._shifted is None else None  # with a shift, all of them pass
+        finding = self._finding
         passing = {one.test for one in finding.found} if finding is not None else set()
         return next((test for test in self._tests if test.name in passing), self._tests[0])
 
@@ -447,7 +446,7 @@ class WhyInquiry(Inquiry[str]):
         traces = TraceInquiry(self.setup, [test], suspicion)
         with closing(traces.steps()) as made:
             for trace in made:
-                if self._finding is not None and self._finding.kind == "value" and not self._is_shifted(trace):
+                if self._finding is not None and self._finding.kind == "value" and not self._shift(trace):
                     self._from_inputs(trace)
                 if len(self.answer.chain) <= 1:
                     self._to_failure(trace)
@@ -488,7 +487,7 @@ class WhyInquiry(Inquiry[str]):
             self.answer, chain_of=trace.test, chain=_shortened(self._lines(steps)), leads_to_failure=False
         )
 
-    def _about(self, element: int, shift: Shift | None = None) -> None:
+    def _about(self, element: int) -> None:
         """Let the answer be about another statement that has a repair."""
         report = self._report
         assert isinstance(report, InvestigationReport)
@@ -502,18 +501,6 @@ class WhyInquiry(Inquiry[str]):
             suspect=self._line(suspect.location),
             reasons=(*found, counts),
         )
-        if shift is not None:
-            self.answer = replace(
-                self.answer,
-                conclusion=f"Most likely {place} is wrong.",
-                certainty=Certainty.MEDIUM,
-                because="the same difference makes all of them pass, so the fault is there or in what makes the value",
-                surer=None,
-                reasons=(str(shift), counts),
-            )
-
-    def _is_shifted(self, trace: DependenceTrace) -> bool:
-        return self._shifted is not None or self._shift(trace)
 
     def _shift(self, trace: DependenceTrace) -> bool:
         """Look for a statement whose value has to differ by the same in all failing tests."""
@@ -531,12 +518,12 @@ class WhyInquiry(Inquiry[str]):
         return any(self._shift_at(element, found[element]) for element in sorted(found, key=turn)[:_MAX_PLACES])
 
     def _shift_at(self, element: int, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
-        """Look for the same difference at a statement, and let the answer be about that."""
-        shift = self._shifts.common(found, repeated)
-        if shift is not None and isinstance(self._report, InvestigationReport):
-            self._shifted = element, shift
-            self._about(element, shift)
-        return shift is not None
+        """Look for the same difference at a statement, which then comes first."""
+        if self._shifts.common(found, repeated) is None:
+            return False
+        self._shifted = element
+        self._rank_again()
+        return True
 
     def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
         lines = []
@@ -592,6 +579,9 @@ def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, 
     which = f"{every(tests)} tests pass" if best.repaired == tests > 1 else which
     others = best.as_good - 1
     alone = "nothing else that was tried does as much" if not others else f"as they do at {many(others, 'other place')}"
+    if best.kind == SHIFT:
+        because = "the same difference makes all of them pass, so the fault is there or in what makes the value"
+        return Certainty.MEDIUM, because, None
     if best.kind == "value":
         certainty = Certainty.MEDIUM if best.factor >= _TELLING else Certainty.LOW
         because = f"{which} with another value there, so the fault is there or in what makes the value"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError
@@ -13,7 +14,7 @@ from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.runs.experiment import Experiment
+from suspectra.runs.experiment import SHIFT, Experiment
 from suspectra.why.shifts import NeededDifference, Shift, differences, shifted
 
 _MAX_DIFFERENCES = 3  # of a statement that are tried
@@ -33,6 +34,8 @@ class ShiftSearch:
 
     def common(self, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> Shift | None:
         """The difference at a statement with which all tests pass; those that are not known to are run with it.
+
+        It is kept with the experiments, so that it counts in each ranking.
 
         `found` are experiments with other values at the statement, each with a test that passes then. Processes that
         have collected the tests already may be given.
@@ -72,8 +75,15 @@ class ShiftSearch:
             )
             self._tried.add(key)
             if fits:
-                return Shift(wanted.name, wanted.by, len(noted))
+                shift = Shift(wanted.name, wanted.by, len(noted))
+                self._keep(replace(first, kind=SHIFT, detail=shift.difference), tests)
+                return shift
         return None
+
+    def _keep(self, shifted: Experiment, tests: RepeatedTests) -> None:
+        with ExperimentLog(self._setup.workspace) as log:
+            for test in self._tests:
+                log.add(replace(shifted, test=test.name), tests[test.name].trace.sources)
 
     def _passes(self, test: RepeatedTest, first: Experiment, wanted: NeededDifference, noted: NotedValues) -> bool:
         """Whether a test passes with a difference that another one has passed with."""

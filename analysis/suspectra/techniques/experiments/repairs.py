@@ -14,14 +14,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suspectra.runs.experiment import UNDO, Experiment
+from suspectra.runs.experiment import SHIFT, UNDO, Experiment
 from suspectra.spectrum import Spectrum
 
 MUTANT = "mutant"
 """The kind of experiments that are made with passing tests, too."""
 
 PRIOR_TRIED = 30.0
-PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, MUTANT: 1.0, UNDO: 0.01}
+PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, SHIFT: 1.0, MUTANT: 1.0, UNDO: 0.01}
 """Assumed before any experiment: of so many statements without a fault so many can be altered so that tests pass.
 
 That is about what was found in programs with a known fault. An investigation often tries so few statements of a kind
@@ -41,7 +41,7 @@ _MAX_BLANK = 10  # lines of comments and white space between deleted text and th
 class Repair:
     """Alterations of one kind at a statement after which failing tests pass."""
 
-    kind: str  # as experiments have it: `switch`, `value` or `mutant`
+    kind: str  # as experiments have it
     # the share of the failing tests which the best alteration repairs, less as much for each passing test that it
     # breaks, and all if it breaks every passing test that was tried; at least 0. Where it was not tried with all that
     # execute the statement, the others are expected to follow those by the rule of succession (Laplace, 1814)
