@@ -134,7 +134,7 @@ def test_without_a_build_folder_nothing_is_run_again(client, shared, tmp_path, f
     client.wait(lambda: uri in client.diagnostics)
     assert client.statuses[-1]["onlyRead"]
     assert offered(client, uri, find_line(folder / FAULTY, FIX[0])).isdisjoint({*COMPARES, *REFUSED})
-    for command in COMPARES:
+    for command in COMPARES[1:]:  # `why` names what it needs itself
         with pytest.raises(client.Error, match="no build folder of CMake"):
             client.command(command)
 
