@@ -162,7 +162,8 @@ async def is_told_how_the_tests_ended(editor, shop):
         methods = "suspectra/status", "window/showMessage", "textDocument/publishDiagnostics"
         while not happened():
             news = [asyncio.ensure_future(editor.wait_for_notification(method)) for method in methods]
-            await asyncio.wait(news, return_when=asyncio.FIRST_COMPLETED)
+            # one may have come before its task began to wait
+            await asyncio.wait(news, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
 
     def reported():
         if editor.takes.status:

@@ -10,14 +10,13 @@ from lsprotocol import types as lsp
 
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
-from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import build_of, rerun_setup
+from suspectra_server.session.tests.processes import build_of, build_setup, rerun_setup
 from suspectra_server.session.trust import Trust
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class WhySearch:
         seconds = settings.why_seconds if self.seconds is None else self.seconds
         if build := folder.rankings.build:
             return CompiledWhyInquiry(
-                setup=RerunSetup(folder.root, ()),
+                setup=build_setup(trust, folder.root),
                 evidence=evidence,
                 failing=self.tests,
                 baselines=revisions(folder.root),

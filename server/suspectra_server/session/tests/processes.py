@@ -158,6 +158,15 @@ def build_of(trust: Trust, root: Path, build: str) -> Path:
     return root / build
 
 
+def build_setup(trust: Trust, root: Path) -> RerunSetup:
+    """How tests of a build folder are run again, which need no command; for a worker thread.
+
+    Raises NotTrusted when the workspace is not trusted.
+    """
+    trust.require()
+    return RerunSetup(root, ())
+
+
 def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, settings: Settings) -> Launch:
     """How a debugger runs one test of a workspace folder; for a worker thread.
 
