@@ -99,8 +99,11 @@ def main() -> None:
     for end in [end for program in ("program.c", "program.cpp") for end in dict.fromkeys(ends(program))]:
         print("|", " | ".join([end, *(table[end].get(words, "") for words in chosen.compilers)]), "|")
     cells = [cell for row in table.values() for cell in row.values()]
-    exact, silent = (sum(map(is_so, cells)) for is_so in (lambda c: "exact" in c, lambda c: c[0].isdigit() and "said" not in c))
-    print(f"{len(cells)} ends: {exact} exact, {len(cells) - exact - silent} not exact and said, {silent} not exact and not said")
+    exact = sum("exact" in cell for cell in cells)
+    said = sum("exact" not in cell and "said" in cell for cell in cells)
+    print(
+        f"{len(cells)} ends: {exact} exact, {said} not exact and said, {len(cells) - exact - said} not exact and not said"
+    )
 
 
 if __name__ == "__main__":

@@ -87,7 +87,10 @@ class CoverageBuild:
                 raise KeyboardInterrupt
             if ended.status:
                 cause = f"it ended with status {ended.status}, so the project is not built"
-                cure = "fix what it complains about; options for configuring go behind --"
+                cure = (
+                    "fix what it complains about; options for configuring go behind --, and a project that can only be"
+                    " built where its sources are needs --folder ."
+                )
                 raise EvidenceError(Problem(shlex.join(step.command), "", cause, cure))
         found = sum(name.endswith(".gcno") for _, _, names in os.walk(self.folder) for name in names)
         if not found:

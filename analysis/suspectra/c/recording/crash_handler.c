@@ -55,6 +55,7 @@ extern void __gcov_dump(void);
 #define FULL_CALLS 100      /* those further out are counted by address */
 #define MAX_COUNTED 512
 
+static int armed, opened; /* whether handlers are installed, and libraries may have been loaded since */
 static struct sigaction reporting[NSIG]; /* what sanitizers do at a signal */
 static int sanitized;
 static struct {
@@ -315,13 +316,13 @@ static void prepare_calls(void) {
         *(void **)&frame_of = dlsym(library, "_Unwind_GetCFA");
         suspectra_unwind(calls, MAX_CALLS); /* the first time it may need memory */
     }
-    note_open();
 }
 #else
 __attribute__((visibility("hidden"))) void suspectra_closed(void) {}
 #endif
 
 static void handle(int number, siginfo_t *information, void *context);
+static void find_dumps(void);
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
 void suspectra_prefix(void);
 #endif
@@ -361,7 +362,7 @@ static int is_deadly(int number) {
 
 /* A program that wants the default action gets the one that keeps the profile, and takes it for the default. */
 int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
-    int ours = found && !begun && action && action->sa_handler == SIG_DFL && is_deadly(number);
+    int ours = armed && !begun && action && action->sa_handler == SIG_DFL && is_deadly(number);
     int failed = really_sigaction(number, ours ? NULL : action, old);
     if (!failed && old && old->sa_sigaction == handle) {
         old->sa_handler = SIG_DFL;
@@ -460,6 +461,9 @@ static void handle(int number, siginfo_t *information, void *context) {
     if (begun)
         end_by(ending_by ? ending_by : number);
     ending_by = number;
+    find_dumps();
+    if (!found)
+        pass_on(number, information, context);
     suspectra_stop_threads();
     write_profile();
 #ifdef KNOWS_CALLS
@@ -473,7 +477,7 @@ static void forked(void) {
     own_process = getpid();
     suspectra_forget_left();
 #ifdef KNOWS_CALLS
-    if (*calls_file) {
+    if (found && *calls_file) {
         before_fork = suspectra_unwind(forked_in, MAX_CALLS);
         note_open();
     }
@@ -497,8 +501,11 @@ static void keep_profile(void) {
 }
 
 static void leave(int status) {
-    if (found && getpid() == own_process)
-        keep_profile();
+    if (armed && getpid() == own_process) {
+        find_dumps();
+        if (found)
+            keep_profile();
+    }
 #ifdef SYS_exit_group
     syscall(SYS_exit_group, status);
 #endif
@@ -651,7 +658,11 @@ static void ask_sanitizers(void) {
 #endif
 }
 
+/* Finds what writes the profiles, unless no library was loaded since that was done. */
 static void find_dumps(void) {
+    if (armed && !opened)
+        return;
+    found = 0, opened = 0;
 #ifdef SUSPECTRA_LINKED
     dumps[found++].write = __gcov_dump;
 #else
@@ -672,10 +683,8 @@ __attribute__((destructor)) static void ended(void) {
     suspectra_closed();
 }
 
-__attribute__((constructor)) static void install(void) {
-    find_dumps();
-    if (!found)
-        return; /* not a program that was built with --coverage, or it is stripped */
+static void arm(void) {
+    armed = 1;
     own_process = getpid();
 #ifdef KNOWS_CALLS
     prepare_calls();
@@ -700,3 +709,30 @@ __attribute__((constructor)) static void install(void) {
         set_action(deadly[i], 0);
     }
 }
+
+__attribute__((constructor)) static void install(void) {
+    find_dumps();
+    if (!found)
+        return; /* not a program that was built with --coverage, or it is stripped */
+    arm();
+#ifdef KNOWS_CALLS
+    note_open();
+#endif
+}
+
+#if !defined(SUSPECTRA_LINKED) && defined(__linux__)
+/* A library that is loaded while the program runs may be built with --coverage. As the last thing, so that the library
+ * is looked for as the caller would.
+ */
+static void *(*load(void))(const char *, int) {
+    static void *(*real)(const char *, int);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "dlopen");
+    if (!armed && getenv("GCOV_PREFIX"))
+        arm();
+    opened = 1;
+    return real;
+}
+
+void *dlopen(const char *file, int mode) { return load()(file, mode); }
+#endif

@@ -41,7 +41,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
     built.parent.mkdir(parents=True, exist_ok=True)
     with ScratchFolder(str(built.parent)) as unfinished:
         library = os.path.join(unfinished, "crash-handler.so")
-        command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, *map(str, _PARTS), "-ldl"]
+        command = [compiler, "-O2", "-shared", "-fPIC", "-o", library, *map(str, _PARTS), "-ldl"]
         done = run(CommandToRun(tuple(command), str(unfinished), os.environ))
         if done.status:
             words = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0] or compiler
