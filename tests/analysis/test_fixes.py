@@ -147,11 +147,11 @@ def test_there_is_a_candidate_of_more_kinds(line, text):
     assert text in lines_after(MORE, line)
 
 
-FORMATTED = '''\
+FORMATTED = """\
 def framed(text, begin, end):
     return (f"é{{{text[:begin]}}}"
             f"{'[' + text[begin]!r:>4}{text[end:]}")
-'''
+"""
 
 
 def test_each_part_of_a_value_in_an_f_string_is_changed():
