@@ -31,7 +31,7 @@ from suspectra.fixes.executing_tests import ExecutingTests
 from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import FixSite, FunctionScope, definitions, scopes
 from suspectra.fixes.judge import JudgingTest
-from suspectra.fixes.results import Alike, EqualResults
+from suspectra.fixes.results import LIKE_ANOTHER, Alike, EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
@@ -378,6 +378,10 @@ class _GroupSearch:
                 left += alone if len(several) == 1 else [tuple(one.members[0] for one in several)]
             elif len(several) == 1 and first.changed(answer):
                 self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
+                # it may come to the place again, after the check that failed
+                for other in several[0].others():
+                    self._inquiry.pruned -= 1
+                    self._waiting.put_again(LIKE_ANOTHER, Alike([other]))
         for judge in self._others(left):
             left = self._accepted(left, judge)
             if not left:
