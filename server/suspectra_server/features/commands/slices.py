@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsprotocol import types as lsp
-
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra_server.features.commands.arguments import parse_location
@@ -113,13 +111,8 @@ class SliceCommands:
             "leftOut": [plain(sentence, MAX_TEXT) for sentence in trace.left_out],
             "svg": svg or "",
         }
-        self._notify(_as_text(answer))
+        self._session.notify(_as_text(answer))
         return answer
-
-    def _notify(self, text: str) -> None:
-        """Show the answer in a client that shows no trees."""
-        if not self._session.supports_status:
-            self._session.answer(text, lsp.MessageType.Info)
 
 
 def _sliced(trace: DependenceTrace, place: tuple[str, int], *, forward: bool, in_test: bool) -> _Found | None:

@@ -51,10 +51,10 @@ class WhyCommands:
             problems = search.outcome.problems if search.outcome is not None else ()
             if problems:
                 raise RequestFailed(plain(str(problems[0]), MAX_TEXT))
+            self._session.notify("The search was cancelled before anything was found.")
             return None
         headline, *lines = answer_lines(search.answer)
-        if not self._session.supports_status:
-            self._session.answer("\n".join(plain(line) for line in (headline, *lines)))
+        self._session.notify("\n".join(plain(line) for line in (headline, *lines)))
         return {
             "markdown": "\n\n".join([f"**{markdown(headline)}**", *map(_markdown, lines)]),
             "headline": plain(headline),
