@@ -97,7 +97,7 @@ def causes(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> G
 
 def observations(root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:
     tests = list(failing_tests(evidence, [test]).values())
-    yield from ValueInquiry(RerunSetup(root, PYTEST), tests, suspicion, seconds=60.0).steps()
+    yield from ValueInquiry(setup=RerunSetup(root, PYTEST), tests=tests, suspects=suspicion, seconds=60.0).steps()
 
 
 def paths(technique: str, root: Path, evidence: Evidence, suspicion: Suspicion, test: str) -> Generator[object]:

@@ -6,14 +6,15 @@ leaves nothing of its change, as one that deletes what the release added, is not
 
 The change is found if it is in one of the causes; `of` says of how many changes that one is made. `named` is the time
 until the cause is known, `seconds` that until its first different value is, too, and `cpu` is processor time. Beside
-it: `lines`, how many changed, which somebody would read, and which are in the one commit that a bisection could name;
-and with `--plain` the runs of delta debugging that knows nothing of the program.
+it: `lines`, how many changed, which somebody would read; with `--plain` the runs of delta debugging that knows nothing
+of the program; and with `--bisect` what `git bisect run` says of a history in which each change is a commit, in the
+order of files and lines. It runs the first failing test, and skips a commit where pytest can't collect that test.
 
 Besides Python: `--c` takes two tags of a repository with CMake and a wrong operator in a line that differs, and
 `--data` makes projects that read tables, of which some lines differ.
 
     python benchmarks/changes.py [--seeds N] [--seconds S] [--python PYTHON] [--sources DIR] [--plain]
-        [--c REPOSITORY OLDER NEWER] [--data N] [PACKAGE OLDER NEWER]...
+        [--bisect] [--c REPOSITORY OLDER NEWER] [--data N] [PACKAGE OLDER NEWER]...
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ RELEASES = (("xmltodict", "0.12.0", "0.13.0"),)
 OUTCOME = re.compile(r"^(PASSED|FAILED) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
 PATH = os.pathsep.join(("src", "."))  # where projects have their packages
 MAX_TRIED = 30  # mutants until one is seen by a test
+BAD = re.compile(r"^([0-9a-f]{40}) is the first bad commit$", re.MULTILINE)
+SKIPPED = re.compile(r"^[0-9a-f]{40}$", re.MULTILINE)  # commits of which any may be the first bad one
 CTEST = re.compile(r"Test\s+#\d+:\s(.+?)\s\.+\**\s*(.*?)\s+[\d.]+ sec")
 OPERATORS = (
     (" == ", " != "),
@@ -271,7 +274,9 @@ def started(subject: Seeded, setup: RerunSetup, tests: Sequence[FailingTest]) ->
     return lambda folder, end: MixedBuild(subject.workspace, folder, build, end, subject.executed)
 
 
-def judged(subject: Seeded, seconds: float, python: str, *, plainly: bool = False) -> dict[str, object]:
+def judged(
+    subject: Seeded, seconds: float, python: str, *, plainly: bool = False, bisected: bool = False
+) -> dict[str, object]:
     """What the search finds."""
     tests = [FailingTest(name, name.partition("::")[0]) for name in subject.tests]
     setup = RerunSetup(subject.workspace, (python, "-m", "pytest", "-p", "no:xdist"))
@@ -301,6 +306,7 @@ def judged(subject: Seeded, seconds: float, python: str, *, plainly: bool = Fals
         "cpu": round(used, 1),
         "complete": search.complete,
         "plain": plain(subject, setup, tests[0], seconds) if plainly else "",
+        "bisect": bisect(subject, python) if bisected and not subject.build else "",
         "error": error,
     }
 
@@ -338,6 +344,48 @@ def plain(subject: Seeded, setup: RerunSetup, test: FailingTest, seconds: float)
             program.close()
 
 
+def bisect(subject: Seeded, python: str) -> str:
+    """What `git bisect run` says of the first failing test: whether it names the change, of how many; runs and time."""
+    test = subject.tests[0]
+    ran = 'echo RUN; "$0" -m pytest -q -p no:cacheprovider -p no:xdist "$1"; it=$?; [ $it -gt 1 ] && it=125; exit $it'
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Path(folder, "history")
+        shutil.copytree(
+            subject.workspace, workspace, ignore=shutil.ignore_patterns(".git", ".suspectra", "__pycache__")
+        )
+
+        def git(*words: str) -> str:
+            named = ("git", "-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false", *words)
+            environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+            done = subprocess.run(named, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
+            return done.stdout
+
+        git("init", "-q")
+        commits: dict[str, ChangeUnit] = {}
+        units = subject.baseline.units
+        for count in range(len(units) + 1):
+            for path, text in subject.baseline.contents(units[:count]).items():
+                file = workspace / path
+                if text is None:
+                    file.unlink(missing_ok=True)
+                elif not file.is_file() or file.read_bytes() != text:
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(text)
+            git("add", "-A", "-f")
+            git("commit", "-q", "--allow-empty", "-m", str(count))
+            if count:
+                commits[git("rev-parse", "HEAD").strip()] = units[count - 1]
+        begin = time.monotonic()
+        git("bisect", "start", "HEAD", git("rev-list", "--max-parents=0", "HEAD").strip())
+        said = git("bisect", "run", "sh", "-c", ran, python, test)
+        seconds = time.monotonic() - begin
+    named = BAD.findall(said) or SKIPPED.findall(said)
+    place = subject.faulty.file, subject.faulty.line
+    hit = place in {(unit.file, unit.line) for unit in map(commits.get, named) if unit is not None}
+    runs = len(re.findall("^RUN$", said, re.MULTILINE))
+    return f"{'yes' if hit else 'no'}, of {len(named)}, {runs} runs, {seconds:.1f} s"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=4, help="faults for each pair of releases")
@@ -345,6 +393,7 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="an interpreter with pytest and what the tests need")
     parser.add_argument("--sources", type=Path, help="where source distributions are, or are put")
     parser.add_argument("--plain", action="store_true", help="also plain delta debugging, in the same time")
+    parser.add_argument("--bisect", action="store_true", help="also `git bisect`, with a commit for each change")
     parser.add_argument(
         "--c", nargs=3, metavar=("REPOSITORY", "OLDER", "NEWER"), help="two tags of a project with CMake"
     )
@@ -369,10 +418,10 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as scratch:
         for subject in subjects(Path(scratch)):
-            row = judged(subject, chosen.seconds, chosen.python, plainly=chosen.plain)
+            row = judged(subject, chosen.seconds, chosen.python, plainly=chosen.plain, bisected=chosen.bisect)
             rows.append(row)
             shown = " ".join(f"{row[column]!s:>7}" for column in columns)
-            print(f"{row['subject']:24} {shown}  {row['plain']} {row['error']}", flush=True)
+            print(f"{row['subject']:24} {shown}  {row['plain']}  {row['bisect']} {row['error']}", flush=True)
     print(json.dumps(summary(rows)))
 
 

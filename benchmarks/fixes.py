@@ -3,12 +3,15 @@
     python benchmarks/fixes.py small
     python benchmarks/fixes.py quixbugs --quixbugs FOLDER
     python benchmarks/fixes.py small --without pruning
+    python benchmarks/fixes.py small --ranks
 
 FOLDER is a checkout of github.com/jkoppel/QuixBugs: 40 programs of some lines, each with a fault and tests. A test that
 takes more than a second of processor time fails there. Right is a fix that equals the published correction on all tests
 of the program and on 1,000 inputs that are made from theirs. Of a program with `faults.txt`, a fix on a faulty line
 counts as at the fault. `--without` leaves a part of the search out: templates, ingredients, synthesis, guards,
-insertion, pruning, order or pairs. `--only` chooses programs by globs.
+insertion, pruning, order, pairs, or forks of a test where it comes to the altered function. `--only` chooses programs
+by globs. `--ranks` tells what fixes add to a ranking: the ranks of the best faulty statements, ties at their middle,
+before any experiment, after `suspectra investigate` for as many seconds, and after a search for fixes besides.
 """
 
 from __future__ import annotations
@@ -26,10 +29,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
-from faulty_subjects import FAULTS, LEFT_OUT, fits, subjects
+from faulty_subjects import FAULTS, LEFT_OUT, Subject, fits, subjects
+from state_based import TOP, Measured
 
 from suspectra.cli.rerun import suspicious_tests
 from suspectra.evidence.discovery import find_source
@@ -187,6 +192,40 @@ def measure_folder(name: str, folder: Path, seconds: float, parts: list[str]) ->
     return result
 
 
+@dataclass
+class Ranks:
+    """The rank of the best faulty statement of a program in each ranking."""
+
+    name: str
+    evidence: float = 0.0
+    investigated: float = 0.0
+    with_fixes: float = 0.0
+    problem: str = ""
+
+
+def measure_ranks(subject: Subject, seconds: float, parts: list[str]) -> Ranks:
+    with tempfile.TemporaryDirectory() as above:
+        measured = Measured(subject, Path(sys.executable), Path(above) / subject.folder.name)
+        before = measured.ranks("evidence")
+        investigated = measured.with_new_experiments("investigation", seconds)
+        searched(measured.workspace, seconds, parts)
+        after = measured.ranks("investigation")
+        problem = str(investigated.get("problem", ""))
+    return Ranks(subject.name, before["rank"], investigated["rank"], after["rank"], problem)
+
+
+def ranking_table(results: list[Ranks]) -> None:
+    for one in results:
+        print(f"{one.name:32} {one.evidence:7.4g} {one.investigated:7.4g} {one.with_fixes:7.4g}  {one.problem[:80]}")
+    ranked = [one for one in results if not one.problem]
+    print(f"{len(ranked):3} programs {'':20} mean    MRR  " + "  ".join(f"Top-{most}" for most in TOP))
+    for name in ("evidence", "investigated", "with_fixes"):
+        ranks = [getattr(one, name) for one in ranked]
+        top = "  ".join(f"{sum(rank <= most for rank in ranks):5}" for most in TOP)
+        print(f"{name:32} {fmean(ranks):6.2f} {fmean(1 / rank for rank in ranks):6.3f} {top}")
+    print(json.dumps([asdict(one) for one in results]))
+
+
 def table(results: list[Result]) -> None:
     print(f"{'program':32} fixes  at fault  right  first s    run  pruned   run/s  first fix")
     for one in results:
@@ -218,11 +257,16 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("/tmp/suspectra-fixes"))
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--without", action="append", choices=ALL_PARTS, default=[])
+    parser.add_argument("--ranks", action="store_true")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--jobs", type=int, default=1, help="Programs at a time.")
     chosen = parser.parse_args()
     parts = [part for part in ALL_PARTS if part not in chosen.without]
     for family in chosen.families:
+        if chosen.ranks:
+            ranked = subjects([family], chosen.only, chosen.cache, chosen.corpus)
+            ranking_table([ranks_or_problem(one, chosen.seconds, parts) for one in ranked])
+            continue
         measure: dict[str, Callable[[], Result]] = {}
         if family == "quixbugs":
             if chosen.quixbugs is None:
@@ -236,6 +280,13 @@ def main() -> None:
                 measure[one.name] = partial(measure_folder, one.name, one.folder, chosen.seconds, parts)
         with ThreadPoolExecutor(chosen.jobs) as pool:
             table(list(pool.map(guarded, measure, measure.values())))
+
+
+def ranks_or_problem(subject: Subject, seconds: float, parts: list[str]) -> Ranks:
+    try:
+        return measure_ranks(subject, seconds, parts)
+    except Exception as error:
+        return Ranks(subject.name, problem=f"{type(error).__name__}: {error}")
 
 
 def guarded(name: str, measure: Callable[[], Result]) -> Result:

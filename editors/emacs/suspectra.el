@@ -121,11 +121,12 @@ The failing ones are the test at point, or those of the current group."
 (defun suspectra--insert-steps (steps indent)
   "Insert STEPS, and what follows each of them, after INDENT spaces."
   (seq-doseq (step steps)
-    (insert (format "%s:%d: %s%s%s\n"
+    (insert (format "%s:%d: %s%s%s%s\n"
                     (suspectra--path step)
                     (plist-get step :line)
                     (make-string indent ?\s)
                     (string-trim (concat (plist-get step :why) " " (plist-get step :source)))
+                    (if (> (plist-get step :rounds) 1) (format "  (%d times)" (plist-get step :rounds)) "")
                     (if (string-empty-p (plist-get step :value)) "" (concat "  → " (plist-get step :value)))))
     (suspectra--insert-steps (plist-get step :steps) (+ indent 2))))
 
@@ -188,7 +189,7 @@ The failing ones are the test at point, or those of the current group."
          (lambda (found)
            (suspectra--dim (plist-get found :files))
            (suspectra--show-steps (plist-get found :heading) (plist-get found :steps)))
-         (suspectra--line)))
+         `(,@(suspectra--line) nil (:show :json-false))))
 
 (defun suspectra-debug ()
   "Say how to debug a failing test that executes the line of point.
@@ -282,7 +283,7 @@ With a prefix argument, choose another TECHNIQUE that finds the run."
                              (seq-doseq (sentence (plist-get found :sentences))
                                (princ "\n\n")
                                (princ sentence)))))
-                       nil nil (suspectra--cursor)))
+                       nil nil (suspectra--cursor) '(:show :json-false)))
 
 (defun suspectra-find-fix ()
   "Search changes with which failing tests pass and no other one fails."

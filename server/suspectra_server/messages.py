@@ -85,7 +85,7 @@ class Status(TypedDict):
     passed: int
     """Tests that passed."""
     compiled: bool
-    """Whether all recorded tests are compiled programs, which are not run again with something altered."""
+    """Whether all recorded tests are compiled programs, of which decisions are all that is altered."""
     onlyRead: bool
     """Whether they can't be compared with passing runs either, as those of CTest in a build folder of CMake can."""
     collectionErrors: int
@@ -472,6 +472,8 @@ class Step(TypedDict):
     """The value, or how the decision came out; in short."""
     instance: int
     """Which time the statement was executed, from 1; 0 while its module was imported."""
+    rounds: int
+    """In a slice, how many rounds of a loop the step stands for: it is the nearest of them, with the values of all."""
     why: str
     """In a slice, how it is related to the step above, in two or three words."""
     steps: list[Step]

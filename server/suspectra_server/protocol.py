@@ -88,6 +88,12 @@ _TEST = Argument(
     "string",
     "A failing test, by its name; by default the one that the line is in, or else the first that executes the line.",
 )
+_SHOWN = Argument(
+    "options?",
+    "{show?: boolean}",
+    "`show`: whether the server shows the answer as `window/showMessage`, too. The default is true, but false for a"
+    " client that supports `suspectra/status`, which has its own view.",
+)
 _FOLDER = Argument("folder?", "DocumentUri", "The workspace folder; by default the first with failure groups.")
 _GROUP = Argument("group?", "number", "The number of a failure group.")
 _FAILING_TEST = (
@@ -351,6 +357,7 @@ COMMANDS = (
             Argument(
                 "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
             ),
+            _SHOWN,
         ),
         "Answer | null",
         "Say why failing tests fail, in one answer of at most fifteen lines, the conclusion first: which of the changes"
@@ -372,9 +379,10 @@ COMMANDS = (
         " progress bar can cancel it, which keeps what was found; at the end the outcome comes as `window/showMessage`."
         " Before the first time in a workspace the user is asked (`window/showMessageRequest`), since altered runs"
         " execute tests with wrong values and skipped checks. True once it has started, false if the user declines."
-        " Refused in a workspace that the client does not trust, and while tests run.",
+        " Of tests of CTest, decisions are all that is altered. Refused in a workspace that the client does not trust,"
+        " and while tests run.",
         icon="lightbulb-sparkle",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "testSuspect",
@@ -402,7 +410,7 @@ COMMANDS = (
         " the final message are those of `suspectra.server.investigate`. True once it has started; nobody is asked."
         " Refused in a workspace that the client does not trust, and while tests run.",
         icon="arrow-swap",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "findFix",
@@ -519,20 +527,19 @@ COMMANDS = (
     CommandDeclaration(
         "whatLedHere",
         "What Led Here",
-        (_URI, _LINE, _TEST),
+        (_URI, _LINE, _TEST, _SHOWN),
         "SliceMessage",
         "Which values and decisions led to those on a line, in one run of a failing test: its backward slice. On the"
         " line where the test fails, and elsewhere in the test, it is the slice of the failure. The test is run once"
-        " more, traced, with nothing altered; the trace is kept for the next questions. A client that does not support"
-        " `suspectra/status` also gets the nearest steps as `window/showMessage`. Refused in a workspace that the"
-        " client does not trust.",
+        " more, traced, with nothing altered; the trace is kept for the next questions. A message has only the nearest"
+        " steps. Refused in a workspace that the client does not trust.",
         icon="type-hierarchy-sub",
         enablement=_REPEATS,
     ),
     CommandDeclaration(
         "whatThisInfluenced",
         "What This Influenced",
-        (_URI, _LINE, _TEST),
+        (_URI, _LINE, _TEST, _SHOWN),
         "SliceMessage",
         "The other direction: which values and decisions depend on those of a line.",
         icon="type-hierarchy-super",

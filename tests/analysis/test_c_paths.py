@@ -4,28 +4,35 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.errors import EvidenceError
 from suspectra.base.location import Location
+from suspectra.c.experiments.switching import CSwitchInquiry
+from suspectra.c.paths.compared_values import compared_values
+from suspectra.c.paths.comparison_texts import comparison_texts, literal
 from suspectra.c.paths.conditions import Conditions
-from suspectra.c.paths.debugger import UNALTERED, Debugger
+from suspectra.c.paths.decisions import Turn, decisions_of
 from suspectra.c.paths.disassembly import Disassembly
+from suspectra.c.paths.failing_run import CFailingRun
 from suspectra.c.paths.flow import Flow, unsteady
-from suspectra.c.paths.gdb_script import GdbSwitch
 from suspectra.c.paths.searching import CPathSetting
 from suspectra.c.paths.switching import CSwitching
 from suspectra.c.paths.traced_build import FLAGS, RECORDER, TracedBuild
 from suspectra.c.paths.traced_program import TracedProgram
+from suspectra.c.paths.traced_project import TracedProject
 from suspectra.c.paths.traced_run import CTracedRun
 from suspectra.c.paths.traced_tests import TracedTests
+from suspectra.c.paths.turned_tests import TurnedTests
 from suspectra.c.recording.case import CCase
+from suspectra.cli.rerun import suspicious_tests
+from suspectra.evidence.discovery import find_source
 from suspectra.paths.distance import distance, parting
 from suspectra.paths.path import NO_BRANCH
 from suspectra.paths.report import ReportedPlace
@@ -302,6 +309,7 @@ def test_decisions_are_found_in_machine_code():
     assert (first.place.line, first.jump, first.decides) == (3, 0x100A, ("/src/a.c", 4))
     assert first.arms == {0x1013: 0x100E, 0x1026: 0x1020}
     assert [found.blocks[at].jump for at in (0x1013, 0x1026, 0x1035)] == [0, 0, 0], "none goes on into g"
+    assert [at for at, block in found.blocks.items() if block.ends] == [0x1026], "it only aborts"
     block = Disassembly.parse(ARM.splitlines()).blocks[0x1004]
     assert (block.jump, block.arms) == (0x1008, {0x1010: 0x100C, 0x1018: 0x1014})
     with pytest.raises(EvidenceError, match="x86-64 and aarch64 only"):
@@ -317,72 +325,44 @@ def test_a_switch_of_thousands_of_cases_is_read(tmp_path, tool):
     assert [(block.decides.line, len(block.arms)) for block in deciding] == [(2, 2001)]
 
 
-class Switched:
-    """Runs the program above in gdb."""
+class Turned:
+    """Runs a failing test of the program above with decisions that come out differently."""
 
-    def __init__(self, runs, *arguments, seconds=30.0, token=None, **properties):
-        path = str(runs.folder / "program")
-        self.code, program = runs.program.module(path), (path, *arguments)
-        self.case = CCase("t1", program, str(runs.folder), timeout=seconds, **properties)
-        self.debugger = Debugger(self.case, path, self.code, seconds, token or Token())
+    def __init__(self, runs, *arguments, **properties):
+        case = CCase("t1", (str(runs.folder / "program"), *arguments), str(runs.folder), **properties)
+        self.tests = TracedTests([case], runs.program, Token())
+        self.failing = CFailingRun.of_test("t1", self.tests)
+        self.decisions = decisions_of(self.failing, self.tests, "t1", ONE_FAILS)
 
-    def turn(self, text, time):
-        """The decision on a line, at its how many-th time, or each time."""
-        (block,) = (one for one in self.code.blocks.values() if one.jump and one.decides.line == LINES[text])
-        at = self.debugger.at(block.address, time)
-        return GdbSwitch(at=at, block=block.address, jump=block.jump, arms=list(block.arms.values()), to=0)
-
-
-@pytest.mark.slow
-def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs, tool):
-    tool("gdb", "gdb")
-    test = Switched(runs, "depth", "3", pass_patterns=("^4\n",))
-    text = "if (n == 0)"
-    found = test.debugger.run([UNALTERED, *(test.turn(text, time) for time in (0, 3, 9))])
-    assert [one.switched for one in found] == [0, 1, 1, 0]
-    assert [one.verdict.failing for one in found] == [True, True, False, True], "5, 2, 4 and 5 are printed"
+    def outcomes(self, text, times):
+        """How the test ends if the decision on a line comes out the other way then; 0 is each time."""
+        (decision,) = (one for one in self.decisions if one.location.line == LINES[text])
+        turned = TurnedTests(self.tests, "t1", self.failing, Token())
+        return [turned.run(Turn(decision, time, 0)).outcome.value for time in times]
 
 
-@pytest.mark.slow
-def test_a_run_in_gdb_ends_with_its_time_and_with_its_token(runs, tool):
-    tool("gdb", "gdb")
-    endless = Switched(runs, "sum", "0", seconds=4.0)  # gdb may take some to start
-    (found,) = endless.debugger.run([endless.turn("for (int i = 0; i < n; i++)", 0)])
-    assert found.verdict.failing
-    assert found.switched > 1
-    token = Token()
-    stopped = Switched(runs, "sum", "0", token=token)
-    timer = threading.Timer(1.0, setattr, [token, "cancelled", True])
-    timer.start()
-    with pytest.raises(Cancelled):
-        stopped.debugger.run([stopped.turn("for (int i = 0; i < n; i++)", 0)])
-    wait_until(lambda: not programs(runs.folder / "program"))
+ONE_FAILS = Spectrum.from_matrix([[1], [1]], failed=[True, False])
 
 
-def programs(path):
-    """The processes that execute a program, or debug it."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            found += [process.name] if os.fsencode(path) in (process / "cmdline").read_bytes().split(b"\0") else []
-    return found
+def test_a_decision_comes_out_the_other_way_at_the_time_that_is_named(runs):
+    test = Turned(runs, "depth", "3", pass_patterns=("^4\n",))
+    ended = test.outcomes("if (n == 0)", (0, 3, 9))
+    assert ended == ["failed", "passed", "not reached"], "2, 4 and 5 are printed"
+    assert Turned(runs, "depth", "0", pass_patterns=("^2\n",)).outcomes("return a < b ? a + 1 : b;", [1]) == ["passed"]
 
 
-def wait_until(condition):
-    for _ in range(200):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it took too long")
+def test_a_run_that_never_ends_is_ended(runs, monkeypatch):
+    test, text = Turned(runs, "sum", "0", pass_patterns=("^9\n",)), "for (int i = 0; i < n; i++)"
+    assert test.outcomes(text, [0]) == ["steps"]
+    monkeypatch.setattr("suspectra.c.paths.turned_tests._EVENTS", 1 << 40)
+    monkeypatch.setattr("suspectra.c.paths.turned_tests._START_S", 0.2)
+    assert test.outcomes(text, [0]) == ["timeout"]
 
 
-@pytest.mark.slow
-def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
-    tool("gdb", "gdb")
+def test_the_search_finds_the_decision_that_lets_the_test_pass(runs):
     case = CCase("t1", (str(runs.folder / "program"), "half", "3"), str(runs.folder))
     tests = TracedTests([case], runs.program, Token())
-    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
     *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
     line = LINES["if (of == 3.0)"]  # two jumps: one for numbers that can't be compared
     assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 1, True, False),)
@@ -390,13 +370,10 @@ def test_the_search_finds_the_decision_that_lets_the_test_pass(runs, tool):
     assert (report.technique, report.candidates, report.complete) == ("apg", 1, True)
 
 
-@pytest.mark.slow
-def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs, tool):
-    tool("gdb", "gdb")
+def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs):
     case = CCase("t1", (str(runs.folder / "program"), "sum", "7"), str(runs.folder), pass_patterns=("^22\n",))
     tests = TracedTests([case], runs.program, Token())
-    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
     *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
     line = LINES["if (i % 2 == 0)"]
     assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 2, False, True),)
@@ -406,43 +383,75 @@ def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs, t
 def test_a_test_that_starts_its_program_by_another_one_is_refused_before_it_runs(runs, tmp_path):
     argv = ("sh", "-c", f"touch {tmp_path}/ran; {runs.folder}/program half 3")
     tests = TracedTests([CCase("t1", argv, str(runs.folder))], runs.program, Token())
-    spectrum = Spectrum.from_matrix([[1], [1]], failed=[True, False])
-    setting = CPathSetting("t1", tests, [], spectrum, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
     with pytest.raises(EvidenceError, match="t1 starts its program by another one"):
         list(CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60)))
     assert not (tmp_path / "ran").exists()
 
 
-def test_without_gdb_the_cure_is_named(runs, monkeypatch):
-    Switched(runs, "sum", "0")  # so that the decisions are known, which needs other tools
-    monkeypatch.setenv("PATH", str(runs.folder))
-    with pytest.raises(EvidenceError, match="apt-get install gdb"):
-        Switched(runs, "sum", "0")
-
-
-def test_the_operands_of_a_comparison_are_noted(runs):
-    (block,) = (one for one in Switched(runs).code.blocks.values() if one.decides.line == LINES["if (n == 0)"])
+def test_what_comparisons_compare_is_counted(runs):
     values = runs.folder / "values"
-    environment = {**os.environ, "SUSPECTRA_PATH_VALUES": str(values)}
-    environment["SUSPECTRA_PATH_AT"] = Switched(runs).debugger.at(block.address, 2)
-    subprocess.run([runs.folder / "program", "depth", "7"], env=environment, capture_output=True, check=True)
-    assert values.read_text() == "0 6\n"
+    values.mkdir()
+    environment = {**os.environ, "SUSPECTRA_PATH_VALUES": f"{values}/"}
+    subprocess.run([runs.folder / "program", "depth", "3"], env=environment, capture_output=True, check=True)
+    found = {one.code.line.line: one for one in compared_values(values, runs.program)}
+    to_zero, least = found[LINES["if (n == 0)"]], found[LINES["return a < b ? a + 1 : b;"]]
+    assert (to_zero.constant, to_zero.pair, to_zero.second) == (0, (3, 1, 0), (0, 1, 3))
+    assert (least.constant, least.pair, least.first, least.second) == (None, (0, 0, 1), (0, 0, 1), (0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("if (i < n)", ["i < n"]),
+        ("while (i < all->count && strcmp(a[i], name) != 0)", ["i < all->count", "strcmp(a[i], name) < 0"]),
+        ("for (size_t i = 0; i < node->count; i++)", ["i < node->count"]),
+        ("} else if (!take(parser, ')')) {", ["take(parser, ')')"]),
+        ("if (node != NULL && !done)", ["done"]),  # compilers do not note what pointers are
+        ("if (a == 1 &&", ["a < 1"]),
+        ("    b > f(2)) {", ["b < f(2)"]),
+        ("x = y ? a < b : c > d;", ["y", "a < b", "c < d"]),
+        ("assert(n > 0);", ["n < 0"]),
+        ("if (x & 1) y = z << 2; // a < b", ["x & 1"]),
+        ("call(tree->left, '<');", []),
+        ("#if A < 2", []),
+    ],
+)
+def test_the_sides_of_comparisons_are_found_in_a_line(line, expected):
+    assert [" < ".join(filter(None, one)) for one in comparison_texts(line)] == expected
+
+
+def test_numbers_in_sources_are_read():
+    texts = ["'a'", "'\\n'", "0", "010", "0x1F", "12u", "-3", "x", "1.5", "09"]
+    assert [literal(text) for text in texts] == [97, 10, 0, 8, 31, 12, -3, None, None, None]
+
+
+class CommandLine(NamedTuple):
+    """The command line in a workspace, with a cache of its own."""
+
+    folder: Path
+    cache: str
+
+    def __call__(self, *arguments):
+        command, environment = [sys.executable, "-m", "suspectra", *arguments], {"XDG_CACHE_HOME": self.cache}
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
 
 
 @pytest.fixture(scope="module")
 def reckoner(build_reckoner, tmp_path_factory):
     """The example, recorded, with a command line whose cache is its own."""
     folder = build_reckoner(tmp_path_factory.mktemp("example") / "reckoner")
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache"))}
-
-    def suspectra(*arguments):
-        command = [sys.executable, "-m", "suspectra", *arguments]
-        return subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-
-    assert suspectra("record-c", "--ctest", "build").returncode == 1
-    return suspectra
+    reckoner = CommandLine(folder, str(tmp_path_factory.mktemp("cache")))
+    assert reckoner("record-c", "--ctest", "build").returncode == 1
+    return reckoner
 
 
 @pytest.mark.slow
@@ -459,6 +468,34 @@ def test_the_command_compares_tests_of_ctest(reckoner):
     first, last = ranked["suspects"][0], found["report"][-1]
     assert (first["score"], first["rank_worst"]) == (pytest.approx(2), 1)
     assert (last["file"], last["line"]) in [(one["file"], one["line"]) for one in ranked["suspects"]]
+
+
+@pytest.mark.slow
+def test_techniques_that_need_state_rank_tests_of_ctest(reckoner, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", reckoner.cache)
+    place, line = "src/evaluate.c:31", 31
+    evidence = find_source(reckoner.folder, edges=True).read()
+    tests, suspicion = suspicious_tests(evidence, reckoner.folder, ["largest_below_zero"], compiled=True)
+    project = TracedProject(reckoner.folder, reckoner.folder / "build")
+
+    def experiment(is_wanted):
+        with closing(CSwitchInquiry(project=project, tests=tests, suspects=suspicion).steps()) as made:
+            return next(filter(is_wanted, made))
+
+    first = experiment(lambda one: one.outcome.repairs)
+    assert (first.line, first.place, first.instance, first.action) == (line, "if condition", 2, "true")
+    assert experiment(bool).line != line, "where a test passes, no other time is tried; what is in the log, not again"
+    ranked = json.loads(reckoner("rank", "--technique", "switching", "--format", "json").stdout)
+    assert line in {one["line"] for one in ranked["suspects"][:2]}
+    explained = reckoner("explain", place, "--technique", "switching").stdout
+    assert "1 failing test passes if this comes out true the 2nd time." in explained
+
+    observed = reckoner("investigate", "--ctest", "build", "--technique", "value-predicates", "--seconds", "600")
+    assert "all tests were observed" in observed.stdout, observed.stderr
+    explained = reckoner("explain", place, "--technique", "value-predicates").stdout
+    assert "In both failing tests that were observed `result < 0` here, in no passing one of 4." in explained
+    refused = reckoner("investigate", "--ctest", "build", "--technique", "muse")
+    assert (refused.returncode, "muse alters tests of Python only" in refused.stderr) == (2, True)
 
 
 @pytest.mark.slow

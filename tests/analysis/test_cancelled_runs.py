@@ -48,7 +48,7 @@ def causes(folder, tests, suspicion):
 
 
 def observations(folder, tests, suspicion):
-    yield from ValueInquiry(RerunSetup(folder, PYTEST), tests, suspicion, seconds=60.0).steps()
+    yield from ValueInquiry(setup=RerunSetup(folder, PYTEST), tests=tests, suspects=suspicion, seconds=60.0).steps()
 
 
 @pytest.mark.slow

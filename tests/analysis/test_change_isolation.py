@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from suspectra.changes.baselines import Baseline
+from suspectra.changes.isolation import ChangeIsolation
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.cli.main import run
 from suspectra.evidence.logs.experiments import read_experiments
@@ -246,3 +247,66 @@ def test_only_so_many_texts_are_kept(tmp_path, monkeypatch):
         texts.keep([("a.py", digests[-1]), ("a.py", "0" * 64)])
     assert [texts.read(digest) is not None for digest in digests] == [False, False, True, True]
     assert texts.read("../a.py") is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_git", [True, False])
+def test_a_file_that_was_moved_is_one_change(tmp_path, capsys, monkeypatch, with_git):
+    """The edit in it is another one, and is named where only that matters; that it was moved is, where that does."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    load = "import json\nimport pathlib\n\n\ndef load():\n    return json.loads(pathlib.Path('low.json').read_text())\n"
+    sums = f"{load}\n\ndef gross(net):\n    return net + net * 7 / 100\n"
+    tests = "import {0}\n\n\ndef test_gross():\n    assert {0}.gross(100) == 107\n\n\n"
+    tests += "def test_load():\n    assert {0}.load() == 7\n"
+    (folder / "old.py").write_text(sums)
+    (folder / "low.json").write_text("7\n")
+    (folder / "test_it.py").write_text(tests.format("old"))
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    record = (sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider")
+    if with_git:
+        git(folder, "init", "-q")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "one")
+    else:
+        command(folder, *record)
+    (folder / "old.py").unlink()
+    (folder / "sums.py").write_text(sums.replace("* 7", "* 19"))
+    (folder / "test_it.py").write_text(tests.format("sums"))
+    if with_git:  # without it, only what tests execute is known
+        (folder / "low.json").rename(folder / "high.json")
+    command(folder, *record)
+    monkeypatch.chdir(folder)
+    assert run(["changes", "--seconds", "120", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    causes = {cause["mends"][0]: cause["change"] for cause in found["causes"]}
+    (edit,) = causes["test_it.py::test_gross"]
+    assert (edit["file"], edit["line"], edit["after"].strip()) == ("sums.py", 10, "return net + net * 19 / 100")
+    assert found["changes"] == 5 + with_git
+    if with_git:
+        (moved,) = causes["test_it.py::test_load"]
+        assert (moved["file"], moved["moved_from"]) == ("high.json", "low.json")
+        assert run(["changes", "test_load", "--seconds", "120"]) == 0
+        assert "\n  high.json   moved from low.json\n" in capsys.readouterr().out
+        assert run(["why", "test_load", "--seconds", "120"]) == 0
+        assert "\n    high.json  moved from low.json\n" in capsys.readouterr().out
+
+
+def test_the_first_different_value_is_one_of_the_program(tmp_path):
+    """The test computes with the constant before the program does."""
+    (tmp_path / "rates.py").write_text(
+        "RATE = 7\n\n\ndef gross(net):\n    added = net * RATE\n    return net + added\n"
+    )
+    test = "import rates\n\n\ndef test_it():\n    shown = rates.RATE\n    assert rates.gross(2) == 16, shown\n"
+    (tmp_path / "test_rates.py").write_text(test)
+    before = {"rates.py": (tmp_path / "rates.py").read_bytes()}
+    (tmp_path / "rates.py").write_bytes(before["rates.py"].replace(b"RATE = 7", b"RATE = 19"))
+    setup = RerunSetup(tmp_path, (sys.executable, "-m", "pytest", "-p", "no:cacheprovider"))
+    failing = [FailingTest("test_rates.py::test_it", "test_rates.py")]
+    since = Baseline.from_texts("before", tmp_path, before)
+    search = ChangeIsolation(setup=setup, tests=failing, baselines=[since], seconds=120)
+    list(search.steps())
+    found = search.causes[0].difference
+    assert found is not None
+    assert (found.file, found.before, found.after) == ("rates.py", "7", "19")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suspectra.changes.baselines import Baseline
 from suspectra.changes.definitions import ChangeOrder
 from suspectra.changes.units import FileDifference
 
@@ -73,6 +74,28 @@ def test_a_file_that_is_new_or_gone_or_no_text_is_one_unit():
     (unit,) = image.units
     assert image.content([]) == b"\0old"
     assert image.content([unit]) == b"\0new"
+
+
+def test_that_a_file_was_moved_is_one_unit_and_what_was_edited_in_it_are_others(tmp_path):
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "sums.py").write_text(OLD.replace("RATE = 20", "RATE = 19"))
+    (tmp_path / "main.py").write_text("from shop.sums import total\n")
+    old = {"totals.py": OLD.encode(), "shop/sums.py": None, "main.py": b"from totals import total\n"}
+    since = Baseline.from_texts("before", tmp_path, {**old, "gone.py": b"print(1)\n", "empty.py": b""})
+    found = {str(unit): unit for unit in since.units}
+    assert found.keys() == {"empty.py:1", "gone.py:1", "main.py:1", "shop/sums.py", "shop/sums.py:3"}
+    move, edit = found["shop/sums.py"], found["shop/sums.py:3"]
+    assert (move.moved_from, edit.before.strip(), edit.after.strip()) == ("totals.py", "RATE = 20", "RATE = 19")
+    contents = since.contents((edit,))
+    assert contents["shop/sums.py"] is None
+    assert b"RATE = 19" in contents["totals.py"]
+    contents = since.contents((move,))
+    assert contents["totals.py"] is None
+    assert contents["shop/sums.py"] == OLD.encode()
+    order = ChangeOrder.from_differences(since.differences, since.units)
+    numbers = {unit: number for number, unit in enumerate(since.units)}
+    together = order.together(frozenset([numbers[move]]), frozenset(numbers.values()))
+    assert together == {numbers[move], numbers[found["main.py:1"]]}
 
 
 def test_units_of_other_files_are_lines_that_differ():

@@ -118,6 +118,13 @@ def cell(grid, row, column):
     if row:
         row = sorted(grid)
     return grid[column][row]
+
+
+def key(text):
+    return re.escape(text.casefold())
+
+
+import re
 """
 
 
@@ -132,10 +139,35 @@ def cell(grid, row, column):
         (19, "return grid[row][column]"),  # two names
         (18, "row = sorted(grid, reverse=True)"),  # a forgotten argument
         (18, "return row"),  # a forgotten return
+        (7, 'return names[name].casefold().rstrip(".py")'),  # a forgotten call
+        (19, "return re.escape(grid[column][row])"),
     ],
 )
 def test_there_is_a_candidate_of_more_kinds(line, text):
     assert text in lines_after(MORE, line)
+
+
+FORMATTED = """\
+def framed(text, begin, end):
+    return (f"é{{{text[:begin]}}}"
+            f"{'[' + text[begin]!r:>4}{text[end:]}")
+"""
+
+
+def test_each_part_of_a_value_in_an_f_string_is_changed():
+    """The parser of older versions of Python does not know where it is."""
+    texts = [edited(FORMATTED.encode(), [one]).decode() for one in made(FORMATTED, 2) if not one.edit.whole_statement]
+    for old, new in (("[:begin]", "[:end]"), ("[end:]", "[end + 1:]"), ("'[' + text[begin]", "text[begin] + '['")):
+        assert FORMATTED.replace(old, new) in texts
+    for text in texts:
+        ast.parse(text)
+
+
+def test_what_stands_often_in_a_file_comes_before_what_is_near():
+    others = "".join(f"    a = {number}\n" for number in range(70))
+    text = f"def f(s):\n    own(s)\n\ndef g(s):\n{others}    skip(s)\n\ndef h(s):\n    skip(s)\n"
+    first, *_ = scopes(ParsedSource(text.encode()))
+    assert list(first.statements)[:3] == ["own(s)", "skip(s)", "a = 0"]
 
 
 HEADS = """\

@@ -76,6 +76,19 @@ def test_what_was_tried_in_vain_comes_after_what_has_the_same_rank_and_before_al
     assert report.explain(position).sentences[0] == "1 alteration here was tried, and no test passes with any."
 
 
+def test_one_difference_for_all_failing_tests_comes_before_another_value_for_each():
+    values = [made(test, line, kind="value", place="a", detail=test) for test in ("t1", "t2") for line in (1, 3)]
+    _, before = ranked(*values)
+    assert before.index(3) < before.index(1)
+    shifts = [made(test, 1, kind="shift", place="a", detail="greater by 2") for test in ("t1", "t2")]
+    report, lines = ranked(*values, *shifts)
+    assert lines[:2] == [1, before[0]]
+    assert report.in_words(0)[0] == "Both failing tests pass if a is greater by 2."
+    accepted = [made(test, 3, kind="mutant", detail="`<` → `<=`") for test in ("t1", "t2")]
+    accepted += [made("t3", 3, kind="mutant", detail="`<` → `<=`")]
+    assert ranked(*values, *shifts, *accepted)[1][0] == 3
+
+
 def test_a_change_that_repairs_comes_before_all_that_was_tried_in_vain_but_not_before_what_was_not_tried():
     _, before = ranked()
     _, *tried, last = before

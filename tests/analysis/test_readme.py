@@ -1,13 +1,23 @@
 """The examples in the README show what really happens."""
 
 import re
+import shutil
+from datetime import timedelta
+from hashlib import sha256
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from suspectra.cli.main import run
+from suspectra.evidence.discovery import find_source
+from suspectra.experiments.log import ExperimentLog
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
+from suspectra.why.shifts import Shift
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+LONG = "600"  # seconds: more than a busy machine takes
 WIDTH = "112"  # of the terminal in which the README's example was printed
 
 
@@ -28,6 +38,30 @@ def suspectra(recorded_ledger, capsys, monkeypatch):
 def test_the_ranking_is_what_is_printed(suspectra):
     line, shown = re.search(r"^\$ suspectra (rank .*)\n((?:.*\n)*?)```", README, re.M).groups()
     assert suspectra(line).strip() == shown.strip()
+
+
+@pytest.mark.slow
+def test_the_answer_is_what_is_printed_and_fixes_lead_to_no_other(recorded_ledger, tmp_path, capsys, monkeypatch):
+    """In a copy, since what is found counts in its rankings. What all tests accept is known, so no time decides."""
+    shutil.copytree(recorded_ledger, tmp_path / "ledger")
+    monkeypatch.chdir(tmp_path / "ledger")
+    monkeypatch.setenv("COLUMNS", WIDTH)
+    shown = re.search(r"^\$ suspectra why\n((?:.*\n)*?)```", README, re.M)[1]
+    assert f"$ suspectra why\n{shown}" in (ROOT / "docs" / "guide" / "why.md").read_text("utf-8")
+    evidence = find_source(Path()).read()
+    file = "src/ledger/tax.py"
+    judges = [test.name for test in evidence.tests if "test_tax.py" in test.name or test in evidence.failing]
+    how = (0, "another day", EVERY, "mutated", ExperimentOutcome.PASSED)
+    with ExperimentLog(Path()) as log:
+        for line, test in product((55, 59), judges):
+            made = Experiment(test, "mutant", file, line, line, *how, detail="`last` → `last + a day`")
+            log.add(made, {file: sha256(Path(file).read_bytes()).hexdigest()})
+    assert run(["why", "--seconds", LONG]) == 0
+    printed, wanted = capsys.readouterr().out.splitlines(), shown.splitlines()
+    assert printed[2] == "`last` → `last + a day` repairs 3 tests and breaks none."
+    assert wanted[2] == str(Shift("ends[1]", timedelta(days=1), 3))
+    assert printed[9].endswith("none that passed breaks; so it is with one at tax.py:55.")
+    assert [*printed[:2], *printed[3:9], *printed[10:]] == [*wanted[:2], *wanted[3:9], *wanted[10:]]
 
 
 def test_the_other_commands_work_as_they_are_written(suspectra, tmp_path):

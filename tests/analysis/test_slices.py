@@ -9,10 +9,11 @@ import pytest
 
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.node_places import points_of, with_control
+from suspectra.dependences.slice_tree import slice_tree
 from suspectra.dependences.slices import backward, chop, forward, nodes_at
 from suspectra.dependences.trace import DependenceTrace, TraceSite
 from suspectra.output.pictures.slice import slice_svg
-from suspectra.output.slices import write_slice, write_slice_json
+from suspectra.output.slices import slice_object, write_slice, write_slice_json
 
 MID = b"""\
 def mid(x, y, z):
@@ -73,7 +74,7 @@ def test_sites_are_found_in_their_source(trace):
 def test_what_led_to_the_failure(trace):
     found = backward(trace)
     assert found.lines(tests=False) == {"mid.py": [2, 3, 4, 6, 8]}
-    (root,) = found.tree()
+    (root,) = slice_tree(found).roots
     assert root.step.place == "mid.py:12"
     (returned,) = root.branches
     assert (returned.step.value, returned.why.name) == ("1", "FLOW")
@@ -88,7 +89,7 @@ def test_what_led_to_the_failure(trace):
 def test_what_a_line_influenced(trace):
     found = forward(trace, nodes_at(trace, "mid.py", 3).tolist())
     assert found.lines(tests=False) == {"mid.py": [3, 4, 6, 8]}
-    (root,) = found.tree()
+    (root,) = slice_tree(found).roots
     assert [(branch.step.line, branch.why.name) for branch in root.branches] == [(4, "CONTROL"), (6, "CONTROL")]
 
 
@@ -100,7 +101,7 @@ def test_what_lies_between(trace):
 
 
 def test_a_tree_shows_each_node_once_and_says_how_many_are_left_out(trace):
-    (root,) = backward(trace).tree(limit=3)
+    (root,) = slice_tree(backward(trace), limit=3).roots
     assert [branch.step.line for branch in root.branches[0].branches] == [6]
     assert root.branches[0].more == 1
 
@@ -142,6 +143,11 @@ def test_rounds_of_a_loop_are_one_line():
         "   └─ decided by sums.py:1  for x in xs:  (9 times) → true",
         "19 values and decisions of the run, on 2 lines outside the tests",
     ]
+    summed = slice_object(backward(trace), 3)["tree"][0]["branches"][0]
+    assert (summed["rounds"], summed["results"]) == (9, list("987654321"))
+    picture = slice_svg(backward(trace), lambda _, line: "")
+    assert picture.count('class="box"') == 3
+    assert ">sums.py:2  9 times</text>" in picture
 
 
 def test_a_slice_as_json(trace):

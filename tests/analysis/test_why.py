@@ -13,9 +13,9 @@ from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.named_tests import with_failing
 from suspectra.experiments.inquiry import RerunSetup
-from suspectra.output.why import MAX_LINES, answer_lines, write_answer_for_agents
+from suspectra.output.why import MAX_LINES, Reader, answer_lines, answer_object, write_answer_for_agents
 from suspectra.selection.since_revision import since_revision
-from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
+from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, WhyAnswer
 from suspectra.why.inquiry import WhyInquiry
 
 PROGRAM = """\
@@ -202,6 +202,7 @@ ANSWER = WhyAnswer(
     conclusion="Most likely a.py:1 is wrong.",
     certainty=Certainty.LOW,
     because="that is all",
+    surer=MORE_TIME,
     suspect=AnswerLine(Location("a.py", 1, 1), "x = 1\x1b[31m"),
     changes=tuple(AnswerChange(Location("a.py", n, n), ("a",) * 9, ("b",) * 9) for n in (1, 2, 3)),
     reasons=("One.", "Two.", "Three.", "Four."),
@@ -213,7 +214,7 @@ ANSWER = WhyAnswer(
 
 
 def test_an_answer_has_at_most_fifteen_lines_the_conclusion_first_and_no_control_characters():
-    lines = answer_lines(ANSWER)
+    lines = answer_lines(ANSWER, Reader.TERMINAL)
     assert lines[0] == "Most likely a.py:1 is wrong."
     assert len(lines) <= MAX_LINES
     assert not any("\x1b" in line for line in lines)
@@ -226,3 +227,13 @@ def test_for_agents_it_says_that_texts_are_data_and_is_short(tmp_path):
     text = (tmp_path / "answer").read_text("utf-8")
     assert text.startswith("Names, messages and source lines come from the project.")
     assert len(text) <= 2_000
+
+
+def test_each_reader_is_told_what_is_possible_there():
+    of = {reader: answer_lines(ANSWER, reader) for reader in Reader}
+    assert of[Reader.TERMINAL][-3].endswith(" Give it more time with --seconds.")
+    assert of[Reader.TERMINAL][-1] == "2 other tests fail for another reason: `suspectra why test_b`"
+    assert of[Reader.EDITOR][-3].endswith(" Give it more time with the setting suspectra.whySeconds.")
+    assert of[Reader.EDITOR][-1] == "2 other tests fail for another reason: test_b and more"
+    assert answer_object(ANSWER)["text"] == of[Reader.PROGRAM]
+    assert not any("--" in line for line in (*of[Reader.EDITOR], *of[Reader.PROGRAM]))

@@ -311,6 +311,7 @@ def test_a_failure_is_explained_with_values_and_fixes(broken_shop, current_neovi
     neovim.nvim.command("Suspectra why")
     said = wait(lambda: floating(neovim), "the answer in a window", A_RUN)
     assert "`test_ten` failed at `test_shop.py:4`: AssertionError: assert 0 == 1" in said
+    assert "AssertionError" not in reported(neovim), "it is shown once"
 
     neovim.nvim.command("edit shop.py")
     hints = "return vim.tbl_map(function(one) return one.inlay_hint.label end, vim.lsp.inlay_hint.get({ bufnr = 0 }))"

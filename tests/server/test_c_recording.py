@@ -104,7 +104,8 @@ def offered(client, uri, line):
     return {one["command"]["command"].removeprefix("suspectra.server.") for one in actions}
 
 
-REFUSED = ("investigate", "testSuspect", "findFix", "findChange", "compareValues", "findCause", "showValues")
+COMPARES = ("why", "comparePassing", "investigate", "compareValues")
+REFUSED = ("testSuspect", "findFix", "findChange", "findCause", "showValues")
 
 
 def test_what_is_refused_for_c_is_not_offered(client, shared, find_line):
@@ -113,14 +114,14 @@ def test_what_is_refused_for_c_is_not_offered(client, shared, find_line):
     client.wait(lambda: uri in client.diagnostics)
     assert {key: client.statuses[-1][key] for key in ("compiled", "onlyRead")} == {"compiled": True, "onlyRead": False}
     on_fault = offered(client, uri, find_line(shared / FAULTY, FIX[0]))
-    assert on_fault >= {"why", "comparePassing", "explain"}
+    assert on_fault >= {*COMPARES, "explain"}
     assert on_fault.isdisjoint({*REFUSED, "debugHere", "whatLedHere", "whatThisInfluenced", "compareRuns"})
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     assert "Why?" in [lens["command"]["title"] for lens in lenses]
     searches = client.request("suspectra/techniques", {"for": "paths"})
     assert [one["name"] for one in searches] == ["nearest-path", "apg"]
-    with pytest.raises(client.Error, match=r"Only tests that pytest runs .*compare them with a passing run"):
-        client.command("investigate")
+    with pytest.raises(client.Error, match=r"Only tests that pytest runs .*compare them with passing runs"):
+        client.command("findFix")
     with pytest.raises(client.Error, match="works on tests of Python only"):
         client.command("comparePassing", None, None, None, "cause-transitions")
 
@@ -132,15 +133,32 @@ def test_without_a_build_folder_nothing_is_run_again(client, shared, tmp_path, f
     uri = client.open(folder / FAULTY)
     client.wait(lambda: uri in client.diagnostics)
     assert client.statuses[-1]["onlyRead"]
-    assert offered(client, uri, find_line(folder / FAULTY, FIX[0])).isdisjoint({"why", "comparePassing", *REFUSED})
-    with pytest.raises(client.Error, match="no build folder of CMake"):
-        client.command("comparePassing")
+    assert offered(client, uri, find_line(folder / FAULTY, FIX[0])).isdisjoint({*COMPARES, *REFUSED})
+    for command in COMPARES:
+        with pytest.raises(client.Error, match="no build folder of CMake"):
+            client.command(command)
 
 
 def test_clones_are_refused_where_a_technique_knows_none(client, shared):
     client.start(shared)
     with pytest.raises(client.Error, match="only formulas can clone the failing tests"):
         client.command("selectTechnique", "cp", {"cloneFailed": True})
+
+
+@pytest.mark.slow
+def test_failing_tests_of_ctest_are_compared_and_altered(client, build_reckoner, tmp_path):
+    folder = build_reckoner(tmp_path / "reckoner")
+    suspectra(folder, "record-c", "--ctest", "build")
+    client.start(folder, options={"investigationSeconds": 300})
+    client.wait_for_state("ready")
+    assert client.command("compareValues") is True
+    assert "src/evaluate.c:31: In both failing tests that were observed `result < 0` here" in client.outcome()
+    client.agree()
+    assert client.command("investigate") is True
+    client.wait(lambda: any("passes if this comes out true" in one["message"] for one in client.logged))
+    client.command("cancelInvestigation")
+    client.wait(lambda: "cancelled after" in client.messages[-1]["message"])
+    assert "src/evaluate.c:31: 1 of 2 failing tests passes if this comes out true" in client.messages[-1]["message"]
 
 
 @pytest.mark.slow

@@ -32,15 +32,24 @@ def test_one_answer_comes_after_consent_with_the_line_that_it_is_about(client, p
     client.start(project)
     assert client.command("why") is None, "nobody has agreed"
     client.agree()
-    answer = client.command("why", project.as_uri(), [FAILING])
+    answer = client.command("why", project.as_uri(), [FAILING], None, {"show": True})
+    assert len([said for said in client.messages if "is_many is wrong." in said["message"]]) == 1
     assert answer["headline"] == "many.py:2 in is_many is wrong."
     assert "`>` → `>=` repairs 1 test and breaks none." in answer["sentences"]
     assert any(sentence.startswith("This is nearly certain") for sentence in answer["sentences"])
     assert answer["location"]["uri"] == (project / "many.py").as_uri()
     assert answer["location"]["range"]["start"]["line"] == 1
     assert answer["markdown"].startswith("**many.py:2 in `is_many` is wrong.**")
-    found = client.request("suspectra/agentAnswer", {"tool": "why", "arguments": {"seconds": 5}})["text"]
-    assert '"place": "many.py:2"' in found
+    client.ask_until(lambda: client.suspects(limit=1)["suspects"][0]["repairs"] == 1)
+    (suspect,) = client.suspects(limit=1)["suspects"]
+    assert (suspect["line"], suspect["findings"][0]) == (2, "`>` → `>=` repairs 1 test and breaks none.")
+    document = {"textDocument": {"uri": client.open(project / "many.py")}}
+    hover = client.request("textDocument/hover", {**document, "position": {"line": 1, "character": 6}})
+    assert "repairs 1 test and breaks none" in hover["contents"]["value"]
+    for tool, given in (("why", {"seconds": 5}), ("rank", {}), ("explain", {"place": "many.py:2"})):
+        found = client.request("suspectra/agentAnswer", {"tool": tool, "arguments": given})["text"]
+        assert "many.py:2" in found
+        assert "repairs 1 test" in found
 
 
 def test_it_is_offered_above_the_failing_test_and_at_the_first_suspect(client, project):

@@ -23,10 +23,9 @@ MODULES = """
 import importlib, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 import windows
-RUN_BY_GDB = {"suspectra.c.paths." + name for name in ("debugger", "gdb_script", "switching")}
 for package in ("suspectra", "suspectra_recorder", "suspectra_server", "suspectra_mcp"):
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-        if module.name not in RUN_BY_GDB and ".bootstrap" not in module.name and "__main__" not in module.name:
+        if ".bootstrap" not in module.name and "__main__" not in module.name:
             importlib.import_module(module.name)
             print(module.name)
 """

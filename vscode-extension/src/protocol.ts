@@ -54,7 +54,7 @@ export interface Status {
   failed: number;
   /** Tests that passed. */
   passed: number;
-  /** Whether all recorded tests are compiled programs, which are not run again with something altered. */
+  /** Whether all recorded tests are compiled programs, of which decisions are all that is altered. */
   compiled: boolean;
   /** Whether they can't be compared with passing runs either, as those of CTest in a build folder of CMake can. */
   onlyRead: boolean;
@@ -443,6 +443,8 @@ export interface Step {
   value: string;
   /** Which time the statement was executed, from 1; 0 while its module was imported. */
   instance: number;
+  /** In a slice, how many rounds of a loop the step stands for: it is the nearest of them, with the values of all. */
+  rounds: number;
   /** In a slice, how it is related to the step above, in two or three words. */
   why: string;
   /** In a slice, what follows: each step is at one place of the tree, as near to the root as it is. */

@@ -87,10 +87,12 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
       ? [action('stop-circle', t('Cancel Altered Runs'), 'suspectra.cancelInvestigation')]
       : suspects && trusted && condition.state !== 'stale' // tests must be run again first
         ? [
-            ...(condition.onlyRead ? [] : [action('question', t('Why Does It Fail?'), 'suspectra.why')]),
-            ...(condition.compiled
+            ...(condition.onlyRead
               ? []
-              : [action('lightbulb-sparkle', t('Find Out What Would Make It Pass'), 'suspectra.investigate')]),
+              : [
+                  action('question', t('Why Does It Fail?'), 'suspectra.why'),
+                  action('lightbulb-sparkle', t('Find Out What Would Make It Pass'), 'suspectra.investigate'),
+                ]),
           ]
         : []),
     trusted

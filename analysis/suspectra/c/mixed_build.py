@@ -74,7 +74,7 @@ class MixedBuild:
 
         Raises TimeIsUp when there is no time left.
         """
-        self._files.write({one.path: one.content(made) for one in baseline.differences})
+        self._files.write(baseline.contents(made))
         self.runs += 1
         if not self._is_configured:
             self._is_configured = not self._run(self._configure).status

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from suspectra.base.errors import UsageError
 from suspectra.changes.history import further_back
 from suspectra.changes.units import ChangeUnit, FileDifference
 from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.moved_files import moved_files
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.sources import SourceReader
 from suspectra.recording.kept_texts import KeptTexts
@@ -38,8 +39,25 @@ class Baseline:
     def from_texts(cls, name: str, workspace: Path, before: Mapping[str, bytes | None], commit: str = "") -> Baseline:
         """Compare texts with the present ones."""
         read = SourceReader(workspace)
-        found = (FileDifference.between(path, before[path], read(path)) for path in sorted(before))
+        after = {path: read(path) for path in before}
+        moved = moved_files(before, after)
+        found = (
+            _difference(path, moved.get(path), before, after) for path in sorted(before.keys() - set(moved.values()))
+        )
         return cls(name, tuple(difference for difference in found if difference.units), commit)
+
+    def contents(self, made: Collection[ChangeUnit]) -> dict[str, bytes | None]:
+        """What the files are, by their paths, if only some of the changes are made; None for no file."""
+        return {path: text for one in self.differences for path, text in one.contents(made).items()}
+
+
+def _difference(
+    path: str, old_path: str | None, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+) -> FileDifference:
+    old, new = before[old_path or path], after[path]
+    if old_path is None or old is None or new is None:
+        return FileDifference.between(path, old, new)
+    return FileDifference.moved(path, old_path, old, new)
 
 
 def older_texts(workspace: Path, source: EvidenceSource, since: str | None = None) -> Iterator[Baseline]:
@@ -93,7 +111,7 @@ def revisions(workspace: Path) -> Iterator[Baseline]:
     Then come commits before the last one, further and further apart. None of them is as the workspace, or as one before
     it; where git knows no repository, there is none.
     """
-    known: set[frozenset[tuple[str, bytes | None]]] = {frozenset()}
+    known: set[frozenset[tuple[tuple[str, ...], bytes | None]]] = {frozenset()}
     folder = os.path.realpath(workspace)
     for name, shown in (
         ("HEAD", "the last commit"),
@@ -107,7 +125,7 @@ def revisions(workspace: Path) -> Iterator[Baseline]:
             baseline = from_revision(workspace, name, f"{shown} ({name[:12]})")
         except UsageError:
             continue
-        state = frozenset((difference.path, difference.before) for difference in baseline.differences)
+        state = frozenset((difference.paths, difference.before) for difference in baseline.differences)
         if state not in known:
             known.add(state)
             yield baseline

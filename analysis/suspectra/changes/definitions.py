@@ -40,6 +40,9 @@ class ChangeOrder:
                 module = {_module(unit.file)}
                 before, after = before | module, after | module
                 own_old, own_new = own_old | module, own_new | module
+            if unit.moved_from:
+                own_old, own_new = {_module(unit.moved_from)}, {_module(unit.file)}
+                before, after = frozenset(own_old), frozenset(own_new)
             for scope in (unit.file, _ANYWHERE):
                 old, new = names[scope]
                 for name in after & (new.keys() - old.keys()):
@@ -103,7 +106,8 @@ def _defined(differences: Iterable[FileDifference]) -> dict[str, tuple[_Names, _
                     for scope in (difference.path, _ANYWHERE):
                         found[scope][side].setdefault(name, set()).add(detail)
                 if text is not None:
-                    found[_ANYWHERE][side].setdefault(_module(difference.path), set()).add("module")
+                    path = difference.paths[-1 if side == 0 else 0]
+                    found[_ANYWHERE][side].setdefault(_module(path), set()).add(path)
     return found
 
 

@@ -35,11 +35,12 @@ from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.paths.delta_debugging import Differences
-from suspectra.runs.experiment import EVERY, UNDO, Experiment, ExperimentOutcome
+from suspectra.runs.experiment import EVERY, MOVE, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
 _MAX_TESTS = 20
 _FEW = 4  # changes that are named in one sentence
+_MORE = 30  # that are a part of a cause, since they can't be made without it
 
 
 @dataclass(frozen=True)
@@ -87,22 +88,18 @@ class BreakingChange:
                     unit.line,
                     unit.end_line,
                     0,
-                    "change",
+                    MOVE if unit.moved_from else "change",
                     EVERY,
                     str(len(self.besides) + len(self.units)),
                     ExperimentOutcome.PASSED,
                     detail=self.since.name,
-                    replacement=unit.before,
+                    replacement=unit.moved_from or unit.before,
                 )
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
-        change = [
-            {"file": one.file, "line": one.line, "end_line": one.end_line, "before": one.before, "after": one.after}
-            for one in self.units
-        ]
         return {
-            "change": change,
+            "change": [one.to_json() for one in self.units],
             "tests": list(self.tests),
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),
@@ -242,6 +239,12 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             left.sort(key=lambda name: name != first)
             low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
+            wider = search.needing(cause, high)
+            if len(mended) < len(left) and len(cause) < len(wider) <= len(cause) + _MORE:
+                without_all = search.run(high - wider, left)
+                more = [name for name in left if name in without_all.passed]
+                if set(mended) < set(more):  # what needs these changes can't be made without them
+                    cause, without, mended = wider, without_all, more
             of = [name for name in left if name == left[0] or name in mended or name in decided]
             besides = tuple(unit for one in self.causes if left[0] in one.tests for unit in one.units)
             units_of = search.units(cause)

@@ -71,7 +71,7 @@ class MixedProgram:
         Raises TimeIsUp when there is no time left.
         """
         names = [name for name in tests if name in self._tests]
-        contents = {one.path: one.content(made) for one in baseline.differences}
+        contents = baseline.contents(made)
         if not all(_compiles(path, text) for path, text in contents.items()):
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._files.write(contents)
@@ -89,7 +89,7 @@ class MixedProgram:
 
         Raises TimeIsUp when there is no time left.
         """
-        contents = {one.path: one.content(made) for one in baseline.differences}
+        contents = baseline.contents(made)
         self._files.write(contents)
         self.runs += 1
         columns = self._scratch.file(f"columns-{self.runs}")
@@ -105,7 +105,7 @@ class MixedProgram:
 
         Raises TimeIsUp when there is no time left.
         """
-        contents = {one.path: one.content(made) for one in baseline.differences}
+        contents = baseline.contents(made)
         self._files.write(contents)
         self.runs += 1
         answer = self._asked(list(tests), sorted(contents), lines=True)

@@ -75,6 +75,10 @@ class ChangeNarrowing:
         failed = self.run(low | cause, tests).failed
         return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
 
+    def needing(self, cause: Differences, high: Differences) -> Differences:
+        """Some changes with others that can't be made without them, as calls of a function with new parameters."""
+        return high - self._order.without_needing(high, cause)
+
     def load_anew(self) -> None:
         """Load the program for each run from now on."""
         self.is_fresh = True
@@ -88,7 +92,7 @@ class ChangeNarrowing:
             return None
         passing, again, failing = (run for run in runs if run is not None)
         before, after, present = (
-            {one.path: one.lines(some, changed) for one in self._baseline.differences}
+            {path: one.lines(some, changed) for one in self._baseline.differences for path in one.paths}
             for some in (made, made | changed, frozenset(self._units))
         )
         same = corresponding(passing, again, before)
@@ -100,7 +104,8 @@ class ChangeNarrowing:
         if found is None or found.file not in present:
             return found
         place = after[found.file][found.line - 1]
-        return found._replace(line=present[found.file].index(place) + 1) if place in present[found.file] else None
+        line = present[found.file].index(place) + 1 if place in present[found.file] else 0
+        return found._replace(file=place[0], line=line) if line else None
 
     def isolate(self, test: str, high: Differences) -> tuple[Differences, Differences, bool]:
         """Changes with which a test passes, those with which it fails then, and whether none of these can be left out.
@@ -137,7 +142,7 @@ class ChangeNarrowing:
         ):
             return _NOTHING
         new = low & (self._running(with_cause) - self._running(self._in_present_text(ran.tests.get(test, ()), low)))
-        if not 0 < len(new) <= _LIKELY or self._verdict(test, (low | cause) - new) is ConfigurationVerdict.FAILS:
+        if not 0 < len(new) <= _UNTOLD or self._verdict(test, (low | cause) - new) is ConfigurationVerdict.FAILS:
             return _NOTHING
         return self._needed_to_fail(test, new, low | cause)
 
@@ -152,12 +157,12 @@ class ChangeNarrowing:
 
     def _in_present_text(self, lines: Iterable[tuple[str, int]], made: Differences) -> Iterator[tuple[str, int]]:
         """Lines of a text with some changes where the present text has them."""
-        present: dict[tuple[str, int], int] = {}
+        present: dict[tuple[str, int], tuple[str, int]] = {}
         for one in self._baseline.differences:
             of_key = {key: line for line, key in enumerate(one.lines(one.units, ()), 1)}
             for line, key in enumerate(one.lines(self.units(made), ()), 1):
-                present[one.path, line] = of_key.get(key, 0)
-        at = ((file, present.get((file, line), line)) for file, line in lines)  # a file of one unit has no other text
+                present.update({(path, line): (one.path, of_key.get(key, 0)) for path in one.paths})
+        at = (present.get(place, place) for place in lines)  # a file of one unit has no other text
         return ((file, line) for file, line in at if line)
 
     def _breaking_alone(self, test: str, cause: Differences, high: Differences) -> Differences:
@@ -176,9 +181,14 @@ class ChangeNarrowing:
 
     def _needed_to_fail(self, test: str, some: Differences, made: Differences) -> Differences:
         """Those of some changes without which a test, with others made, no longer fails in the same way."""
-        for number in sorted(some, reverse=True):
-            if self._verdict(test, made - {number}) is ConfigurationVerdict.FAILS:
-                some, made = some - {number}, made - {number}
+        waiting = [sorted(some)]
+        while waiting:
+            part = waiting.pop()
+            if self._verdict(test, made.difference(part)) is ConfigurationVerdict.FAILS:
+                some, made = some.difference(part), made.difference(part)
+            elif len(part) > 1:
+                half = len(part) // 2
+                waiting += [part[:half], part[half:]]
         return some
 
     def _only_for(self, cause: Differences, high: Differences) -> Differences:

@@ -35,6 +35,7 @@ class ChangePlaces:
         for one in differences:
             if is_python(one.path):
                 (gone if one.after is None else modules).add(one.path)
+                gone.update(one.paths[1:])
                 found = list(_functions(one.path, one.after)) if one.after is not None else []
                 bodies[one.path] = [body for _, body in found]
                 headers.update((line, body) for lines, body in found for line in lines)
@@ -44,7 +45,7 @@ class ChangePlaces:
         functions: dict[int, frozenset[_Line]] = {}
         for number, unit in enumerate(units):
             lines = {(unit.file, unit.line), (unit.file, max(unit.line, unit.end_line))}
-            if inside := [body for body in bodies.get(unit.file, ()) if lines <= body]:
+            if not unit.moved_from and (inside := [body for body in bodies.get(unit.file, ()) if lines <= body]):
                 functions[number] = min(inside, key=len)
         return cls(units, functions, headers, frozenset(gone), frozenset(modules))
 

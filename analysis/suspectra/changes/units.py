@@ -2,7 +2,7 @@
 
 Of Python a unit is a logical line, such as a statement or the header of a function, or what was inserted or deleted
 with everything inside of it. Of other files it is a run of lines that differ. A file that is new, gone or no text is
-one unit.
+one unit. That a file was moved is one unit, too, and what was edited in it are others.
 """
 
 from __future__ import annotations
@@ -35,9 +35,16 @@ class ChangeUnit:
     end_line: int  # its last line there; less than `line` where nothing is left of it
     before: str  # the text that was there, empty where there was none
     after: str  # the text that is there now
+    moved_from: str = ""  # if it is that the file was moved: where it was
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return self.file if self.moved_from else f"{self.file}:{self.line}"
+
+    def to_json(self) -> dict[str, object]:
+        """In the form of `suspectra changes --format json`."""
+        moved = {"moved_from": self.moved_from} if self.moved_from else {}
+        place = {"file": self.file, "line": self.line, "end_line": self.end_line}
+        return {**place, "before": self.before, "after": self.after, **moved}
 
 
 class _Piece(NamedTuple):
@@ -57,6 +64,7 @@ class FileDifference:
     after: bytes | None
     pieces: tuple[_Piece, ...]  # empty where the file is one unit
     units: tuple[ChangeUnit, ...]
+    move: ChangeUnit | None = None  # the unit that it was moved, which is the first one then
 
     @classmethod
     def between(cls, path: str, before: bytes | None, after: bytes | None) -> FileDifference:
@@ -69,6 +77,28 @@ class FileDifference:
         units = tuple(piece.unit for piece in pieces if piece.unit is not None)
         return cls(path, before, after, pieces, units)
 
+    @classmethod
+    def moved(cls, path: str, old_path: str, before: bytes, after: bytes) -> FileDifference:
+        """Compare the texts of a file that was moved."""
+        move = ChangeUnit(path, 1, 0, "", "", old_path)
+        found = cls.between(path, before, after)
+        if not found.pieces:  # no text: it is moved as a whole
+            return cls(path, before, after, (), (move,), move)
+        return cls(path, before, after, found.pieces, (move, *found.units), move)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Where the file is, and where it was."""
+        return (self.path,) if self.move is None else (self.path, self.move.moved_from)
+
+    def contents(self, made: Collection[ChangeUnit]) -> dict[str, bytes | None]:
+        """What the files are, by their paths, if only some units are made."""
+        content = self.content(made)
+        if self.move is None:
+            return {self.path: content}
+        here = self.path if self.move in made else self.move.moved_from
+        return {path: content if path == here else None for path in self.paths}
+
     def content(self, made: Collection[ChangeUnit]) -> bytes | None:
         """The text in which only some units are made; None for no file."""
         if not self.pieces:
@@ -77,15 +107,15 @@ class FileDifference:
             piece.after if piece.unit is None or piece.unit in made else piece.before for piece in self.pieces
         ).encode()
 
-    def lines(self, made: Collection[ChangeUnit], changed: Collection[ChangeUnit]) -> list[tuple[int, int]]:
+    def lines(self, made: Collection[ChangeUnit], changed: Collection[ChangeUnit]) -> list[tuple[str, int, int]]:
         """What corresponds to each line of the text in which only some units are made, whichever others are.
 
-        The number of its piece, and the line in that; -1 for each line of the units in `changed`.
+        The path, the number of its piece, and the line in that; -1 for each line of the units in `changed`.
         """
-        found: list[tuple[int, int]] = []
+        found: list[tuple[str, int, int]] = []
         for number, piece in enumerate(self.pieces):
             text = piece.after if piece.unit is None or piece.unit in made else piece.before
-            found += [(number, -1 if piece.unit in changed else line) for line in range(_lines(text))]
+            found += [(self.path, number, -1 if piece.unit in changed else line) for line in range(_lines(text))]
         return found
 
 

@@ -27,7 +27,7 @@ _AHEAD = 3  # nodes that have to correspond where two runs do the same again
 _MAX_NAME = 40
 _TRUTHS = ("false", "true")
 
-LineKeys = Mapping[str, Sequence[tuple[int, int]]]
+LineKeys = Mapping[str, Sequence[tuple[str, int, int]]]
 """By file, what corresponds to each of its lines: see `FileDifference.lines`."""
 
 
@@ -123,17 +123,18 @@ class _Site(NamedTuple):
     kind: str
     reads: tuple[_Variable, ...]
     binds: tuple[_Variable, ...]
+    is_test: bool  # whether it is in test code
 
     def key(self, lines: LineKeys) -> tuple[object, ...]:
         """What is equal for corresponding places of two texts."""
         keys = lines.get(self.file)
         if keys is None:
             return self.file, self.line, self.column, self.kind
-        piece, line = keys[self.line - 1] if self.line <= len(keys) else (-1, -1)
-        return (self.file, piece, line, self.kind, self.column if line >= 0 else -1)
+        file, piece, line = keys[self.line - 1] if self.line <= len(keys) else (self.file, -1, -1)
+        return (file, piece, line, self.kind, self.column if line >= 0 else -1)
 
 
-_NOWHERE = _Site("", 0, 0, "", (), ())
+_NOWHERE = _Site("", 0, 0, "", (), (), is_test=False)
 
 
 def _sites(table: SourceTable) -> list[_Site]:
@@ -143,7 +144,7 @@ def _sites(table: SourceTable) -> list[_Site]:
         return tuple(variables[number] for number in numbers if variables[number][2].isidentifier())
 
     return [
-        _Site(table["path"], line, column, kind, named(reads), named(binds))
+        _Site(table["path"], line, column, kind, named(reads), named(binds), table["test"])
         for line, _, column, kind, _, _, reads, binds in table["sites"]
     ]
 
@@ -151,20 +152,22 @@ def _sites(table: SourceTable) -> list[_Site]:
 def first_difference(
     passing: ValueTrace, failing: ValueTrace, before: LineKeys, after: LineKeys, unstable: Callable[[int], bool]
 ) -> ValueDifference | None:
-    """Find the first value of the failing run that the passing one has otherwise.
+    """Find the first value of the failing run that the passing one has otherwise; one in test code only without others.
 
     `unstable` says of a node of the passing run whether it has another value each time.
     """
     numbers: dict[tuple[object, ...], int] = {}
     keys = passing.keys(before, numbers), failing.keys(after, numbers)
-    equal = 0
+    equal, in_test = 0, None
     for one, other in _corresponding(*keys, len(numbers)):
         values = passing.value(one), failing.value(other)
         if values[0] == values[1]:
             equal += bool(values[0])
         elif all(values) and not unstable(one):
-            return _difference(passing, failing, one, other, equal)
-    return None
+            if not failing.sites[int(failing.site[other])].is_test:
+                return _difference(passing, failing, one, other, equal)
+            in_test = in_test or (one, other, equal)
+    return _difference(passing, failing, *in_test) if in_test else None
 
 
 def corresponding(one: ValueTrace, other: ValueTrace, lines: LineKeys) -> dict[int, int]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from suspectra.base.english import many
+from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import EXPERIMENTS, INVESTIGATION_SECONDS
 from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
 from suspectra.cli.localization import parameter_option, technique_parameters
@@ -19,26 +23,31 @@ from suspectra.cli.rerun import (
     BeforeCommand,
     Interruption,
     RerunOptions,
+    require_nothing_of_python,
     rerun_setup,
     suspicious_tests,
 )
-from suspectra.runs.experiment import COMBINATION, KINDS
-from suspectra.runs.observation import VALUE_PREDICATES
+from suspectra.runs.experiment import COMBINATION, COMPILED, KINDS, Experiment
+from suspectra.runs.observation import VALUE_PREDICATES, Observation
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from suspectra.c.experiments.switching import CSwitchInquiry
     from suspectra.evidence.evidence import Evidence
     from suspectra.experiments.experiment_inquiry import ExperimentInquiry
-    from suspectra.experiments.value_inquiry import ValueInquiry
+    from suspectra.experiments.inquiry import InquiryProgress
+    from suspectra.experiments.repeated_tests import FailingTest
+    from suspectra.experiments.suspicion import Suspicion
+    from suspectra.experiments.value_inquiry import ObservationInquiry
     from suspectra.output.investigation import InvestigationProgress
-    from suspectra.runs.experiment import Experiment
     from suspectra.spectrum import Elements
     from suspectra.techniques.technique import Technique
 
+    _Inquiry = ExperimentInquiry | CSwitchInquiry | ObservationInquiry
+
 _TECHNIQUES = (*KINDS, VALUE_PREDICATES)
 _ITSELF = "run `suspectra investigate"  # the cure of techniques that have nothing to rank by
-_Result = TypeVar("_Result")
 
 
 def register(cli: click.Group) -> None:
@@ -53,6 +62,9 @@ def register(cli: click.Group) -> None:
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @options(*map(declared, EXPERIMENTS))
+    @click.option(
+        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
+    )
     @click.argument("tests", nargs=-1, metavar="[TEST]...")
     @click.pass_context
     def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -62,7 +74,8 @@ def register(cli: click.Group) -> None:
         each failure group first. The command behind -- takes options of pytest, and no tests. Altered runs execute your
         tests with wrong conditions and values: do this only with tests that can't do harm. With --technique
         value-predicates nothing is altered: failing tests and the passing ones most like them run once, and how their
-        values compare is counted.
+        values compare is counted. For tests of C and C++ the build folder is built a second time, in the cache of the
+        user; decisions can be turned there, and values compared.
         """
         return _investigate(context.meta[COMMAND], chosen)
 
@@ -75,53 +88,94 @@ class _Options(RerunOptions):
     form: str
     forks: bool
     hide_values: bool
+    ctest: Path | None
     tests: tuple[str, ...]
 
 
 def _investigate(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
-    from suspectra.experiments.experiment_inquiry import ExperimentInquiry
-    from suspectra.experiments.value_inquiry import ValueInquiry
     from suspectra.output.investigation import InvestigationProgress
+    from suspectra.processes.watchdog import Watchdog
     from suspectra.selection.since_revision import since_revision
     from suspectra.techniques import make_technique
 
     began = time.monotonic()
     technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
     evidence = since_revision(find_source(chosen["workspace"], edges=True).read(), chosen["workspace"], None)
-    everywhere = chosen["technique"] != COMBINATION
-    tests, suspicion = suspicious_tests(evidence, chosen["workspace"], chosen["tests"], everywhere=everywhere)
+    compiled = chosen["ctest"] is not None
+    everywhere = compiled or chosen["technique"] != COMBINATION
+    tests, suspicion = suspicious_tests(
+        evidence, chosen["workspace"], chosen["tests"], everywhere=everywhere, compiled=compiled
+    )
     progress = InvestigationProgress(sys.stderr, len(tests), partial(_line_of, evidence.elements))
-    shown = not chosen["hide_values"]
-    setup = rerun_setup(command, chosen, values_shown=shown)
-    seconds = _left(chosen["investigation_seconds"], began)
-    end = time.monotonic() + seconds
+    make = _for_c if compiled else _for_python
+    inquiry = make(command, chosen, technique, tests, suspicion, progress)
+    inquiry.seconds = _left(chosen["investigation_seconds"], began)
+    guard = Watchdog(os.environ) if compiled else nullcontext()  # ends a build if this process is killed
+    with guard:
+        made, interrupted = _made(_shown(inquiry, progress), progress)
     if technique.name == VALUE_PREDICATES:
-        observing = ValueInquiry(
-            setup,
-            tests,
-            suspicion,
-            seconds=seconds,
-            notify=lambda now: progress.show(now.share, f"test {now.number} of {now.total}: {now.test}"),
-        )
-        observed, interrupted = _made(observing.steps(), progress)
-        left = "all tests were observed" if observing.complete else _left_over("observed", end, interrupted=interrupted)
-        said = f"{many(len(observed), 'test')} observed in {{seconds:.1f}} s; {left}"
-        return _write(evidence, observing, technique, (), chosen, began, said, interrupted=interrupted)
-    investigation = ExperimentInquiry(
+        left = "all tests were observed" if inquiry.complete else _left_over("observed", inquiry, interrupted)
+        said = f"{many(len(made), 'test')} observed in {{seconds:.1f}} s; {left}"
+    else:
+        left = "all that it alters was tried" if inquiry.complete else _left_over("tried", inquiry, interrupted)
+        said = f"{many(len(made), 'altered run')} in {{seconds:.1f}} s; {left}"
+    return _write(evidence, inquiry, technique, made, chosen, began, said, interrupted=interrupted)
+
+
+def _for_python(
+    command: Sequence[str],
+    chosen: _Options,
+    technique: Technique,
+    tests: Sequence[FailingTest],
+    suspicion: Suspicion,
+    progress: InvestigationProgress,
+) -> _Inquiry:
+    from suspectra.experiments.experiment_inquiry import ExperimentInquiry
+    from suspectra.experiments.value_inquiry import ValueInquiry
+
+    setup = rerun_setup(command, chosen, values_shown=not chosen["hide_values"])
+    if technique.name == VALUE_PREDICATES:
+        return ValueInquiry(setup=setup, tests=tests, suspects=suspicion, notify=partial(_observing, progress))
+    return ExperimentInquiry(
         setup,
         tests,
         suspicion,
-        seconds=seconds,
         kinds=technique.kinds,
         forks=chosen["forks"],
-        notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
+        notify=partial(_altering, progress),
     )
-    made, interrupted = _made(_experiments(investigation, progress), progress)
-    tried_all = "all that it alters was tried"
-    left = tried_all if investigation.complete else _left_over("tried", end, interrupted=interrupted)
-    said = f"{len(made)} altered runs in {{seconds:.1f}} s; {left}"
-    return _write(evidence, investigation, technique, made, chosen, began, said, interrupted=interrupted)
+
+
+def _for_c(
+    command: Sequence[str],
+    chosen: _Options,
+    technique: Technique,
+    tests: Sequence[FailingTest],
+    suspicion: Suspicion,
+    progress: InvestigationProgress,
+) -> _Inquiry:
+    from suspectra.c.experiments.observing import CValueInquiry
+    from suspectra.c.experiments.switching import CSwitchInquiry
+    from suspectra.c.paths.traced_project import TracedProject
+
+    require_nothing_of_python(command, chosen, {"--forks": chosen["forks"]})
+    if technique.name not in COMPILED:
+        cause = f"{technique.name} alters tests of Python only"
+        raise UsageError(Problem("--technique", "", cause, f"choose {' or '.join(COMPILED[1:])} for tests of C"))
+    assert chosen["ctest"] is not None
+    project = TracedProject(chosen["workspace"], chosen["ctest"].absolute())
+    if technique.name == VALUE_PREDICATES:
+        return CValueInquiry(project=project, tests=tests, suspects=suspicion, notify=partial(_observing, progress))
+    return CSwitchInquiry(project=project, tests=tests, suspects=suspicion, notify=partial(_altering, progress))
+
+
+def _observing(progress: InvestigationProgress, now: InquiryProgress) -> None:
+    progress.show(now.share, f"test {now.number} of {now.total}: {now.test}")
+
+
+def _altering(progress: InvestigationProgress, now: InquiryProgress) -> None:
+    progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}")
 
 
 def _left(seconds: float, began: float) -> float:
@@ -135,25 +189,27 @@ def _line_of(elements: Elements, file: str, line: int) -> int:
     return line if element is None else int(elements.line[element])
 
 
-def _left_over(done: str, end: float, *, interrupted: bool) -> str:
+def _left_over(done: str, inquiry: _Inquiry, interrupted: bool) -> str:
     """What there is to do after an investigation that is not complete."""
-    if interrupted or time.monotonic() >= end:
+    if interrupted or inquiry.share == 1:
         return f"more can be {done} with --seconds"
     return "nothing more could be run"
 
 
-def _experiments(investigation: ExperimentInquiry, progress: InvestigationProgress) -> Iterator[Experiment]:
-    """The experiments, while repairs are shown."""
-    failing = {test.name for test in investigation.tests}
-    for experiment in investigation.steps():
-        yield experiment
-        if experiment.outcome.repairs and experiment.test in failing:
-            progress.found(experiment)
+def _shown(inquiry: _Inquiry, progress: InvestigationProgress) -> Iterator[Experiment | Observation]:
+    """What comes of an inquiry, while repairs are shown."""
+    failing = {test.name for test in inquiry.tests}
+    for found in inquiry.steps():
+        yield found
+        if isinstance(found, Experiment) and found.outcome.repairs and found.test in failing:
+            progress.found(found)
 
 
-def _made(results: Iterator[_Result], progress: InvestigationProgress) -> tuple[list[_Result], bool]:
+def _made(
+    results: Iterator[Experiment | Observation], progress: InvestigationProgress
+) -> tuple[list[Experiment | Observation], bool]:
     """The results, as far as the user lets them go on."""
-    made: list[_Result] = []
+    made = []
     try:
         with Interruption() as interruption:
             for result in results:
@@ -165,9 +221,9 @@ def _made(results: Iterator[_Result], progress: InvestigationProgress) -> tuple[
 
 def _write(
     evidence: Evidence,
-    done: ExperimentInquiry | ValueInquiry,
+    done: _Inquiry,
     technique: Technique,
-    made: Sequence[Experiment],
+    made: Sequence[Experiment | Observation],
     chosen: _Options,
     began: float,
     said: str,
@@ -193,7 +249,8 @@ def _write(
     listing = Listing(report, evidence, problems, chosen["top"], () if as_json else localizer.groups().groups)
     names = [test.name for test in done.tests]
     if as_json:
-        write_json(listing, names, made, sys.stdout, complete=done.complete, seconds=seconds)
+        experiments = [one for one in made if isinstance(one, Experiment)]
+        write_json(listing, names, experiments, sys.stdout, complete=done.complete, seconds=seconds)
     else:
         write_table(listing, sys.stdout, Sources(chosen["workspace"]))
         click.echo(said.format(seconds=seconds))

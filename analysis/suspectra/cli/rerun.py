@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
 import click
@@ -74,16 +74,22 @@ def rerun_setup(command: Sequence[str], chosen: RerunOptions, *, values_shown: b
 
 
 def suspicious_tests(
-    evidence: Evidence, workspace: Path, wanted: Sequence[str], *, everywhere: bool = True
+    evidence: Evidence,
+    workspace: Path,
+    wanted: Sequence[str],
+    *,
+    everywhere: bool = True,
+    compiled: bool = False,  # whether they may be tests of compiled programs
 ) -> tuple[list[FailingTest], Suspicion]:
-    """The failing tests of Python that a command is about, and where they are suspicious.
+    """The failing tests that a command is about, and where they are suspicious.
 
     Raises EvidenceError when no recorded test fails, none is of Python, or the sources were changed. Raises UsageError
     when a name fits no failing test.
     """
     from suspectra.experiments.suspicion import Suspicion
 
-    require_python(evidence)
+    if not compiled:
+        require_python(evidence)
     failing = failing_tests(evidence, wanted)
     suspicion = Suspicion(evidence, everywhere=everywhere)
     require_unchanged(evidence, suspicion.files, workspace)
@@ -118,11 +124,16 @@ def require_python(evidence: Evidence) -> None:
     """
     if evidence.files and not has_python(evidence):
         cause = "these are not tests of Python, and only such tests can be traced, or run with something altered"
-        cure = "ask about a test of C or C++ by `suspectra why TEST --ctest BUILD`, or compare it by `suspectra paths`"
+        cure = (
+            "ask about a test of C or C++ by `suspectra why TEST --ctest BUILD`, or turn its decisions by `suspectra"
+            " investigate --ctest BUILD`"
+        )
         raise EvidenceError(Problem(evidence.source, "", cause, cure))
 
 
-def require_nothing_of_python(command: Sequence[str], chosen: RerunOptions) -> None:
+def require_nothing_of_python(
+    command: Sequence[str], chosen: RerunOptions, more: Mapping[str, object] = MappingProxyType({})
+) -> None:
     """Refuse options that are for tests of Python beside `--ctest`.
 
     Raises UsageError when one is given.
@@ -132,6 +143,7 @@ def require_nothing_of_python(command: Sequence[str], chosen: RerunOptions) -> N
         "--python": chosen["python"],
         "--copy": chosen["copy"],
         "--exclude-marker": chosen["exclude_markers"],
+        **more,
     }
     if unusable := next((option for option, value in given.items() if value), None):
         cause = "it is for tests of Python, and --ctest names tests of C"

@@ -1,8 +1,8 @@
-"""Slices of a run as trees: what led to a node, what it influenced, and what lies between two places."""
+"""Slices of a run: what led to a node, what it influenced, and what lies between two places."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
-from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import HIDDEN, Direction, ShownLinks
 from suspectra.dependences.trace import DependenceTrace
 
@@ -41,22 +40,6 @@ class SliceStep(NamedTuple):
     def result(self) -> str:
         """The value, or the outcome of a decision."""
         return self.value if self.outcome is None else str(self.outcome).lower()
-
-
-class SliceBranch(NamedTuple):
-    """A step of a tree, and what follows it."""
-
-    step: SliceStep  # what is shown
-    why: DependenceKind | None  # how it is related to the step above; None for a root
-    branches: tuple[SliceBranch, ...]  # below it
-    # how many steps below it are not in the tree, since they are nearer to another step or there are too many
-    more: int
-
-    def to_json(self) -> dict[str, object]:
-        """Return what JSON can contain."""
-        step: dict[str, object] = dict(self.step._asdict())
-        why = None if self.why is None else self.why.name.lower()
-        return {**step, "why": why, "branches": [branch.to_json() for branch in self.branches], "more": self.more}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,35 +79,6 @@ class Slice:
         """What follows each node in the tree."""
         return ShownLinks(self.trace, self.direction, self.members)
 
-    def tree(self, limit: int = 200) -> tuple[SliceBranch, ...]:
-        """Compute the tree: each node once, as near to a root as it is."""
-        below: dict[int, list[tuple[int, DependenceKind]]] = {}
-        left: dict[int, int] = {}
-        known = set(self.roots)
-        level = list(self.roots)
-        while level:
-            following: list[int] = []
-            for node in level:
-                after = self.links.after(node)
-                new = [(other, why) for other, why in after if other not in known][: max(limit - len(known), 0)]
-                below[node], left[node] = new, len(after) - len(new)
-                known.update(other for other, _ in new)
-                following += [other for other, _ in new]
-            level = following
-        return tuple(self._branches(below, left))
-
-    def _branches(
-        self, below: dict[int, list[tuple[int, DependenceKind]]], left: dict[int, int]
-    ) -> Iterator[SliceBranch]:
-        """Build the tree from its leaves up, since it may be deep."""
-        made: dict[int, tuple[SliceBranch, ...]] = {}
-        for node in reversed(below):
-            made[node] = tuple(
-                SliceBranch(self.step(other), why, made.pop(other), left[other]) for other, why in below[node]
-            )
-        for root in self.roots:
-            yield SliceBranch(self.step(root), None, made[root], left[root])
-
     def chain(self, node: int) -> list[SliceStep]:
         """Return the shortest chain of dependences from a node to a root, or from a root to it.
 
@@ -159,17 +113,6 @@ class Slice:
             if site.kind != "entry":
                 found.setdefault(site.file, set()).update(range(site.line, site.end_line + 1))
         return {file: sorted(lines) for file, lines in sorted(found.items())}
-
-    def to_json(self, limit: int = 200) -> dict[str, object]:
-        """Return what JSON can contain."""
-        return {
-            "test": self.trace.test,
-            "direction": self.direction.value,
-            "nodes": len(self),
-            "lines": self.lines(),
-            "tree": [branch.to_json() for branch in self.tree(limit)],
-            "left_out": list(self.trace.left_out),
-        }
 
 
 def nodes_at(trace: DependenceTrace, file: str, line: int) -> Ints:

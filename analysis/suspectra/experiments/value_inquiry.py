@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
+from pathlib import Path
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.logs.observations import OBSERVATIONS
@@ -26,45 +29,51 @@ MAX_PASSING = 20
 _OBSERVE: RunRequest = {"kind": "observe"}
 
 
-@dataclass
-class ValueInquiry(Inquiry[Observation]):
+@dataclass(kw_only=True)
+class ObservationInquiry(Inquiry[Observation]):
     """Runs failing tests, and the passing tests nearest to them, once each with their values observed.
 
     Nothing is altered in these runs. Only statements are kept that some failing test executes.
     """
 
-    setup: RerunSetup
     tests: Sequence[FailingTest]  # in the order in which they are run
     suspects: SuspicionSource  # the failure groups, and what their tests execute
     notify: Callable[[InquiryProgress], object] = lambda progress: None  # called before each run
 
+    @property
+    @abstractmethod
+    def workspace(self) -> Path:
+        """The folder whose tests these are."""
+
+    @abstractmethod
+    def observing(self, passing: Sequence[str]) -> AbstractContextManager[Callable[[str], Logged[Observation] | None]]:
+        """Make ready what observes a test.
+
+        It returns None for one that does not end as it did when it was recorded.
+        """
+
     def steps(self) -> Generator[Observation]:
         """Observe the tests. The log has what was observed when this ends, in whatever way.
 
-        Raises EvidenceError when the log can't be written.
+        Raises EvidenceError when nothing can be observed, or the log can't be written.
         """
         self.begin()
-        workspace, names = self.setup.workspace, self._in_turn()
+        names = self._in_turn()
         failing = {test.name for test in self.tests}
-        passing = [name for name in names if name not in failing]
-        logged = {one.test: one for one in OBSERVATIONS.read(workspace)[0]}
-        with (
-            self.setup.folder() as folder,
-            closing(self.setup.repeated(folder, self.tests, ["observe"], passing)) as tests,
-        ):
+        logged = {one.test: one for one in OBSERVATIONS.read(self.workspace)[0]}
+        with self.observing([name for name in names if name not in failing]) as observed:
             try:
                 for number, name in enumerate(names, 1):
                     if self.share == 1:
                         break
                     self.notify(InquiryProgress(name, number, len(names), number - 1, self.share))
-                    if (one := self._observed(tests, name)) is not None:
+                    if (one := observed(name)) is not None:
                         logged[name] = one
                         yield one.found
                 else:
                     self.complete = not self.problems
             finally:
-                OBSERVATIONS.write(workspace, logged.values())
-                self.note(tests.notices)
+                OBSERVATIONS.write(self.workspace, logged.values())
 
     def _in_turn(self) -> list[str]:
         """The first failing test of each group, the passing ones nearest to each, then the other failing tests."""
@@ -80,6 +89,34 @@ class ValueInquiry(Inquiry[Observation]):
     def _nearest(self, group: int) -> list[str]:
         spectrum = self.suspects.spectrum(group)
         return [spectrum.tests[row] for row in nearest_first(spectrum, spectrum.counts.ef > 0)[:MAX_PASSING]]
+
+    def is_suspect(self, path: str, line: int) -> bool:
+        """Whether a failing test executes a statement."""
+        return any(self.suspects.at(group, path, line) > 0 for group in range(len(self.suspects.groups)))
+
+
+@dataclass(kw_only=True)
+class ValueInquiry(ObservationInquiry):
+    """Observes the values of tests of Python."""
+
+    setup: RerunSetup
+
+    @property
+    def workspace(self) -> Path:
+        """The folder whose tests these are."""
+        return self.setup.workspace
+
+    @contextmanager
+    def observing(self, passing: Sequence[str]) -> Iterator[Callable[[str], Logged[Observation] | None]]:
+        """Start the processes that run the tests when they are first asked for."""
+        with (
+            self.setup.folder() as folder,
+            closing(self.setup.repeated(folder, self.tests, ["observe"], passing)) as tests,
+        ):
+            try:
+                yield partial(self._observed, tests)
+            finally:
+                self.note(tests.notices)
 
     def _observed(self, tests: RepeatedTests, name: str) -> Logged[Observation] | None:
         """Run a test; None if it does not end as it did when it was recorded."""
@@ -102,12 +139,9 @@ class ValueInquiry(Inquiry[Observation]):
     def _sites(self, places: Iterable[ObservedSites]) -> Iterator[tuple[PredicateSite, Mapping[str, int]]]:
         """The sites of suspects; each place has several."""
         for path, line, end_line, sites in places:
-            if self._is_suspect(path, line):
+            if self.is_suspect(path, line):
                 for kind, left, right, outcomes in sites:
                     yield PredicateSite(path, line, end_line, kind, left, right), outcomes
-
-    def _is_suspect(self, path: str, line: int) -> bool:
-        return any(self.suspects.at(group, path, line) > 0 for group in range(len(self.suspects.groups)))
 
 
 def _kept(names: Iterable[str], wanted: Iterable[str]) -> list[str]:

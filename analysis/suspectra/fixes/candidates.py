@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 from suspectra.fixes.candidate import Candidate
 from suspectra.fixes.days import shifted
-from suspectra.fixes.expressions import Made, expression_stages, fitting, is_asked
+from suspectra.fixes.expressions import Made, expression_stages, fitting, is_asked, parsed
 from suspectra.fixes.fix_site import FixSite, FunctionScope, fix_sites
 from suspectra.fixes.statements import StatementEdit, head_edits, statement_stages
 from suspectra.mutation.edit import Edit
+from suspectra.mutation.parsed_source import TextSpan
 
 PARTS = ("templates", "ingredients", "synthesis", "guards", "insertion")
 """The parts of the search that make candidates."""
@@ -128,10 +129,18 @@ def _expression(file: str, place: FixSite, text: str, kind: str, cost: float) ->
     if fitted is None or fitted == place.text:
         return None
     scope, source, (line, end_line) = place.scope, place.source, place.head
+    old, new, edited = place.text, fitted, place.node
+    if place.f_string is not None:
+        edited, inside = place.f_string, source.span(edited)
+        whole = source.span(edited)
+        before, after = source.part(TextSpan(whole.start, inside.start)), source.part(TextSpan(inside.end, whole.end))
+        old, new = f"{before}{old}{after}", f"{before}{new}{after}"
+        if not isinstance(parsed(f"({new})"), ast.JoinedStr):
+            return None
     computed = place.is_comparable and kind != "copy"
     return Candidate(
-        file, source, source.edit(source.span(place.node), fitted), kind, cost, line, end_line, scope.functions,
-        scope.owners, old=place.text if computed else "", new=fitted if computed else "",
+        file, source, source.edit(source.span(edited), new), kind, cost, line, end_line, scope.functions,
+        scope.owners, old=old if computed else "", new=new if computed else "",
         is_condition=is_asked(place), hides=_decides_to_raise(place),
         said=_said(place.text, fitted) if kind == "wrapping" else "", is_definition=scope.is_definition,
     )  # fmt: skip
@@ -155,7 +164,9 @@ _SAID = {
 def day_is_possible(place: FixSite) -> bool:
     """Whether a value that is read there may be a date."""
     node, scope = place.node, place.scope
-    if scope.ingredients.day is None or scope.is_definition or isinstance(place.parent, ast.Attribute):
+    if scope.ingredients.day is None or scope.is_definition or place.f_string is not None:
+        return False
+    if isinstance(place.parent, ast.Attribute):
         return False
     if isinstance(place.parent, ast.Call) and node is place.parent.func:
         return False

@@ -23,6 +23,7 @@ Made = tuple[str, str, float]
 _QUOTES = frozenset("'\"\n")
 _MAX_NAMES = 10
 _MAX_KEPT = 80
+_MAX_METHODS = 20
 _MAX_PERMUTED, _MAX_ITEMS = 8, 40
 """Arguments or items of which any two are exchanged, and of which each is left out."""
 
@@ -136,7 +137,6 @@ _WRAPPED = (
     ("{} - 1", 1.4),
     ("{} or None", 3.2),
     ("list({})", 2.0),
-    ("{}.copy()", 2.0),
     ("sorted({})", 2.2),
     ("{}[::-1]", 2.6),
     ("{}[1:]", 2.3),
@@ -152,11 +152,6 @@ _WRAPPED = (
     ("dict({})", 2.6),
     ("max({}, 0)", 2.2),
     ("max(0, {})", 2.2),
-    ("{}.strip()", 2.3),
-    ("{}.lower()", 2.4),
-    ("{}.rstrip()", 2.6),
-    ("{}.items()", 2.6),
-    ("{}.values()", 2.6),
     ("round({})", 2.7),
     ("float({})", 2.7),
     ("reversed({})", 2.7),
@@ -175,7 +170,9 @@ _WRAPPED = (
 _UNFITTED = (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 """What stands only in certain places, so that no other expression can."""
 
-_COPIES = frozenset({"list({})", "{}.copy()", "dict({})", "set({})", "tuple({})"})
+_COPIES = frozenset({"list({})", "dict({})", "set({})", "tuple({})"})
+_BARE = {"copy": 2.0, "strip": 2.3, "lower": 2.4, "rstrip": 2.6, "upper": 2.6, "items": 2.6, "values": 2.6}
+"""Methods that are forgotten often, and what that costs."""
 
 
 def expression_stages(place: FixSite) -> list[tuple[float, Callable[[FixSite], Iterator[Made]]]]:
@@ -334,6 +331,10 @@ def _constants(place: FixSite) -> Iterator[Made]:
             (-value, 2.0),
             (2, 2.5),
             (-1, 2.4),
+            (value * 10, 2.3),
+            (value // 10, 2.5),
+            (value * 2, 2.6),
+            (value // 2, 2.6),
         ):
             yield str(number), "constant", cost
     counts: Mapping[object, int] = place.scope.ingredients.constants.get(type(value), {})
@@ -540,9 +541,12 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
     node, parent = place.node, place.parent
     if isinstance(node, ast.Constant) or (isinstance(parent, ast.Call) and node is parent.func):
         return
-    if isinstance(parent, (ast.Attribute, ast.Expr)):
+    if isinstance(parent, ast.Expr):
         return
     text = _operand(place, node) if isinstance(node, ast.expr) else ""
+    yield from _methods(place, text)
+    if isinstance(parent, ast.Attribute):
+        return
     counted = isinstance(parent, (ast.Subscript, ast.Slice, ast.Compare)) or (
         isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "range"
     )
@@ -552,8 +556,12 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
             "copy" if form in _COPIES else "wrapping",
             cost - (0.2 if counted and "1" in form else 0),
         )
-    for name, count in place.scope.ingredients.called.most_common():
-        if place.scope.ingredients.arities.get(name, 1) == 1:
+    ingredients = place.scope.ingredients
+    for name, count in ingredients.called.most_common():
+        if ingredients.arities.get(name, 1) == 1:
+            yield f"{name}({text})", "wrapping", 2.7 - 0.1 * min(count, 4)
+    for name, count in ingredients.of_one.items():
+        if name.partition(".")[0] in (place.scope.itself, *ingredients.globals):
             yield f"{name}({text})", "wrapping", 2.7 - 0.1 * min(count, 4)
     for number, name in enumerate(place.names[:NEAR]):
         if name == text:
@@ -569,6 +577,17 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
         yield f"{text}[{name}:]", "slice", 2.4 + more
         yield f"{text}[:{name}]", "slice", 2.4 + more
         yield f"{text}[{name}]", "item", 2.6 + more
+
+
+def _methods(place: FixSite, text: str) -> Iterator[Made]:
+    """What a method without arguments makes of a value."""
+    known = _BARE | {
+        name: 2.8 - 0.1 * min(count, 4)
+        for name, count in place.scope.ingredients.bare_methods.most_common(_MAX_METHODS)
+        if name not in _BARE
+    }
+    for name, cost in known.items():
+        yield f"{text}.{name}()", "copy" if name == "copy" else "wrapping", cost
 
 
 def _ingredients(place: FixSite) -> Iterator[Made]:
@@ -666,39 +685,17 @@ def _synthesis(place: FixSite) -> Iterator[Made]:
         yield f"[{one}]", "synthesis", 2.8 + 0.04 * first
 
 
-_IN_FORMATS = (("{} + 1", 1.8), ("{} - 1", 1.8), ("{}.strip()", 2.4), ("abs({})", 2.4), ("-{}", 2.4))
-
-
 def _formats(place: FixSite) -> Iterator[Made]:
-    """Another value in an f-string, or another format of it."""
+    """Another format of a value in an f-string."""
     node, text = place.node, place.text
     if not isinstance(node, ast.JoinedStr):
         return
     for part in node.values:
-        if not isinstance(part, ast.FormattedValue):
-            continue
-        old = ast.unparse(part.value)
-        if text.count(f"{{{old}") != 1:
-            continue  # it is written in another way
-        others = [(name, 1.6) for name in (*place.names[:NEAR], *place.scope.own_attributes[:NEAR])]
-        others += [
-            (f"{old} + 1", 1.8),
-            (f"{old} - 1", 1.8),
-            (f"{old}.strip()", 2.4),
-            (f"abs({old})", 2.4),
-            (f"-{old}", 2.4),
-        ]
-        if isinstance(part.value, ast.Attribute):
-            base = ast.unparse(part.value.value)
-            others += [(f"{base}.{name}", 1.9) for name, _ in place.scope.ingredients.attributes.most_common(20)]
-        for other, cost in others:
-            if other != old:
-                yield text.replace(f"{{{old}", f"{{{other}"), "format", cost
-        if isinstance(part.format_spec, ast.JoinedStr) and len(part.format_spec.values) == 1:
-            known = ast.unparse(part.format_spec)[2:-1]
-            if text.count(f"{old}:{known}}}") == 1:
-                for spec in _other_formats(known):
-                    yield text.replace(f"{old}:{known}}}", f"{old}:{spec}}}"), "format", 1.6
+        if isinstance(part, ast.FormattedValue) and isinstance(spec := part.format_spec, ast.JoinedStr):
+            old, known = ast.unparse(part.value), ast.unparse(spec)[2:-1]
+            if len(spec.values) == 1 and text.count(f"{old}:{known}}}") == 1:
+                for other in _other_formats(known):
+                    yield text.replace(f"{old}:{known}}}", f"{old}:{other}}}"), "format", 1.6
 
 
 def _other_formats(spec: str) -> Iterator[str]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 from suspectra.fixes.days import day_in
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function, Variables, bodies, position
+
+_Node = TypeVar("_Node", ast.expr, ast.stmt)
 
 SIMPLE = (
     ast.Assign,
@@ -33,6 +37,9 @@ _MAX_CONSTANTS = 100
 _TABLE = 20
 """Items from which on a list, a tuple, a set or a dictionary is a table of data."""
 
+_FIELD, _FIELD_END = re.compile(r"\{"), re.compile(r"[}:!=]")
+"""Where a value in an f-string may begin, and what may end it."""
+
 _NOT_EVALUATED = frozenset({"annotation", "returns", "type_params", "ctx", "op", "ops", "pattern", "decorator_list"})
 _BUILT_IN = frozenset(dir(builtins))
 
@@ -48,6 +55,8 @@ class FileIngredients:
         self.attributes: Counter[str] = Counter()  # the names of attributes that are read
         self.methods: Counter[str] = Counter()  # and of those that are called
         self.called: Counter[str] = Counter()  # the functions that are called by their name alone
+        self.bare_methods: Counter[str] = Counter()  # the methods that are called without arguments
+        self.of_one: Counter[str] = Counter()  # such as `re.escape`: what is called with one argument alone
         self.keywords: dict[str, set[str]] = {}  # by the name of what is called
         self.exceptions = _exceptions(source.tree)  # those that it defines, raises or handles
         self.arities: dict[str, int] = {}  # of the functions that the file defines
@@ -59,6 +68,11 @@ class FileIngredients:
                 self.keywords.setdefault(name, set()).update(one.arg for one in node.keywords if one.arg)
                 if isinstance(node.func, ast.Name):
                     self.called[name] += 1
+                elif isinstance(node.func, ast.Attribute) and not node.keywords:
+                    if not node.args:
+                        self.bare_methods[name] += 1
+                    elif len(node.args) == 1 and isinstance(node.func.value, ast.Name):
+                        self.of_one[f"{node.func.value.id}.{name}"] += 1
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 parameters = [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
                 self.keywords.setdefault(node.name, set()).update(parameters)
@@ -139,17 +153,33 @@ class FunctionScope:
 
     @cached_property
     def conditions(self) -> dict[str, ast.expr]:
-        """What functions of the class or the file ask, by text; the nearest first."""
-        return _conditions(self.function, self.source) | _conditions(self.owner or self.source.tree, self.source)
+        """What functions of the class or the file ask, by text; its own first, and what is asked most often."""
+        return self._in_order(_conditions)
 
     @cached_property
     def statements(self) -> dict[str, ast.stmt]:
-        """The simple statements of the function, and of its class or file, by text; the nearest first."""
-        return _statements(self.function, self.source) | _statements(self.owner or self.source.tree, self.source)
+        """The simple statements of the function, its class and its file, by text; its own first, then frequent ones."""
+        return self._in_order(_statements)
+
+    def _in_order(self, of: Callable[[ast.AST, ParsedSource], Iterator[tuple[str, _Node]]]) -> dict[str, _Node]:
+        """The ingredients of the function, then those of its class, then those of the file.
+
+        What stands there often comes before what stands there once, and then what is nearer.
+        """
+        found: dict[str, _Node] = {}
+        for around in (self.function, self.owner, self.source.tree):
+            nodes: dict[str, list[_Node]] = {}
+            for text, node in of(around, self.source) if around is not None else ():
+                nodes.setdefault(text, []).append(node)
+            for text in sorted(nodes, key=lambda text: (-len(nodes[text]), self._distance(nodes[text][0]))):
+                found.setdefault(text, nodes[text][0])
+        return found
+
+    def _distance(self, node: ast.expr | ast.stmt) -> int:
+        return abs(node.lineno - self.function.lineno)
 
 
-def _conditions(scope: ast.AST, source: ParsedSource) -> dict[str, ast.expr]:
-    found: dict[str, ast.expr] = {}
+def _conditions(scope: ast.AST, source: ParsedSource) -> Iterator[tuple[str, ast.expr]]:
     for node in ast.walk(scope):
         tests = [node.test] if isinstance(node, (ast.If, ast.While, ast.IfExp)) else []
         tests += node.values if isinstance(node, ast.BoolOp) else []
@@ -158,12 +188,10 @@ def _conditions(scope: ast.AST, source: ParsedSource) -> dict[str, ast.expr]:
         for test in tests:
             text = source.segment(test)
             if len(text) <= _MAX_TEXT and "\n" not in text and not isinstance(test, ast.Constant):
-                found.setdefault(text, test)
-    return found
+                yield text, test
 
 
-def _statements(scope: ast.AST, source: ParsedSource) -> dict[str, ast.stmt]:
-    found: dict[str, ast.stmt] = {}
+def _statements(scope: ast.AST, source: ParsedSource) -> Iterator[tuple[str, ast.stmt]]:
     for inside in ast.walk(scope):
         if not isinstance(inside, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
@@ -171,8 +199,7 @@ def _statements(scope: ast.AST, source: ParsedSource) -> dict[str, ast.stmt]:
             if isinstance(node, SIMPLE) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
                 text = source.segment(node)
                 if len(text) <= _MAX_TEXT and "\n" not in text:
-                    found.setdefault(text, node)
-    return found
+                    yield text, node
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +214,7 @@ class FixSite:
     block: list[ast.stmt] = field(default_factory=list)  # for a statement: those beside it
     in_loop: bool = False
     in_table: bool = False  # whether it is one of many values that are written down together
+    f_string: ast.JoinedStr | None = None  # the one that it is a part of, which is edited as a whole
 
     @property
     def source(self) -> ParsedSource:
@@ -283,6 +311,8 @@ def _expressions(site: FixSite) -> Iterator[FixSite]:
     yield site
     node = site.node
     if isinstance(node, ast.JoinedStr):
+        for part, value in formatted_values(site.source, node) if site.f_string is None else ():
+            yield from _expressions(replace(site, node=value, parent=part, f_string=node))
         return
     inside = site.bound
     if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
@@ -304,6 +334,49 @@ def _expressions(site: FixSite) -> Iterator[FixSite]:
                 inner = [(one, child) for one in (child.iter, *child.ifs)]
             for one, parent in inner:
                 yield from _expressions(replace(site, node=one, parent=parent, bound=inside, in_table=in_table))
+
+
+def formatted_values(source: ParsedSource, node: ast.JoinedStr) -> Iterator[tuple[ast.FormattedValue, ast.expr]]:
+    """The fields of an f-string, each with its value as it stands in the file.
+
+    Before Python 3.12 the parser does not know where they stand.
+    """
+    text, begin = source.segment(node), 0
+    for part in node.values:
+        if not isinstance(part, ast.FormattedValue):
+            continue
+        wanted = ast.dump(part.value)
+        for opened in _FIELD.finditer(text, begin):
+            ends = (closed.start() for closed in _FIELD_END.finditer(text, opened.end()))
+            found = next((one for end in ends if (one := _value_at(text, opened.end(), end, wanted))), None)
+            if found is not None:
+                begin = opened.end()
+                _put(found, node, text[:begin])
+                yield part, found
+                break
+
+
+def _value_at(text: str, begin: int, end: int, wanted: str) -> ast.expr | None:
+    """The expression between two places of a text, if it is the wanted one."""
+    try:
+        found = ast.parse(f"({text[begin:end]}\n)", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return found if ast.dump(found) == wanted else None
+
+
+def _put(node: ast.expr, whole: ast.JoinedStr, before: str) -> None:
+    """Give an expression, which was parsed behind a parenthesis, its place in a file."""
+    *lines, last = before.split("\n")
+    column = len(last.encode()) + (0 if lines else whole.col_offset) - 1
+    for one in ast.walk(node):
+        if isinstance(one, (ast.expr, ast.keyword)):
+            assert one.end_lineno is not None
+            assert one.end_col_offset is not None
+            one.col_offset += column if one.lineno == 1 else 0
+            one.end_col_offset += column if one.end_lineno == 1 else 0
+            one.lineno += whole.lineno + len(lines) - 1
+            one.end_lineno += whole.lineno + len(lines) - 1
 
 
 def _bound_in(node: ast.AST) -> frozenset[str]:

@@ -45,7 +45,7 @@ class JudgingTest:
     Raises EvidenceError when it does not end, unaltered, as it was recorded.
     """
 
-    def __init__(self, name: str, runs: Machine | FreshRuns, *, fails: bool, end: float):
+    def __init__(self, name: str, runs: Machine | FreshRuns, *, fails: bool, end: float, forks: bool = True):
         self.name, self.fails, self._runs = name, fails, runs
         self.rejected = 0  # how many candidates it has refused
         self.runs = 0
@@ -82,7 +82,7 @@ class JudgingTest:
         self._each = self.seconds
         # functions before which so little is executed that a fork takes longer
         self._soon: set[tuple[str, str, int]] = set()
-        self._forks = fails and not self.hangs and outcome != "crashed" and self.seconds >= _FORKS_FROM_S
+        self._forks = forks and fails and not self.hangs and outcome != "crashed" and self.seconds >= _FORKS_FROM_S
 
     def _unaltered_run(self, runs: Machine | FreshRuns, end: float) -> MachineRunAnswer:
         """What the unaltered test does; of one that passes, of which there may be hundreds, only how it ends."""

@@ -37,7 +37,7 @@ from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
 from suspectra.spectrum import Spectrum
 
-ALL_PARTS = (*PARTS, "pruning", "pairs", "order")
+ALL_PARTS = (*PARTS, "pruning", "forks", "pairs", "order")
 """The parts of the search that can be left out, to see what each is worth."""
 
 _FUNCTION_WEIGHT, _STATEMENT_WEIGHT = 0.5, 0.3
@@ -345,7 +345,8 @@ class _GroupSearch:
     def _judge(self, name: str, *, fails: bool) -> JudgingTest | None:
         if name not in self._judges:
             try:
-                self._judges[name] = JudgingTest(name, self._tests.machine(name, self._end), fails=fails, end=self._end)
+                machine, forks = self._tests.machine(name, self._end), "forks" in self._inquiry.parts
+                self._judges[name] = JudgingTest(name, machine, fails=fails, end=self._end, forks=forks)
             except EvidenceError as error:
                 self._judges[name] = None
                 if fails:

@@ -79,13 +79,16 @@ def _difference(found: ValueDifference) -> str:
 
 def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
     place = style(safe(str(unit)), "red")
+    if unit.moved_from:
+        out.write(f"  {place}   moved from {safe(unit.moved_from)}\n")
+        return
     lines = [("−", line) for line in _said(unit.before)] + [("+", line) for line in _said(unit.after)]
     if not lines:
         out.write(f"  {place}\n")
     for number, (sign, line) in enumerate(lines[:_MAX_LINES]):
         out.write(f"  {place if not number else ' ' * len(str(unit))}   {sign} {safe(line)}\n")
     if len(lines) > _MAX_LINES:
-        out.write(f"  … {len(lines) - _MAX_LINES} more lines\n")
+        out.write(f"  … {many(len(lines) - _MAX_LINES, 'more line')}\n")
 
 
 def _said(text: str) -> list[str]:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from enum import Enum
 from typing import TextIO
 
 from suspectra.base.english import many
 from suspectra.output.agents.bounded import NOTICE, as_data
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.program.languages import is_python
-from suspectra.why.answer import AnswerLine, Certainty, WhyAnswer
+from suspectra.why.answer import AnswerLine, Certainty, Remedy, WhyAnswer
+
+
+class Reader(Enum):
+    """Where an answer is read: what is said of the next step has to be possible there."""
+
+    TERMINAL = 1
+    EDITOR = 2
+    PROGRAM = 3
+
 
 MAX_LINES = 15
 """Lines of an answer."""
@@ -32,13 +42,13 @@ def write_answer_json(answer: WhyAnswer, out: TextIO) -> None:
 
 def answer_object(answer: WhyAnswer) -> dict[str, object]:
     """The answer with its lines, `text`, for other tools."""
-    return {**answer.to_json(), "text": answer_lines(answer)}
+    return {**answer.to_json(), "text": answer_lines(answer, Reader.PROGRAM)}
 
 
 def write_answer(answer: WhyAnswer, out: TextIO) -> None:
     """Write the conclusion first, then what speaks for it, in at most `MAX_LINES` lines."""
     style, columns = Style(out), terminal_width(out)
-    first, *others = answer_lines(answer)
+    first, *others = answer_lines(answer, Reader.TERMINAL)
     out.write(style(fit(first, columns) if len(first) > 2 * columns else first, "bold") + "\n")
     for line in others:
         out.write((fit(line, columns) if line.startswith(" ") else line) + "\n")
@@ -51,13 +61,13 @@ def write_answer(answer: WhyAnswer, out: TextIO) -> None:
 
 def write_answer_for_agents(answer: WhyAnswer, out: TextIO) -> None:
     """Write the same as text of at most 2,000 characters, in which texts of the project are data."""
-    text = "\n".join([NOTICE, *(as_data(line) for line in answer_lines(answer))])
+    text = "\n".join([NOTICE, *(as_data(line) for line in answer_lines(answer, Reader.TERMINAL))])
     out.write(text[: _MAX_AGENT - 1] + "\n")
 
 
-def answer_lines(answer: WhyAnswer) -> list[str]:
+def answer_lines(answer: WhyAnswer, reader: Reader) -> list[str]:
     """The lines of an answer, all of them fit to be shown; those that begin with spaces may be cut."""
-    end = list(_certainty(answer))
+    end = list(_certainty(answer, reader))
     lines = list(_conclusion(answer))[: MAX_LINES - len(end)]
     chain = list(_chain(answer))
     if len(lines) + len(chain) + len(end) <= MAX_LINES:
@@ -68,6 +78,8 @@ def answer_lines(answer: WhyAnswer) -> list[str]:
 def _conclusion(answer: WhyAnswer) -> Iterator[str]:
     yield answer.conclusion
     for change in answer.changes[:2]:
+        if change.moved_from:
+            yield f"    {change.location.file}  moved from {change.moved_from}"
         lines = [*(f"− {line.strip()}" for line in change.before), *(f"+ {line.strip()}" for line in change.after)]
         for number, line in enumerate(lines[:_MAX_CHANGED]):
             yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
@@ -90,12 +102,21 @@ def _with_value(line: AnswerLine) -> str:
     return line.code + (f"  → {line.value}" if line.value else "")
 
 
-def _certainty(answer: WhyAnswer) -> Iterator[str]:
-    yield f"{_IN_WORDS[answer.certainty]}: {answer.because}." + (f" {answer.surer}" if answer.surer else "")
+def _certainty(answer: WhyAnswer, reader: Reader) -> Iterator[str]:
+    surer = f" {_for(reader, answer.surer)}" if answer.surer else ""
+    yield f"{_IN_WORDS[answer.certainty]}: {answer.because}.{surer}"
     yield answer.failure
     if answer.others:
         verb = "fails" if answer.others == 1 else "fail"
-        yield (
-            f"{many(answer.others, 'other test')} {verb} for another reason:"
-            f" `suspectra why {answer.another.rpartition('::')[2]}`"
-        )
+        name = answer.another.rpartition("::")[2]
+        more = "" if answer.others == 1 else " and more"
+        how = f"`suspectra why {name}`" if reader is Reader.TERMINAL else f"{name}{more}"
+        yield f"{many(answer.others, 'other test')} {verb} for another reason: {how}"
+
+
+def _for(reader: Reader, remedy: Remedy) -> str:
+    return {
+        Reader.TERMINAL: remedy.in_terminal,
+        Reader.EDITOR: remedy.in_editor,
+        Reader.PROGRAM: remedy.for_programs,
+    }[reader]

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from enum import Enum
 
 from suspectra.base.english import ordinal
+from suspectra.runs.observation import VALUE_PREDICATES
 
 EVERY = 0
 """As an instance: each time that the place was reached."""
 
 UNDO = "undo"
 """The kind that leaves out changes of the user: `suspectra changes` makes it, and no technique asks for it."""
+
+SHIFT = "shift"
+"""The kind that lets a value differ by as much in all failing tests: `suspectra why` makes one of runs with values."""
+
+MOVE = "move"
+"""As the place of a change: that its file was moved. The replacement is then where it was."""
 
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
@@ -24,6 +31,9 @@ KINDS: dict[str, tuple[str, ...]] = {
     "metallaxis": ("changing mutant",),
 }
 """The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
+
+COMPILED = (COMBINATION, "switching", VALUE_PREDICATES)
+"""The techniques that run tests of C and C++ again, too; there, decisions are all that is altered."""
 
 EVERY_MUTANT = "every mutant"
 """The kind that MUSE as published needs: mutants with passing tests, too, whatever they do to failing ones."""
@@ -65,25 +75,27 @@ class Experiment:
     """A test that was run again with one thing altered."""
 
     test: str  # its name, as the evidence has it
-    kind: str  # what was done: `switch` a decision, put in another `value`, run a `mutant`, or `undo` a change
+    kind: str  # what was done: `switch` a decision, put in another `value`, `shift` it by as much in all failing tests,
+    # run a `mutant`, or `undo` a change
     file: str  # where it was done: relative to the workspace, forward slashes
     # the lines of what was altered, from 1, both included; of deleted text the line that follows, and the one before it
     line: int
     end_line: int
     column: int  # where it begins, in bytes from 0
-    place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`
+    place: str  # what it is. A decision: `if`, `while`, `for`, `conditional`, `operand`, `comprehension` or `case`,
+    # or of C such as `if condition`
     instance: int  # how many times the place had been reached, this one included; `EVERY` for each time
-    # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time; of changes,
-    # how many were undone together
+    # how a decision came out then: `true` or `false`, or `other` for the opposite of what it was each time, or the line
+    # at which a `switch` of C went on; of changes, how many were undone together
     action: str
     outcome: ExperimentOutcome = (
         ExperimentOutcome.NOT_REACHED
     )  # how the test ended; as long as it was not run, `ExperimentOutcome.NOT_REACHED`
     seconds: float = 0.0  # how long it took
     guard: bool = False  # an arm of its `if` ends by raising: not to raise may hide the symptom alone
-    detail: str = (
-        ""  # what was put in: the text of a value, or of a mutation such as `>` → `>=`; of changes, since when
-    )
+    # what was put in: the text of a value, or of a mutation such as `>` → `>=`; how a shifted value differs; since when
+    # a change is there
+    detail: str = ""
     # where a decision, or what a mutant replaces, ends, in bytes from 0; that column is not included
     end_column: int = 0
     replacement: str = ""  # of a mutant or a change: what replaces it, so that the text can be edited
@@ -103,6 +115,8 @@ class Experiment:
             return f"without your change here{f' and {others} more' if others else ''}"
         if self.kind == "mutant":
             return f"with {self.detail}"
+        if self.kind == SHIFT:
+            return f"if {self.place} is {self.detail}"
         if self.kind == "value":
             at = "" if self.instance == EVERY else f" the {ordinal(self.instance)} time"
             if not self.detail:
@@ -112,6 +126,8 @@ class Experiment:
         if self.place == "for":
             return "if this loop has no round" if self.instance == EVERY else f"if this loop ends at {self._round}"
         how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"
+        if self.action.startswith("line "):
+            how = f"goes on at {self.action}"
         what = f"`{self.detail}`" if self.detail else "this"
         if self.instance == EVERY:
             return f"if {what} {how}" + (" each time" if self.action == "other" else "")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 from pathlib import Path
 
 from suspectra.base.arrays import Row
 from suspectra.evidence.evidence import Evidence, Replaced
+from suspectra.evidence.moved_files import moved_files
 from suspectra.evidence.source_changes import changed_columns
 from suspectra.evidence.sources import SourceReader
 from suspectra.runs.measured_file import MeasuredFile
@@ -119,7 +120,18 @@ def _changed(files: Sequence[MeasuredFile], folder: str, revision: Revision, lis
     read = SourceReader(Path(folder))
     then = dict.fromkeys(differing) | revision.contents(differing)
     now = {path: text for path in differing if (text := read(path)) is not None}
+    if any(path not in revision.files for path in now):
+        kinds = {Path(path).suffix for path in now}
+        gone = [
+            path for path in revision.files if Path(path).suffix in kinds and not os.path.lexists(Path(folder, path))
+        ]
+        then.update(_moved(revision.contents(gone), {path: text for path, text in now.items() if then[path] is None}))
     return changed_columns(files, then, now)
+
+
+def _moved(gone: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The old text of each file that was moved."""
+    return {path: gone[old] for path, old in moved_files(gone, new).items()}
 
 
 def _is_generated(workspace: str, path: str) -> bool:

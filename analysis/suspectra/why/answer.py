@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from suspectra.base.location import Location
 
@@ -15,6 +16,21 @@ class Certainty(Enum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+
+class Remedy(NamedTuple):
+    """How an answer could be made surer: a sentence for each kind of reader, as they have different means."""
+
+    in_terminal: str
+    in_editor: str
+    for_programs: str
+
+
+MORE_TIME = Remedy(
+    "Give it more time with --seconds.",
+    "Give it more time with the setting suspectra.whySeconds.",
+    "Give it more seconds.",
+)
 
 
 @dataclass(frozen=True)
@@ -38,11 +54,13 @@ class AnswerChange:
     location: Location  # in the present text
     before: tuple[str, ...]
     after: tuple[str, ...]
+    moved_from: str = ""  # if it is that the file was moved: where it was
 
     def to_json(self) -> dict[str, object]:
         """The change for other tools."""
         at = self.location
-        return {"file": at.file, "line": at.line, "before": list(self.before), "after": list(self.after)}
+        moved = {"moved_from": self.moved_from} if self.moved_from else {}
+        return {"file": at.file, "line": at.line, "before": list(self.before), "after": list(self.after), **moved}
 
 
 @dataclass(frozen=True)
@@ -54,7 +72,7 @@ class WhyAnswer:
     conclusion: str  # one sentence
     certainty: Certainty
     because: str  # what the certainty rests on: the end of a sentence
-    surer: str = ""  # what would raise it, as one sentence; empty where nothing would
+    surer: Remedy | None = None  # what would raise it; None where nothing would
     suspect: AnswerLine | None = None  # the line that the conclusion is about
     changes: tuple[AnswerChange, ...] = ()  # the change that the conclusion is about
     reasons: tuple[str, ...] = ()  # what speaks for it, in sentences, the strongest first
@@ -78,7 +96,7 @@ class WhyAnswer:
             "conclusion": self.conclusion,
             "certainty": self.certainty.value,
             "because": self.because,
-            "surer": self.surer,
+            "surer": self.surer.for_programs if self.surer else "",
             "place": str(self.place) if self.place else None,
             "suspect": self.suspect.to_json() if self.suspect else None,
             "changes": [change.to_json() for change in self.changes],

@@ -12,7 +12,7 @@ from suspectra.base.errors import EvidenceError, UsageError
 from suspectra.c.mixed_build import MixedBuild, by_suspicion
 from suspectra.c.paths.inquiry import CPathInquiry
 from suspectra.report import RankedReport
-from suspectra.why.answer import Certainty, WhyAnswer
+from suspectra.why.answer import Certainty, Remedy, WhyAnswer
 from suspectra.why.inquiry import WhyInquiry
 
 _COMPARED = "nearest-path"
@@ -39,8 +39,9 @@ class CompiledWhyInquiry(WhyInquiry):
         which = f"what {every(len(answer.tests))} failing tests have in common" if len(answer.tests) > 1 else ""
         because = f"it is only {which or 'what this test runs and few others do'}"
         name = answer.tests[0].rpartition("::")[2]
-        surer = f"`suspectra paths {name} --ctest {self.build.name} --technique apg` switches decisions."
-        return replace(answer, because=because, surer=surer)
+        command = f"`suspectra paths {name} --ctest {self.build.name} --technique apg` switches decisions."
+        in_editor = "Compare With a Passing Run by… can switch decisions."
+        return replace(answer, because=because, surer=Remedy(command, in_editor, command))
 
     def _learn(self) -> Iterator[str]:
         """Compare the first failing test with the passing ones that are nearest to it."""

@@ -17,7 +17,9 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from suspectra.base.english import every, many, share_does
+import numpy as np
+
+from suspectra.base.english import every, first_of, many, share_does
 from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
 from suspectra.causes.inquiry import CauseInquiry
@@ -45,14 +47,13 @@ from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport, Suspect
-from suspectra.runs.experiment import EVERY, UNDO, Experiment
+from suspectra.runs.experiment import EVERY, MOVE, SHIFT, UNDO, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
-from suspectra.why.answer import AnswerChange, AnswerLine, Certainty, WhyAnswer
+from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
 from suspectra.why.shift_search import ShiftSearch
-from suspectra.why.shifts import Shift
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _FOR_LIKELY_CHANGES = 0.9
@@ -81,8 +82,9 @@ class WhyInquiry(Inquiry[str]):
     _sources: Sources = field(init=False)
     _tried: list[str] = field(default_factory=list, init=False)
     _again: Localizer | None = field(default=None, init=False)  # ranks what experiments have found meanwhile
-    _shifted: tuple[int, Shift] | None = field(default=None, init=False)  # what all tests pass with, and where
+    _shifted: int | None = field(default=None, init=False)  # where all tests pass with the same difference
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
+    _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
 
     def __post_init__(self) -> None:
@@ -209,7 +211,7 @@ class WhyInquiry(Inquiry[str]):
             conclusion=conclusion,
             certainty=Certainty.SHOWN if shown else Certainty.HIGH,
             because=because,
-            surer="" if shown else "Give it more time with --seconds.",
+            surer=None if shown else MORE_TIME,
             suspect=None,
             changes=tuple(map(_changed, cause.units)),
             reasons=() if cause.difference is None else (_difference(cause.difference),),
@@ -229,17 +231,20 @@ class WhyInquiry(Inquiry[str]):
             suspicion,
             seconds=self._left * _FOR_EXPERIMENTS,
         )
-        made, looked, news = 0, time.monotonic(), False
+        made, looked, news, enough = 0, time.monotonic(), False, math.inf
         try:
             with closing(inquiry.steps()) as steps:
                 for experiment in steps:
                     made += 1
                     news |= experiment.outcome.repairs
-                    if news and time.monotonic() - looked > _AGAIN_S:
+                    if made >= enough or (news and time.monotonic() - looked > _AGAIN_S):
                         yield _found(experiment, made)
                         self._rank_again()
-                        if self._shift_meanwhile(inquiry):
+                        self._shift_meanwhile(inquiry)
+                        if made >= enough:
                             break
+                        if self._shifted is not None:  # what the value is made of may be shifted, too
+                            enough = min(enough, 2 * made)
                         looked = time.monotonic()
                         news = self._is_sure() and not self._is_verified()  # passing tests are still run
                         if self._is_sure() and not news:
@@ -249,20 +254,32 @@ class WhyInquiry(Inquiry[str]):
         self.note(inquiry.problems)
         if made:
             self._tried.append(many(made, "altered run"))
-        if made and self._shifted is None:
+        if made:
             self._rank_again()
 
-    def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> bool:
-        """Try the differences that are known by now with the other tests, if other values are all that helps."""
+    def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> None:
+        """Try the differences that are known by now with the other tests, if other values are all that helps.
+
+        What few passing tests execute comes first, then the function that comes first without experiments, and of that
+        what comes first, as the others are made of it.
+        """
         report = self._report
-        if not isinstance(report, InvestigationReport) or self._is_sure():
-            return False
+        if not isinstance(report, InvestigationReport):
+            return
+        if self._is_sure():
+            self._shifted = None
+            return
         found, passing = _with_other_values(report), report.spectrum.counts.ep
-        turn = sorted(found, key=lambda element: (int(passing[element]), int(report.position[element])))
-        return any(self._shift_at(element, found[element], inquiry.tests_again) for element in turn[:_MAX_PLACES])
+        places = np.array(list({*found, *([] if self._shifted is None else [self._shifted])}), np.int64)
+        ranks = report.base.function_ranks(places)
+        turn = [int(place) for place in places[np.lexsort((places, ranks, passing[places]))]]
+        better = turn[:_MAX_PLACES] if self._shifted is None else turn[: turn.index(self._shifted)]
+        for element in better:
+            if self._shift_at(element, found[element], inquiry.tests_again):
+                break
 
     def _is_sure(self) -> bool:
-        return self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
+        return self._is_corrected or self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
 
     def _is_verified(self) -> bool:
         """Whether a change that makes all failing tests pass was tried with the passing tests that execute it."""
@@ -279,7 +296,8 @@ class WhyInquiry(Inquiry[str]):
 
     def _ranked(self, report: RankedReport) -> WhyAnswer:
         """The answer by a ranking."""
-        first = report.suspect(0)
+        corrected = _corrected(report)
+        first = report.suspect_of(corrected[0]) if corrected else report.suspect(0)
         repairs = report.repairs.get(first.element, ()) if isinstance(report, InvestigationReport) else ()
         repairs = tuple(repair for repair in repairs if not repair.hides)
         place = _named(first.location, first.function)
@@ -287,7 +305,11 @@ class WhyInquiry(Inquiry[str]):
         reasons = [*([first.badge.capitalize() + "."] if first.badge else []), counts]
         best = max(repairs, key=lambda repair: repair.factor, default=None)
         self._finding = best
+        self._is_corrected = bool(corrected)
         certainty, because, surer = _weighed(best, len(self._group.tests), first.ep)
+        if corrected[1:]:
+            places = first_of([report.suspect_of(element).location.short for element in corrected[1:]])
+            certainty, because = Certainty.MEDIUM, f"{because}; so it is with one at {places}"
         if best is not None and isinstance(report, InvestigationReport):
             reasons = [*_findings(report, first.element, best), *reasons]
             conclusion = _conclusion(best, certainty, place)
@@ -323,9 +345,12 @@ class WhyInquiry(Inquiry[str]):
         if undone.action != "1":  # one of several
             return answer
         location = Location(undone.file, undone.line, max(undone.line, undone.end_line))
-        present = range(undone.line, undone.end_line + 1)
-        after = tuple(self._sources.line(undone.file, line) for line in present)
-        change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
+        if undone.place == MOVE:
+            change = AnswerChange(location, (), (), undone.replacement)
+        else:
+            present = range(undone.line, undone.end_line + 1)
+            after = tuple(self._sources.line(undone.file, line) for line in present)
+            change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
         conclusion = f"Your change since {undone.detail} broke it:"
         return replace(answer, conclusion=conclusion, suspect=None, changes=(change,), reasons=())
 
@@ -412,7 +437,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _test_of_finding(self) -> FailingTest:
         """A test that passes by the finding, else the first one."""
-        finding = self._finding if self._shifted is None else None  # with a shift, all of them pass
+        finding = self._finding
         passing = {one.test for one in finding.found} if finding is not None else set()
         return next((test for test in self._tests if test.name in passing), self._tests[0])
 
@@ -421,7 +446,7 @@ class WhyInquiry(Inquiry[str]):
         traces = TraceInquiry(self.setup, [test], suspicion)
         with closing(traces.steps()) as made:
             for trace in made:
-                if self._finding is not None and self._finding.kind == "value" and not self._is_shifted(trace):
+                if self._finding is not None and self._finding.kind == "value" and not self._shift(trace):
                     self._from_inputs(trace)
                 if len(self.answer.chain) <= 1:
                     self._to_failure(trace)
@@ -457,13 +482,15 @@ class WhyInquiry(Inquiry[str]):
         made_of = backward(trace, [node])
         inside = [one for one in range(node + 1) if made_of.members[one] and trace.call[one] == trace.call[node]]
         steps = [step for one in inside if (step := made_of.step(one)).result and step.kind in _SHOWN_KINDS]
-        self._about(element, report)
+        self._about(element)
         self.answer = replace(
             self.answer, chain_of=trace.test, chain=_shortened(self._lines(steps)), leads_to_failure=False
         )
 
-    def _about(self, element: int, report: InvestigationReport, shift: Shift | None = None) -> None:
+    def _about(self, element: int) -> None:
         """Let the answer be about another statement that has a repair."""
+        report = self._report
+        assert isinstance(report, InvestigationReport)
         suspect = report.suspect_of(element)
         place = _named(suspect.location, suspect.function)
         counts = in_words(suspect.ef, suspect.ep, report.spectrum.counts)
@@ -474,18 +501,6 @@ class WhyInquiry(Inquiry[str]):
             suspect=self._line(suspect.location),
             reasons=(*found, counts),
         )
-        if shift is not None:
-            self.answer = replace(
-                self.answer,
-                conclusion=f"Most likely {place} is wrong.",
-                certainty=Certainty.MEDIUM,
-                because="the same difference makes all of them pass, so the fault is there or in what makes the value",
-                surer="",
-                reasons=(str(shift), counts),
-            )
-
-    def _is_shifted(self, trace: DependenceTrace) -> bool:
-        return self._shifted is not None or self._shift(trace)
 
     def _shift(self, trace: DependenceTrace) -> bool:
         """Look for a statement whose value has to differ by the same in all failing tests."""
@@ -503,12 +518,12 @@ class WhyInquiry(Inquiry[str]):
         return any(self._shift_at(element, found[element]) for element in sorted(found, key=turn)[:_MAX_PLACES])
 
     def _shift_at(self, element: int, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
-        """Look for the same difference at a statement, and let the answer be about that."""
-        shift = self._shifts.common(found, repeated)
-        if shift is not None and isinstance(self._report, InvestigationReport):
-            self._shifted = element, shift
-            self._about(element, self._report, shift)
-        return shift is not None
+        """Look for the same difference at a statement, which then comes first."""
+        if self._shifts.common(found, repeated) is None:
+            return False
+        self._shifted = element
+        self._rank_again()
+        return True
 
     def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
         lines = []
@@ -532,32 +547,56 @@ def _with_other_values(report: InvestigationReport) -> dict[int, list[Experiment
     return {element: several for element, several in found.items() if several}
 
 
-def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, str, str]:
+def _corrected(report: RankedReport) -> list[int]:
+    """The statements at which a change of the program is accepted by all tests, if that is what comes first.
+
+    The first one is in the function that comes first without experiments, as they say no more for one than for another.
+    """
+    if not isinstance(report, InvestigationReport):
+        return []
+    passing = report.spectrum.counts.ep
+    accepted = [
+        element
+        for element, several in report.repairs.items()
+        if passing[element] and any(repair.accepted and not repair.hides for repair in several)
+    ]
+    first = int(report.top(1)[0])
+    if first not in accepted or any(repair.kind == UNDO for repair in report.repairs[first]):
+        return []
+    ranks = report.base.function_ranks(accepted)
+    return [element for _, _, element in sorted(zip(ranks, report.position[accepted], accepted, strict=True))]
+
+
+def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, str, Remedy | None]:
     """How sure a repair makes an answer, why, and what would make it surer.
 
     What no passing test executes, none can speak against.
     """
-    more = "Give it more time with --seconds."
     if best is None:
-        return Certainty.LOW, "no experiment has made a test pass, so it is only what the tests have in common", more
+        because = "no experiment has made a test pass, so it is only what the tests have in common"
+        return Certainty.LOW, because, MORE_TIME
     which = "the test passes" if tests == 1 else f"{best.repaired} of {tests} tests pass"
     which = f"{every(tests)} tests pass" if best.repaired == tests > 1 else which
     others = best.as_good - 1
     alone = "nothing else that was tried does as much" if not others else f"as they do at {many(others, 'other place')}"
+    if best.kind == SHIFT:
+        because = "the same difference makes all of them pass, so the fault is there or in what makes the value"
+        return Certainty.MEDIUM, because, None
     if best.kind == "value":
         certainty = Certainty.MEDIUM if best.factor >= _TELLING else Certainty.LOW
-        return certainty, f"{which} with another value there, so the fault is there or in what makes the value", more
+        because = f"{which} with another value there, so the fault is there or in what makes the value"
+        return certainty, because, MORE_TIME
     if best.kind == "switch" and not (best.accepted and passing):
         certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
-        return certainty, f"{which} with the other branch there, so the fault is there or in what decides it", more
+        return certainty, f"{which} with the other branch there, so the fault is there or in what decides it", MORE_TIME
     if best.kind == UNDO:
-        return Certainty.HIGH, f"without the change {which}", ""
+        return Certainty.HIGH, f"without the change {which}", None
     if best.accepted and passing:
-        return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", ""
+        return Certainty.HIGH, f"with a small change there {which}, and none that passed breaks", None
     certainty = Certainty.MEDIUM if best.repaired == tests else Certainty.LOW
     if certainty is Certainty.MEDIUM and not others and tests > 1 and passing:
         certainty = Certainty.HIGH
-    return certainty, f"{which} with one thing altered there, and {alone}", more
+    return certainty, f"{which} with one thing altered there, and {alone}", MORE_TIME
 
 
 def _difference(found: ValueDifference) -> str:
@@ -591,7 +630,7 @@ def _named(location: Location, function: str) -> str:
 
 def _changed(unit: ChangeUnit) -> AnswerChange:
     location = Location(unit.file, unit.line, max(unit.line, unit.end_line))
-    return AnswerChange(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()))
+    return AnswerChange(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()), unit.moved_from)
 
 
 def _shortened(lines: Sequence[AnswerLine]) -> tuple[AnswerLine, ...]:

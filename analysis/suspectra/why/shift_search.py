@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError
@@ -13,7 +14,7 @@ from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.runs.experiment import Experiment
+from suspectra.runs.experiment import SHIFT, Experiment
 from suspectra.why.shifts import NeededDifference, Shift, differences, shifted
 
 _MAX_DIFFERENCES = 3  # of a statement that are tried
@@ -34,6 +35,8 @@ class ShiftSearch:
     def common(self, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> Shift | None:
         """The difference at a statement with which all tests pass; those that are not known to are run with it.
 
+        It is kept with the experiments, so that it counts in each ranking.
+
         `found` are experiments with other values at the statement, each with a test that passes then. Processes that
         have collected the tests already may be given.
         """
@@ -44,9 +47,11 @@ class ShiftSearch:
             if self._noted is None:
                 self._noted = {test.name: noted_values(tests[test.name], test.name, TRACE_S) for test in self._tests}
             return self._common(found, self._noted, tests)
-        except (EvidenceError, TimeIsUp):
-            self._possible = False  # one of the tests can't be run again, or not in time
-            return None
+        except EvidenceError:
+            self._possible = False  # one of the tests can't be run again
+        except TimeIsUp:
+            self._possible = repeated is not None  # the time of these processes ends before that of the search
+        return None
 
     def _started(self) -> RepeatedTests:
         if self._own is None:
@@ -65,10 +70,20 @@ class ShiftSearch:
             key = first.file, first.line, wanted
             if key in self._tried:
                 continue
+            fits = all(
+                (name, wanted) in known or self._passes(tests[name], first, wanted, noted[name]) for name in noted
+            )
             self._tried.add(key)
-            if all((name, wanted) in known or self._passes(tests[name], first, wanted, noted[name]) for name in noted):
-                return Shift(wanted.name, wanted.by, len(noted))
+            if fits:
+                shift = Shift(wanted.name, wanted.by, len(noted))
+                self._keep(replace(first, kind=SHIFT, detail=shift.difference), tests)
+                return shift
         return None
+
+    def _keep(self, shifted: Experiment, tests: RepeatedTests) -> None:
+        with ExperimentLog(self._setup.workspace) as log:
+            for test in self._tests:
+                log.add(replace(shifted, test=test.name), tests[test.name].trace.sources)
 
     def _passes(self, test: RepeatedTest, first: Experiment, wanted: NeededDifference, noted: NotedValues) -> bool:
         """Whether a test passes with a difference that another one has passed with."""

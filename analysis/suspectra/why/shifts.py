@@ -20,13 +20,16 @@ class Shift(NamedTuple):
     by: object  # a number, or a time
     tests: int
 
-    def __str__(self) -> str:
-        whose = f"{every(self.tests).capitalize()} failing tests pass"
+    @property
+    def difference(self) -> str:
+        """How the value differs: ``one day later``, ``less by 2``."""
         if isinstance(self.by, timedelta):
-            return f"{whose} if {self.name} is {_span(abs(self.by))} {'later' if self.by > timedelta() else 'earlier'}."
+            return f"{_span(abs(self.by))} {'later' if self.by > timedelta() else 'earlier'}"
         less = isinstance(self.by, (int, float, Decimal)) and self.by < 0
-        size = str(self.by).removeprefix("-")
-        return f"{whose} if {self.name} is {'less' if less else 'greater'} by {size}."
+        return f"{'less' if less else 'greater'} by {str(self.by).removeprefix('-')}"
+
+    def __str__(self) -> str:
+        return f"{every(self.tests).capitalize()} failing tests pass if {self.name} is {self.difference}."
 
 
 class NeededDifference(NamedTuple):

@@ -86,7 +86,7 @@ def register(session: Session) -> None:
             ("Go to the next suspect", "nextSuspect", [cursor]),
             *([(WHY, "why", about)] if can_compare else []),
             *(_runs(uri, mark.first) if can_run else []),
-            *(_compares(folder.uri, mark) if can_compare and not can_run else []),
+            *(_of_compiled(folder.uri, mark) if can_compare and not can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         offered += _actions(session, params, wanted)
@@ -123,9 +123,16 @@ def _compared(session: Session) -> list[tuple[str, str, list[object]]]:
     ]
 
 
-def _compares(folder: str, mark: Mark) -> list[tuple[str, str, list[object]]]:
-    """What compares a failing test of a compiled program, which has no code action of its own."""
-    return [(COMPARE_RUNS, "comparePassing", [folder, test]) for test in mark.suspect.failing_tests[:1]]
+def _of_compiled(folder: str, mark: Mark) -> list[tuple[str, str, list[object]]]:
+    """What runs failing tests of a compiled program again, which have no code actions of their own."""
+    tests = list(mark.suspect.failing_tests)
+    about: list[object] = [folder, tests]
+    compared: list[list[object]] = [[folder, test] for test in tests[:1]]
+    return [
+        (WOULD_PASS, "investigate", about),
+        (COMPARE_VALUES, "compareValues", about),
+        *((COMPARE_RUNS, "comparePassing", one) for one in compared),
+    ]
 
 
 def _runs(uri: str, line: int) -> list[tuple[str, str, list[object]]]:

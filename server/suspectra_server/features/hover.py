@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 from suspectra.report import Suspect
 from suspectra.selection.blame import blame
 from suspectra_server.features.chain_steps import judgement_at, state_at
-from suspectra_server.features.failing_tests import WOULD_PASS, can_be_investigated
+from suspectra_server.features.failing_tests import WOULD_PASS, can_be_compared
 from suspectra_server.features.failures import first_failing, short_name, summary
 from suspectra_server.features.suspect_texts import with_code
 from suspectra_server.positions import range_of, whole_line
@@ -79,7 +79,7 @@ def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.Hover
             at = params.text_document.uri, params.position.line
             yield _command("This Value Is Right", "stateIsRight", *at)
             yield _command("This Value Is Wrong", "stateIsWrong", *at)
-        if session.trust.granted and can_be_investigated(folder):
+        if session.trust.granted and can_be_compared(folder):
             yield _command(WOULD_PASS, "investigate", folder.uri, list(suspect.failing_tests))
     test = first_failing(snapshot.ranking, suspect)
     failed = snapshot.failure_of.get(test) if test else None

@@ -77,6 +77,7 @@ class StepMessages:
         steps: Sequence[Step] = (),
         more: int = 0,
         text: str = "",
+        rounds: int = 1,
     ) -> Step | None:
         """One step; None if its lines were edited. Without a text of its own it shows its first line."""
         if (range_ := self.range_of(where)) is None:
@@ -89,6 +90,7 @@ class StepMessages:
             "source": plain(text or self.source(where.file, where.line).strip()),
             "value": plain(value, MAX_TEXT),
             "instance": instance,
+            "rounds": rounds,
             "why": why,
             "steps": list(steps),
             "more": more,

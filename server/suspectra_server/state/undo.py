@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from suspectra.base.location import Location
-from suspectra.runs.experiment import UNDO, Experiment
+from suspectra.runs.experiment import MOVE, UNDO, Experiment
 from suspectra_server.state.documents import Lines, Placement
 
 
@@ -49,7 +49,8 @@ def undos_at(experiments: Iterable[Experiment], found: Iterable[Experiment]) -> 
         if one.kind == UNDO:
             together = [one] if one.action == "1" else [other for other in experiments if _belongs(other, one)]
             parts = tuple(sorted({_part(other) for other in together}, key=lambda part: (part.file, part.line)))
-            tests.setdefault(parts, []).append(one.test)
+            if not any(other.place == MOVE for other in together):  # a file is moved back by hand
+                tests.setdefault(parts, []).append(one.test)
     return tuple(Undo(parts, tuple(dict.fromkeys(names))) for parts, names in tests.items())
 
 

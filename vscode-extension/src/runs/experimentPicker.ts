@@ -13,11 +13,16 @@ interface Choice extends vscode.QuickPickItem {
 }
 
 /** Commands that work for compiled programs, too. */
-const compares: string[] = [serverCommands.why, serverCommands.comparePassing];
+const ofCompiled: string[] = [
+  serverCommands.why,
+  serverCommands.investigate,
+  serverCommands.comparePassing,
+  serverCommands.compareValues,
+];
 
 /** Ask which experiment to make, and make it. */
 export async function chooseExperiment([folder, tests, at]: Target, compiled: boolean): Promise<void> {
-  const offered = choices().filter(({ command }) => !compiled || compares.includes(command));
+  const offered = choices().filter(({ command }) => !compiled || ofCompiled.includes(command));
   const picked = await vscode.window.showQuickPick(offered, {
     title: t('Why does it fail?'),
     placeHolder: t('What to find out about the failing test'),

@@ -83,8 +83,11 @@ function ordinal(number: number): string {
   return `${number}${ENDINGS[rule] ?? 'th'}`;
 }
 
-/** Which time a statement was executed, if that is worth a word. */
-function time(instance: number): string[] {
+/** Which time a statement was executed, or in how many rounds of a loop, if that is worth a word. */
+function times({ instance, rounds }: Step): string[] {
+  if (rounds > 1) {
+    return [t('{0} times', rounds)];
+  }
   if (instance === 0) {
     return [t('at import')];
   }
@@ -92,22 +95,23 @@ function time(instance: number): string[] {
 }
 
 /** The second text of a row: where it is, which time, and how much is elsewhere. */
-export function stepDetail({ file, line, instance, more }: Step): string {
+export function stepDetail(step: Step): string {
+  const { file, line, more } = step;
   const name = file.replace(/.*\//, '');
   return [
     `${name}:${line}`,
-    ...time(instance),
+    ...times(step),
     ...(more ? [more === 1 ? t('1 more elsewhere') : t('{0} more elsewhere', more)] : []),
   ].join(' · ');
 }
 
 /** A row for a screen reader. */
 export function stepLabel(step: Step): string {
-  const { why, source, value, file, line, instance } = step;
+  const { why, source, value, file, line } = step;
   return [
     [why, source].filter(Boolean).join(' '),
     ...(value ? [t('value {0}', value)] : []),
     `${file}, ${t('line')} ${line}`,
-    ...time(instance),
+    ...times(step),
   ].join(', ');
 }

@@ -17,8 +17,8 @@ from suspectra.processes.runner import CommandToRun, run
 RECORDING = "__sanitizer_cov_trace_pc"
 """What each basic block calls first."""
 
-STOP = "suspectra_path_stop"
-"""The function of the recorder that stops for a debugger."""
+_COMPARED = re.compile(r"__sanitizer_cov_trace_(?:const_)?cmp[1248fd]$")  # what is called before a comparison
+_ENDING = frozenset({"abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail", "__assert", "__cxa_throw"})
 
 _SECONDS = 120.0
 _FORMAT = re.compile(r"file format elf(?:64|32)-(?:little)?(x86-64|aarch64)")
@@ -46,6 +46,14 @@ UNKNOWN = SourceLine("", 0)
 """Code without debug information."""
 
 
+class Comparing(NamedTuple):
+    """A comparison in the code of a program."""
+
+    line: SourceLine
+    number: int  # its place among those of its line and function, in the order of the code, from 0
+    total: int  # how many these are
+
+
 @dataclass(frozen=True)
 class Block:
     """A basic block."""
@@ -57,6 +65,7 @@ class Block:
     decides: SourceLine = UNKNOWN  # the line of that jump
     # for each block that can be next the address at which execution goes on there
     arms: Mapping[int, int] = field(default_factory=dict)
+    ends: bool = False  # whether it does nothing but end the program, or raise an exception
 
 
 class _Instruction(NamedTuple):
@@ -74,7 +83,9 @@ class Disassembly:
     blocks: Mapping[int, Block]  # by address
     functions: Mapping[int, str]  # the names of functions by address
     lines: Mapping[int, SourceLine]  # of the first instruction of each function
-    recorder: int = 0  # the address of the function that stops for a debugger; 0 for none
+    recorder: int = 0  # the address of the function that records blocks; 0 if it is in another module
+    # by the address behind the call that notes what is compared
+    comparisons: Mapping[int, Comparing] = field(default_factory=dict)
 
     @classmethod
     def from_file(cls, path: str, token: Token | None = None) -> Disassembly:
@@ -124,8 +135,22 @@ class Disassembly:
         for start in starts.values():
             if start in code:
                 blocks[start] = _Reach(code, starts, inside, start).block()
-        stop = next((at for at, name in functions.items() if name == STOP), 0)
-        return cls(blocks, functions, places, stop)
+        recorder = next((at for at, name in functions.items() if name == RECORDING), 0)
+        return cls(blocks, functions, places, recorder, _comparisons(code, inside))
+
+
+def _comparisons(code: Mapping[int, _Instruction], inside: Mapping[int, int]) -> dict[int, Comparing]:
+    """The comparisons whose values are noted, by the address behind the call that does."""
+    on_line: dict[tuple[int, SourceLine], list[int]] = {}
+    for at in sorted(code):
+        one = code[at]
+        if one.name in _CALLS and _COMPARED.match(one.called.partition("@")[0]):
+            on_line.setdefault((inside[at], one.place), []).append(one.following)
+    return {
+        address: Comparing(line, number, len(several))
+        for (_, line), several in on_line.items()
+        for number, address in enumerate(several)
+    }
 
 
 def _instructions(lines: Iterable[str], functions: dict[int, str]) -> Iterator[tuple[int, int, _Instruction]]:
@@ -171,6 +196,7 @@ class _Reach:
         self._reached: dict[int, frozenset[int]] = {}
         self._jumps: list[int] = []  # in the order in which they are met
         self._steps = 0
+        self._ends = False  # whether a call that does not return comes before any jump
 
     def block(self) -> Block:
         """The block, with its decision."""
@@ -187,7 +213,7 @@ class _Reach:
                     arms.setdefault(next(iter(reached)), way)
         place = self._code[self._begin].place
         decides = self._code[jump].place if jump else UNKNOWN
-        return Block(self._begin, self._function, place, jump, decides, arms if jump else {})
+        return Block(self._begin, self._function, place, jump, decides, arms if jump else {}, self._ends)
 
     def _reach(self, begin: int) -> None:
         """Find the blocks that come next, from an address on and from each way of a jump on from there.
@@ -210,6 +236,9 @@ class _Reach:
             self._steps += 1
             if self._inside[at] != self._function:
                 break  # behind a call that does not return
+            if one.name in _CALLS and one.called.partition("@")[0] in _ENDING and not self._jumps:
+                self._ends = True
+                break
             if at in self._starts:
                 return frozenset([self._starts[at]]), ()
             if one.name in _ENDS or (one.name in _JUMPS and not one.target):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,20 +9,12 @@ from pkgutil import resolve_name
 
 from suspectra.base.cancellation import current_token
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.base.operating_system import ELSEWHERE, LIMITS, require
 from suspectra.c.paths.searching import CPathSearcher, CPathSetting
-from suspectra.c.paths.traced_build import TracedBuild
-from suspectra.c.paths.traced_program import TracedProgram
-from suspectra.c.paths.traced_tests import TracedTests
-from suspectra.c.recording.suites import ctest_suite
-from suspectra.c.recording.test_programs import divided
+from suspectra.c.paths.traced_project import TracedProject
 from suspectra.evidence.logs.path_reports import executed_sources
-from suspectra.evidence.source_paths import SourcePaths
 from suspectra.paths.report import PathReport
 from suspectra.paths.searches.nearest_path import nearest_tests
 from suspectra.paths.searches.search import PathSearchLimits, SearchInquiry
-from suspectra.processes.scratch import ScratchFolder
-from suspectra_recorder.folders import cache_folder
 
 SEARCHERS = {
     "nearest-path": "suspectra.c.paths.nearest:CNearestPath",
@@ -45,26 +36,20 @@ class CPathInquiry(SearchInquiry):
         Raises EvidenceError when nothing can be found out about the test, UsageError on Windows, and Cancelled when the
         current work was cancelled.
         """
-        require(LIMITS, "recording paths of compiled programs", ELSEWHERE)
         if self.technique not in SEARCHERS:
             cause = f"{self.technique} works on tests of Python only"
             cure = f"choose {' or '.join(SEARCHERS)} for tests of C and C++"
             raise EvidenceError(Problem("", "", cause, cure))
         token = current_token()
-        workspace, first = Path(os.path.realpath(self.workspace)), Path(os.path.realpath(self.build))
-        sources = executed_sources(workspace, self.spectrum, self.test.name)
-        with ScratchFolder() as scratch:
-            build = TracedBuild(first, Path(cache_folder(str(workspace)) or scratch) / TracedBuild.name(first))
-            build.make(token)
-            cases = divided(ctest_suite(workspace, build.folder), workspace).cases
-            program = TracedProgram(workspace, SourcePaths(workspace), token)
+        project = TracedProject(self.workspace, self.build)
+        sources = executed_sources(project.workspace, self.spectrum, self.test.name)
+        with project.tests(token) as tests:
             passing = nearest_tests(self.spectrum, self.test.name)
-            tests = TracedTests(cases, program, token)
             make: type[CPathSearcher] = resolve_name(SEARCHERS[self.technique])
             searcher = make(CPathSetting(self.test.name, tests, passing, self.spectrum, self.options, token))
             try:
                 yield from self.follow(searcher.search(PathSearchLimits(self.begin())))
             finally:
                 if self.report.found:
-                    self.keep(workspace, sources)
+                    self.keep(project.workspace, sources)
                 self.note(searcher.problems)

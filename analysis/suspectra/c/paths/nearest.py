@@ -24,7 +24,7 @@ class CNearestPath(CPathSearcher):
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare one passing test after the other."""
-        failing = self.failing_run()
+        failing = self.failing_run().run
 
         def compared(name: str) -> NearPath | None:
             found = self.setting.tests.run(name, limits.end)

@@ -44,17 +44,24 @@ class TracedProgram:
 
     def number(self, address: int, is_function: bool, mappings: Sequence[tuple[int, int, str]]) -> int:
         """Find the number of a block or function."""
-        module = next((file for start, end, file in mappings if start <= address < end), None)
-        if module is None:
+        place = self.address(address, mappings)
+        if place is None:
             return -1
-        if module not in self._fixed:
-            self._fixed[module] = is_fixed(module)
-        base = 0 if self._fixed[module] else min(start for start, _, file in mappings if file == module)
-        node = Node(module, address - base, is_function)
+        node = Node(*place, is_function)
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(node)
         return number
+
+    def address(self, address: int, mappings: Sequence[tuple[int, int, str]]) -> tuple[str, int] | None:
+        """Find what was at an address in memory: the program or library, and the address in its file."""
+        module = next((file for start, end, file in mappings if start <= address < end), None)
+        if module is None:
+            return None
+        if module not in self._fixed:
+            self._fixed[module] = is_fixed(module)
+        base = 0 if self._fixed[module] else min(start for start, _, file in mappings if file == module)
+        return module, address - base
 
     def module(self, path: str) -> Disassembly:
         """Disassemble a program or library, once."""
@@ -117,8 +124,13 @@ class TracedProgram:
             line = UNKNOWN if block is None else block.decides if block.jump else block.place
             condition = self._condition(line)
             kind = CONDITION if condition is None else condition.kind
+        location = self.location(line)
+        return None if location is None else (kind, location)
+
+    def location(self, line: SourceLine) -> Location | None:
+        """Find a line in the sources of the workspace; None in test code and outside of it."""
         file = self._file(line)
-        return None if file is None or self._paths.is_test(file) else (kind, Location(file, line.line, line.line))
+        return None if file is None or self._paths.is_test(file) else Location(file, line.line, line.line)
 
     def _condition(self, line: SourceLine) -> CCondition | None:
         file = self._file(line)

@@ -45,11 +45,15 @@ class CTracedRun:
         parts: list[CTracedRun] = []
         for file in sorted(folder.glob("*.path")):
             process = file.name.split("-")[1]
-            parts.append(_thread(np.fromfile(file, np.uint64), _mappings(folder / f"{process}.maps"), program))
+            parts.append(_thread(np.fromfile(file, np.uint64), mappings_in(folder / f"{process}.maps"), program))
         return _joined(parts)
 
 
-def _mappings(file: Path) -> list[tuple[int, int, str]]:
+def mappings_in(file: Path) -> list[tuple[int, int, str]]:
+    """Read where a process had which files in its memory.
+
+    First and last address, and file; none if that can't be read.
+    """
     try:
         lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from suspectra.base.cancellation import Cancelled, Token
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.paths.compared_values import CComparison, compared_values
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_run import MAX_EVENTS, CTracedRun
 from suspectra.c.recording.case import CCase, judge
 from suspectra.c.recording.environment import environment_of
 from suspectra.evidence.evidence import Verdict
-from suspectra.processes.events import Stopped
+from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
 
@@ -32,8 +34,15 @@ class TracedTest(NamedTuple):
     seconds: float  # how long it took
 
 
+class ComparingTest(NamedTuple):
+    """A run of a test."""
+
+    verdict: Verdict  # how it ended
+    comparisons: tuple[CComparison, ...]  # what it compared
+
+
 class TracedTests:
-    """Runs tests, and reads the paths that they record."""
+    """Runs tests, and reads what they record."""
 
     def __init__(self, cases: Sequence[CCase], program: TracedProgram, token: Token):
         self._cases = {case.name: case for case in cases}
@@ -66,20 +75,36 @@ class TracedTests:
         then. Raises Cancelled when the token was cancelled.
         """
         case = self.case(name)
-        seconds = seconds_until(end, case.timeout or MAX_SECONDS)
         with ScratchFolder(memory_folder()) as scratch:
             notes = scratch / "paths"
             notes.mkdir()
             recording = {"SUSPECTRA_PATH": f"{notes}{os.sep}", "SUSPECTRA_PATH_EVENTS": str(MAX_EVENTS)}
-            environment = environment_of(case, recording)
-            argv = tuple(word.replace("{scratch}", str(scratch)) for word in case.argv)
-            ended = run(CommandToRun(argv, case.folder, environment, timeout=seconds), self._token)
-            if ended.stopped is Stopped.CANCELLED:
-                raise Cancelled
-            if ended.stopped is Stopped.TIMEOUT:
-                seconds_until(end)
+            ended = self._run(case, recording, scratch, end)
             found = CTracedRun.read(notes, self.program)
         if not found.complete:
             cause = f"{name} executes more than {MAX_EVENTS:,} basic blocks"
             raise EvidenceError(Problem("", "", cause, "let the test do less, or choose another one"))
         return TracedTest(judge(case, ended)[0], found, ended.seconds)
+
+    def compared(self, name: str) -> ComparingTest:
+        """Run a test, and read what it compares.
+
+        Raises EvidenceError when it can't be run alone. Raises Cancelled when the token was cancelled.
+        """
+        case = self.case(name)
+        with ScratchFolder(memory_folder()) as scratch:
+            notes = scratch / "values"
+            notes.mkdir()
+            ended = self._run(case, {"SUSPECTRA_PATH_VALUES": f"{notes}{os.sep}"}, scratch, math.inf)
+            return ComparingTest(judge(case, ended)[0], tuple(compared_values(notes, self.program)))
+
+    def _run(self, case: CCase, recording: Mapping[str, str], scratch: Path, end: float) -> ProgramEnded:
+        seconds = seconds_until(end, case.timeout or MAX_SECONDS)
+        argv = tuple(word.replace("{scratch}", str(scratch)) for word in case.argv)
+        command = CommandToRun(argv, case.folder, environment_of(case, recording), timeout=seconds)
+        ended = run(command, self._token)
+        if ended.stopped is Stopped.CANCELLED:
+            raise Cancelled
+        if ended.stopped is Stopped.TIMEOUT:
+            seconds_until(end)
+        return ended

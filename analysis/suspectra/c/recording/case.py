@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections.abc import Mapping, Sequence
@@ -65,6 +66,11 @@ class CCase:
     problem: str = ""  # why it can't be run; empty if it can
     whole: CCase | None = None  # runs all cases of the program, if this is one of several
     noted: str = ""  # the name that its program notes when it runs it, where the case is chosen by a number
+
+    @property
+    def program(self) -> str:
+        """The file of the program that its command starts, without links."""
+        return os.path.realpath(os.path.join(self.folder, self.argv[0]))
 
 
 def judge(case: CCase, ended: ProgramEnded) -> tuple[Verdict, str]:

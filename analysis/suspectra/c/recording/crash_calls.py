@@ -23,11 +23,21 @@ from suspectra.evidence.failure_text import NamedLine
 from suspectra.evidence.source_paths import SYSTEM
 from suspectra.processes.runner import CommandToRun, run
 
-CALLS_FILE, EXIT_FILE, OPEN_FILE = "calls", "calls-exit", "calls-open"
+CALLS_FILE, OPEN_FILE = "calls", "calls-open"
 """The beginnings of the files' names in a test's scratch folder.
 
-For crashes, for calls of ``exit``, and for processes that have written no profile.
+For crashes, and for processes that have written no profile.
 """
+
+OTHER_FILES = ("calls-exit", "calls-left", "calls-thread")
+"""The same for calls of ``exit``, those that a jump or the end of a thread left, and those of other threads."""
+
+_UNKNOWN = {
+    "stack": ("its stack is damaged", "find out what damages it: build it with -fsanitize=address"),
+    "threads": ("other threads still ran when it ended", "let it wait for its threads before it ends"),
+    "cancelled": ("a thread was cancelled", "let the thread end by itself"),
+    "jumps": ("not each longjmp() could be followed", "record on x86-64, with fewer threads"),
+}
 
 _ADDR2LINE_TIMEOUT_S = 60.0
 """For ``addr2line`` to name the lines of a crash: many times what a large program takes."""
@@ -35,6 +45,7 @@ _ADDR2LINE_TIMEOUT_S = 60.0
 _MAX_FILE = 1 << 22
 _FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
 _MAPPING = re.compile(r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) \S+ [0-9a-f]+ \S+ \d+ +(?P<path>/.*)$")
+_SAID = re.compile(r"^\?(\w+)$", re.MULTILINE)
 _CALL = re.compile(
     r"^(?P<goes_on>\+?)(?P<interrupted>!?)(?P<address>[0-9a-f]{1,16})(?: (?P<times>[0-9a-f]{1,16}))?$", re.MULTILINE
 )
@@ -48,7 +59,7 @@ class CodeAddress(NamedTuple):
     address: int  # the address in its debug information
     inherited: bool = False  # whether the call began in the process that forked this one
     calling: bool = True  # whether it had called something, so that no signal interrupted it
-    times: int = 1  # how many calls were under way there; -1 where a process goes on that was forked there
+    times: int = 1  # how many calls were under way there; below 0 where as many go on, behind fork() or setjmp()
 
 
 class CallUnderWay(NamedTuple):
@@ -115,6 +126,15 @@ def unwritten_profiles(folder: str) -> int:
     return len(glob.glob(os.path.join(glob.escape(folder), f"{OPEN_FILE}.*")))
 
 
+def unknown_calls(folder: str) -> list[Problem]:
+    """Why not all is known of the calls that a test with a scratch folder did not end; empty if it is."""
+    names: dict[str, None] = {}
+    for path in sorted(glob.glob(os.path.join(glob.escape(folder), f"{CALLS_FILE}*"))):
+        with open(path, encoding="latin-1") as file:
+            names |= dict.fromkeys(_SAID.findall(file.read(_MAX_FILE).partition("\n\n")[0]))
+    return [Problem("", "", *_UNKNOWN[name]) for name in names if name in _UNKNOWN]
+
+
 def calls_in_files(text: str) -> list[CodeAddress]:
     """Parse the output of the crash handler. Calls in code that is not in a file are left out.
 
@@ -136,7 +156,7 @@ def calls_in_files(text: str) -> list[CodeAddress]:
         path = next((path for start, end, path in mapped if start <= at < end), None)
         if path is not None:
             address = at if is_fixed(path) else at - starts[path]
-            times = -1 if match["goes_on"] else int(match["times"] or "1", 16)
+            times = int(match["times"] or "1", 16) * (-1 if match["goes_on"] else 1)
             calls.append(CodeAddress(path, address, inherited, not match["interrupted"], times))
     return calls
 

@@ -16,6 +16,7 @@
  * has written no profile.
  */
 #define _GNU_SOURCE
+#include "recorded_calls.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -34,6 +35,11 @@
 
 #ifdef SUSPECTRA_LINKED
 extern void __gcov_dump(void);
+#define suspectra_write_left() ((void)0)
+#define suspectra_forget_left() ((void)0)
+#define suspectra_stop_threads() ((void)0)
+#define suspectra_release_threads() ((void)0)
+#define suspectra_note_threads(moved) ((void)0)
 #endif
 #ifdef __linux__
 #include <link.h>
@@ -49,6 +55,8 @@ extern void __gcov_dump(void);
 #define FULL_CALLS 100      /* those further out are counted by address */
 #define MAX_COUNTED 512
 
+static struct sigaction reporting[NSIG]; /* what sanitizers do at a signal */
+static int sanitized;
 static struct {
     void (*write)(void);
     void (*reset)(void); /* of clang, where several libraries can have one list of counters; else NULL */
@@ -57,6 +65,7 @@ static size_t found;
 static int by_clang; /* whether clang built any of them */
 static char own_stack[1 << 17]; /* a stack overflow leaves no room on the program's own */
 
+#define FAULTS 4 /* of these, what the program itself causes */
 static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT, SIGTERM,   SIGTRAP, SIGSYS,  SIGALRM,
                              SIGPIPE, SIGXCPU, SIGXFSZ, SIGHUP, SIGINT,  SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2};
 
@@ -65,16 +74,17 @@ static pid_t own_process;
 static volatile sig_atomic_t begun, ending_by;
 
 #ifdef KNOWS_CALLS
-struct call {
-    uintptr_t at;    /* where it goes on */
-    uintptr_t frame; /* where its frame is */
-    int interrupted; /* whether a signal came there, so that it had called nothing */
+struct trace {
+    struct call *calls;
+    int count, most;
 };
 
 static char calls_file[4096]; /* the beginning of its name; empty for none */
 static size_t calls_length;
 static struct call calls[MAX_CALLS], forked_in[MAX_CALLS]; /* those under way now, and when this process was forked */
 static int call_count, before_fork;
+static volatile sig_atomic_t unwinding, damaged;
+static void *unwound[5]; /* where to go on if the stack is damaged */
 static _Unwind_Reason_Code (*unwind)(_Unwind_Trace_Fn, void *);
 static uintptr_t (*address_of)(struct _Unwind_Context *, int *), (*frame_of)(struct _Unwind_Context *);
 
@@ -88,6 +98,8 @@ static void put(int descriptor, const char *text, size_t size) {
     }
 }
 
+void suspectra_put(int descriptor, const char *text) { put(descriptor, text, strlen(text)); }
+
 static void put_number(int descriptor, uintptr_t number) {
     char text[2 * sizeof number];
     for (size_t i = sizeof text; i-- > 0; number >>= 4)
@@ -95,7 +107,7 @@ static void put_number(int descriptor, uintptr_t number) {
     put(descriptor, text, sizeof text);
 }
 
-static void put_call(int descriptor, struct call call, uintptr_t times) {
+void suspectra_put_call(int descriptor, struct call call, uintptr_t times) {
     if (call.interrupted)
         put(descriptor, "!", 1);
     put_number(descriptor, call.at);
@@ -106,19 +118,41 @@ static void put_call(int descriptor, struct call call, uintptr_t times) {
     put(descriptor, "\n", 1);
 }
 
-static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *kept) {
+static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *all) {
+    struct trace *trace = all;
     int interrupted = 0;
     uintptr_t at = address_of(context, &interrupted);
     struct call call = {at, frame_of(context), interrupted};
-    ((struct call *)kept)[call_count++] = call;
-    return call_count == MAX_CALLS ? _URC_END_OF_STACK : _URC_NO_REASON;
+    trace->calls[trace->count++] = call;
+    return trace->count == trace->most ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-static int unwind_into(struct call *kept) {
-    call_count = 0;
+int suspectra_unwind(struct call *found_calls, int most) {
+    struct trace trace = {found_calls, 0, most};
     if (unwind && address_of && frame_of)
-        unwind(add_call, kept);
-    return call_count;
+        unwind(add_call, &trace);
+    return trace.count;
+}
+
+/* The same for a stack that may be damaged. */
+static void unwind_crash(void) {
+    static struct trace trace = {calls, 0, MAX_CALLS};
+    sigset_t faults, before;
+    sigemptyset(&faults);
+    sigaddset(&faults, SIGSEGV);
+    sigaddset(&faults, SIGBUS);
+    sigprocmask(SIG_UNBLOCK, &faults, &before);
+    unwinding = 1;
+    if (__builtin_setjmp(unwound) == 0) {
+        if (unwind && address_of && frame_of)
+            unwind(add_call, &trace);
+        damaged = trace.count < MAX_CALLS && trace.count > 0 && calls[trace.count - 1].at != 0;
+    } else {
+        damaged = 1;
+    }
+    unwinding = 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    call_count = trace.count;
 }
 
 /* Who called what can't be executed: a null pointer to a function has no frame of its own. */
@@ -143,14 +177,14 @@ static void add_callers(const ucontext_t *context) {
     }
 }
 
-/* Puts a name together: the beginning of all, a kind, and the number of this process. */
-static const char *calls_name(const char *kind) {
+/* Puts a name together: the beginning of all, a kind, and a number. */
+static const char *calls_name(const char *kind, unsigned long number) {
     static char name[sizeof calls_file + 64];
     char digits[3 * sizeof(long)];
     size_t count = 0, length = calls_length + strlen(kind);
     memcpy(name, calls_file, calls_length);
     memcpy(name + calls_length, kind, strlen(kind));
-    for (unsigned long number = (unsigned long)getpid(); number; number /= 10)
+    for (; number; number /= 10)
         digits[count++] = (char)('0' + number % 10);
     for (size_t i = 0; i < count; i++)
         name[length + i] = digits[count - 1 - i];
@@ -158,13 +192,40 @@ static const char *calls_name(const char *kind) {
     return name;
 }
 
+static unsigned long own_number(void) { return (unsigned long)getpid(); }
+
+int suspectra_open_calls(const char *kind, unsigned long number) {
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    return *calls_file ? open(calls_name(kind, number), flags, 0600) : -1;
+}
+
+void suspectra_remove_calls(const char *kind, unsigned long number) {
+    if (*calls_file)
+        unlink(calls_name(kind, number));
+}
+
+void suspectra_close_calls(int descriptor) {
+    put(descriptor, "\n", 1);
+    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (maps >= 0) {
+        char part[4096];
+        for (ssize_t size; (size = read(maps, part, sizeof part)) > 0;)
+            put(descriptor, part, (size_t)size);
+        close(maps);
+    }
+    close(descriptor);
+}
+
+int suspectra_records_calls(void) { return found && !begun && *calls_file && getpid() == own_process; }
+int suspectra_by_clang(void) { return by_clang; }
+
 static void put_calls(int descriptor, int from, int to) {
     static struct call counted[MAX_COUNTED];
     static uintptr_t times[MAX_COUNTED];
     int some = 0;
     for (int i = from; i < to; i++) {
         if (i < from + FULL_CALLS) {
-            put_call(descriptor, calls[i], 1);
+            suspectra_put_call(descriptor, calls[i], 1);
             continue;
         }
         int known = 0;
@@ -177,12 +238,12 @@ static void put_calls(int descriptor, int from, int to) {
         }
     }
     for (int i = 0; i < some; i++)
-        put_call(descriptor, counted[i], times[i]);
+        suspectra_put_call(descriptor, counted[i], times[i]);
 }
 
 /* The calls of a stretch of the stack, the innermost first; an empty line, and the mappings. */
 static void write_calls(const char *kind, int from, int to) {
-    int descriptor = *calls_file ? open(calls_name(kind), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    int descriptor = suspectra_open_calls(kind, own_number());
     if (descriptor < 0)
         return;
     int begun_here = call_count, i = before_fork;
@@ -191,21 +252,15 @@ static void write_calls(const char *kind, int from, int to) {
     put_calls(descriptor, from, begun_here < to ? begun_here : to);
     if (by_clang && i > 0 && begun_here > 0 && calls[begun_here - 1].frame == forked_in[i - 1].frame) {
         put(descriptor, "+", 1); /* this process goes on there, with counters of its own */
-        put_call(descriptor, forked_in[i - 1], 1);
+        suspectra_put_call(descriptor, forked_in[i - 1], 1);
     }
     if (begun_here < to) {
         put(descriptor, "-\n", 2); /* the others began in the process that forked this one */
         put_calls(descriptor, begun_here > from ? begun_here : from, to);
     }
-    put(descriptor, "\n", 1);
-    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (maps >= 0) {
-        char part[4096];
-        for (ssize_t size; (size = read(maps, part, sizeof part)) > 0;)
-            put(descriptor, part, (size_t)size);
-        close(maps);
-    }
-    close(descriptor);
+    if (damaged)
+        suspectra_put(descriptor, "?stack\n");
+    suspectra_close_calls(descriptor);
 }
 
 /* Whether, and where, a signal interrupted what is under way. */
@@ -217,7 +272,7 @@ static int first_interrupted(void) {
 }
 
 static void write_crash(const ucontext_t *context) {
-    unwind_into(calls);
+    unwind_crash();
     int from = first_interrupted();
     if (from == call_count)
         from = 0;
@@ -227,7 +282,7 @@ static void write_crash(const ucontext_t *context) {
 }
 
 static void write_exit(void) {
-    unwind_into(calls);
+    call_count = suspectra_unwind(calls, MAX_CALLS);
     int at = first_interrupted();
     if (by_clang)
         write_calls("-exit.", 0, at);
@@ -236,14 +291,14 @@ static void write_exit(void) {
 }
 
 static void note_open(void) {
-    int descriptor = *calls_file ? open(calls_name("-open."), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+    int descriptor = *calls_file ? open(calls_name("-open.", own_number()), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (descriptor >= 0)
         close(descriptor);
 }
 
 __attribute__((visibility("hidden"))) void suspectra_closed(void) {
-    if (*calls_file && getpid() == own_process)
-        unlink(calls_name("-open."));
+    if (getpid() == own_process)
+        suspectra_remove_calls("-open.", own_number());
 }
 
 /* Loading a library is no work for a handler. */
@@ -258,7 +313,7 @@ static void prepare_calls(void) {
         *(void **)&unwind = dlsym(library, "_Unwind_Backtrace");
         *(void **)&address_of = dlsym(library, "_Unwind_GetIPInfo");
         *(void **)&frame_of = dlsym(library, "_Unwind_GetCFA");
-        unwind_into(calls); /* the first time it may need memory */
+        suspectra_unwind(calls, MAX_CALLS); /* the first time it may need memory */
     }
     note_open();
 }
@@ -327,13 +382,24 @@ void (*signal(int number, void (*handler)(int)))(int) {
 }
 #endif
 
+/* Another thread holds what the profile needs. */
+static void waited(int number) {
+    set_action(number, 1);
+    suspectra_release_threads();
+    alarm(5);
+}
+
 static void write_profile(void) {
     begun = 1;
-    set_action(SIGALRM, 1);
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = waited;
+    sigemptyset(&action.sa_mask);
+    really_sigaction(SIGALRM, &action, NULL);
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
     suspectra_prefix();
 #endif
-    alarm(5); /* a crash inside malloc may hold a lock that the dump needs */
+    alarm(6); /* a crash inside malloc may hold a lock that the dump needs */
     for (size_t i = 0; i < found; i++) {
         dumps[i].write();
         if (dumps[i].reset)
@@ -341,6 +407,7 @@ static void write_profile(void) {
     }
     suspectra_closed();
     alarm(0);
+    suspectra_write_left();
 }
 
 /* Another program is about to replace this one, which has written its profile. */
@@ -351,6 +418,7 @@ __attribute__((visibility("hidden"))) void suspectra_replaced(void) {
     if (by_clang)
         write_exit();
 #endif
+    suspectra_write_left();
     suspectra_closed();
 }
 
@@ -358,7 +426,8 @@ __attribute__((visibility("hidden"))) void suspectra_replaced(void) {
 __attribute__((visibility("hidden"))) void suspectra_not_replaced(void) {
 #ifdef KNOWS_CALLS
     if (found && *calls_file && getpid() == own_process) {
-        unlink(calls_name("-exit."));
+        suspectra_remove_calls("-exit.", own_number());
+        suspectra_remove_calls("-left.", own_number());
         note_open();
     }
 #endif
@@ -373,23 +442,39 @@ static void end_by(int number) {
     raise(number);
 }
 
+/* A sanitizer still says what it has found, as it would without this handler. */
+static void pass_on(int number, siginfo_t *information, void *context) {
+    struct sigaction *own = &reporting[number];
+    if (own->sa_sigaction) {
+        really_sigaction(number, own, NULL);
+        own->sa_sigaction(number, information, context);
+    }
+    end_by(number);
+}
+
 static void handle(int number, siginfo_t *information, void *context) {
+#ifdef KNOWS_CALLS
+    if (unwinding)
+        __builtin_longjmp(unwound, 1);
+#endif
     if (begun)
-        end_by(ending_by ? ending_by : number); /* the stack is damaged, too */
+        end_by(ending_by ? ending_by : number);
     ending_by = number;
+    suspectra_stop_threads();
     write_profile();
 #ifdef KNOWS_CALLS
     write_crash(context);
 #endif
-    end_by(number);
-    (void)information, (void)context;
+    suspectra_note_threads(0);
+    pass_on(number, information, context);
 }
 
 static void forked(void) {
     own_process = getpid();
+    suspectra_forget_left();
 #ifdef KNOWS_CALLS
     if (*calls_file) {
-        before_fork = unwind_into(forked_in);
+        before_fork = suspectra_unwind(forked_in, MAX_CALLS);
         note_open();
     }
 #endif
@@ -407,6 +492,7 @@ static void keep_profile(void) {
     if (!begun) {
         leaving();
         write_profile();
+        suspectra_note_threads(1);
     }
 }
 
@@ -437,10 +523,12 @@ __attribute__((noreturn)) void exit(int status) {
 static void die_by_sanitizer(void) {
     if (begun)
         return;
+    suspectra_stop_threads();
     write_profile();
 #ifdef KNOWS_CALLS
     write_crash(NULL);
 #endif
+    suspectra_note_threads(0);
 }
 
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
@@ -540,7 +628,7 @@ __attribute__((visibility("hidden"))) ElfW(Addr) suspectra_address(const char *n
 static void ask(void *library) {
     void (*set_death_callback)(void (*)(void));
     if ((*(void **)&set_death_callback = dlsym(library, "__sanitizer_set_death_callback")))
-        set_death_callback(die_by_sanitizer);
+        set_death_callback(die_by_sanitizer), sanitized = 1;
 }
 
 #ifdef __linux__
@@ -577,8 +665,11 @@ static void find_dumps(void) {
 
 /* After the program has written its profile at its end. */
 __attribute__((destructor)) static void ended(void) {
-    if (!begun)
-        suspectra_closed();
+    if (!found || begun || getpid() != own_process)
+        return;
+    suspectra_write_left();
+    suspectra_note_threads(1);
+    suspectra_closed();
 }
 
 __attribute__((constructor)) static void install(void) {
@@ -599,7 +690,13 @@ __attribute__((constructor)) static void install(void) {
     sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
         struct sigaction present;
-        if (really_sigaction(deadly[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
-            set_action(deadly[i], 0);
+        if (really_sigaction(deadly[i], NULL, &present) || present.sa_handler == SIG_IGN)
+            continue;
+        if (present.sa_handler != SIG_DFL) {
+            if (!sanitized || i >= FAULTS)
+                continue;
+            reporting[deadly[i]] = present;
+        }
+        set_action(deadly[i], 0);
     }
 }

@@ -18,7 +18,9 @@ HANDLER = Path(__file__).with_name("crash_handler.c")
 LIBRARY = "crash-handler"
 """How the names of the built libraries begin."""
 
-_PARTS = (HANDLER, HANDLER.with_name("one_test.c"), HANDLER.with_name("kept_environment.c"))
+_NAMES = ("left_calls.c", "other_threads.c", "one_test.c", "kept_environment.c")
+_PARTS = (HANDLER, *map(HANDLER.with_name, _NAMES))
+_HEADER = HANDLER.with_name("recorded_calls.h")
 
 
 def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Problem | None]:
@@ -28,7 +30,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
 
     Why it can't be built; None if it was.
     """
-    source = b"".join(part.read_bytes() for part in _PARTS)
+    source = b"".join(part.read_bytes() for part in (*_PARTS, _HEADER))
     built = Path(folder, f"{LIBRARY}-{hashlib.sha256(source).hexdigest()[:16]}.so")
     if built.exists():
         return str(built), None

@@ -24,7 +24,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.crash_calls import CallUnderWay
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
 from suspectra.c.recording.llvm_gcov import counted_files
-from suspectra.evidence.c.call_ends import CallEnd, ends_of_calls
+from suspectra.evidence.c.call_ends import CallEnd, counting_functions, ends_of_calls
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.c.writer import CRecorder
@@ -183,15 +183,18 @@ class ProfileReader:
         tables = {
             self.paths.resolve(file["file"]): {line["line_number"]: line for line in file["lines"]} for file in files
         }
+        objects = []
         for one, there in found:
-            try:
+            # else of a compiler that only gcovr knows
+            with suppress(EvidenceError, OSError, ValueError):
                 with self._lock:
                     notes = self.notes.find(there)
                 profile = parse_profile(read_evidence(one.profile), notes, there)
-            except (EvidenceError, OSError, ValueError):
-                continue  # of a compiler that only gcovr knows
-            counters = np.frombuffer(profile.counters, np.int64)
-            for ident, blocks in groupby(ends_of_calls(notes, counters, ends, self.paths), lambda end: end.ident):
+                objects.append((notes, np.frombuffer(profile.counters, np.int64)))
+        counting = counting_functions(objects)
+        for notes, counters in objects:
+            stopped = ends_of_calls(notes, counters, ends, self.paths, counting)
+            for ident, blocks in groupby(stopped, lambda end: end.ident):
                 function = next(one for one in notes.functions if one.ident == ident)
                 first = notes.first_counter[ident]
                 flow = CFlow([function], clang={0} if notes.compiler.is_clang else ())

@@ -22,7 +22,14 @@ from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.location import Location
 from suspectra.base.operating_system import ELSEWHERE, FILE_LOCKS, require
 from suspectra.c.recording.case import NOTED, NOTED_FILE, CCase, judge, signal_name
-from suspectra.c.recording.crash_calls import CALLS_FILE, EXIT_FILE, CallUnderWay, CrashCalls, unwritten_profiles
+from suspectra.c.recording.crash_calls import (
+    CALLS_FILE,
+    OTHER_FILES,
+    CallUnderWay,
+    CrashCalls,
+    unknown_calls,
+    unwritten_profiles,
+)
 from suspectra.c.recording.crash_handler import HANDLER, build_crash_handler, with_library
 from suspectra.c.recording.environment import environment_of
 from suspectra.c.recording.gcovr import Gcovr
@@ -266,17 +273,21 @@ class _Session:
         stack = self._stack(case, ended, result, scratch, crashes) if result.verdict.failing else None
         if stack is not None and not stack.frames:
             stack = None
-        exits = [
-            self.reader.placed(calls, measured) for calls in self.crash_calls.read(os.path.join(scratch, EXIT_FILE), [])
+        others = [
+            self.reader.placed(calls, measured)
+            for name in OTHER_FILES
+            for calls in self.crash_calls.read(os.path.join(scratch, name), [])
         ]
-        ends = self._ends([call for calls in (*crashes, *exits) for call in calls], case.folder)
+        ends = self._ends([call for calls in (*crashes, *others) for call in calls], case.folder)
         if not crashes and not ends and stack is not None and ended.signal:
             # a sanitizer's own, without the linker's names
             ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
         data = self.reader.read(measured, ends, problems)
-        problems += _about_the_end(
-            case, ended, result, bool(data), None if ends else unknown, handled=self.preload is not None
-        ) or _about_processes(case, unwritten_profiles(scratch))
+        problems += (
+            _about_the_end(case, ended, result, bool(data), None if ends else unknown, handled=self.preload is not None)
+            or _about_processes(case, unwritten_profiles(scratch))
+            or _about_calls(case, unknown_calls(scratch))
+        )
         self._store(result, problems, data, stack, ends)
         return result, problems
 
@@ -483,6 +494,12 @@ def _about_processes(case: CCase, unwritten: int) -> list[Problem]:
     which = "a process of this test" if unwritten == 1 else f"{unwritten} processes of this test"
     cause = f"{which} left no profile: it was ended by SIGKILL or by a system call of its own, or still ran at the end"
     return [Problem(case.name, "", cause, "end it by exit(), or by another signal, such as SIGTERM")]
+
+
+def _about_calls(case: CCase, unknown: Sequence[Problem]) -> list[Problem]:
+    """What to say if it is not known of all calls where they ended."""
+    doubt = "lines on the way out of functions that were under way may count as executed"
+    return [Problem(case.name, "", f"{problem.cause}: {doubt}", problem.cure) for problem in unknown]
 
 
 def _about_the_end(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from suspectra.base.arrays import Ints
@@ -21,8 +21,24 @@ class CallEnd(NamedTuple):
     times: int = 1  # how many calls ended there; below 0 if as many go on there
 
 
-def ends_of_calls(compiled: CObject, counters: Ints, calls: Sequence[CallEnd], paths: SourcePaths) -> list[BlockEnd]:
-    """Find the blocks of an object's functions in which calls ended, given the counters of the object."""
+def counting_functions(objects: Iterable[tuple[CObject, Ints]]) -> frozenset[str]:
+    """The names of the functions that have counted something in one of several objects, each with its counters."""
+    return frozenset(
+        function.name
+        for compiled, counters in objects
+        for function in compiled.functions
+        if counters[(first := compiled.first_counter[function.ident]) : first + len(function.counted)].any()
+    )
+
+
+def ends_of_calls(
+    compiled: CObject, counters: Ints, calls: Sequence[CallEnd], paths: SourcePaths, counting: Collection[str]
+) -> list[BlockEnd]:
+    """Find the blocks of an object's functions in which calls ended, given the counters of the object.
+
+    Of equal functions in several objects, only those that are `counting` can have run. A call that never got to a
+    counter has counted nothing.
+    """
     found: list[BlockEnd] = []
     for function in compiled.functions if calls else ():
         here = [call for call in calls if call.function in ("", function.name)]
@@ -35,7 +51,6 @@ def ends_of_calls(compiled: CObject, counters: Ints, calls: Sequence[CallEnd], p
         ]
         first = compiled.first_counter[function.ident]
         values = counters[first : first + len(function.counted)]
-        # of equal functions in several objects, the others have counted nothing
-        if any(files for files, *_ in lines) and (values.any() or not function.counted):
+        if any(files for files, *_ in lines) and (values.any() or function.name not in counting):
             found += ends_in(function, values, lines, clang=compiled.compiler.is_clang)
     return found

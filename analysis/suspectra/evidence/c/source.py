@@ -15,7 +15,7 @@ from suspectra.base.arrays import Ints
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.evidence.c.builder import CAssembler, TestProfile
-from suspectra.evidence.c.call_ends import CallEnd, ends_of_calls
+from suspectra.evidence.c.call_ends import CallEnd, counting_functions, ends_of_calls
 from suspectra.evidence.c.changes import CChangesSincePass
 from suspectra.evidence.c.lines import CLineTables
 from suspectra.evidence.c.outdated import without_outdated
@@ -250,18 +250,20 @@ class CRecordingSource:
             recorded_objects.append((stored, recorded))
         whole = len(recorded_objects) == len(test.objects)
         packed = self._counters(test, sum(recorded.counters for _, recorded in recorded_objects), whole)
-        at = 0
         result = _result(test)
+        ran: list[tuple[StoredObject, CObject, Ints]] = []
+        at = 0
         for stored, recorded in recorded_objects:
-            if packed is None:
-                break
-            values = packed[at : at + recorded.counters]
-            at += recorded.counters
+            if packed is not None:
+                ran.append((stored, recorded, packed[at : at + recorded.counters]))
+                at += recorded.counters
+        counting = counting_functions(one[1:] for one in ran) if calls else frozenset()
+        for stored, recorded, values in ran:
             result = _in_its_source(result, recorded, values, assembler.paths)
             present = objects.get(stored.path)
             if present is None:
                 continue
-            stopped = ends_of_calls(recorded, values, calls, assembler.paths)
+            stopped = ends_of_calls(recorded, values, calls, assembler.paths, counting)
             if stored.digest != newest[stored.path]:
                 stopped = ends_fitted(stopped, recorded, present)
                 values, changed = fitted(values, recorded, present)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from suspectra.base.english import ordinal
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
-from suspectra.dependences.slices import Slice, SliceBranch, SliceStep
+from suspectra.dependences.slice_tree import SliceBranch, slice_tree
+from suspectra.dependences.slices import Slice
 from suspectra.output.terminal import fit, safe
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class _Box:
-    step: SliceStep
+    branch: SliceBranch
     level: int
     x: float
     y: float
@@ -70,14 +71,14 @@ def slice_svg(found: Slice, line_of: LineOf, limit: int = 14) -> str:
     SVG text; self-contained. Dependences differ by the kind of their lines, not only by colour.
     """
     rows = list(_rows(found, limit))
-    boxes = _placed([[branch.step for branch in row] for row in rows], found.direction)
-    edges = list(_edges(rows, boxes, found))
-    width = max([box.x for box in boxes.values()], default=0) + WIDE + MARGIN
+    boxes = _placed(rows, found.direction)
+    edges = list(_edges(boxes, found))
+    width = max([box.x for box in boxes], default=0) + WIDE + MARGIN
     width = max(width, 2 * MARGIN + 640)
-    height = max([box.y for box in boxes.values()], default=0) + HIGH + MARGIN + _LEGEND
+    height = max([box.y for box in boxes], default=0) + HIGH + MARGIN + _LEGEND
     parts = [
         *[_arrow(*edge) for edge in edges],
-        *[_drawn(box, found, line_of) for box in boxes.values()],
+        *[_drawn(box, found, line_of) for box in boxes],
         *_legend(height - _LEGEND + 8, {kind for _, _, kind in edges}),
     ]
     return picture(_title(found), width, height, parts)
@@ -98,10 +99,14 @@ def picture(title: str, width: float, height: float, parts: Iterable[str]) -> st
     return "\n".join([*head, *parts, "</svg>\n"])
 
 
-def box_of(at: tuple[float, float], place: str, instance: int, source: str, value: str, classes: str = "step") -> str:
-    """Draw a state of a run: where it is, its source and its value."""
+def box_of(
+    at: tuple[float, float], place: str, instance: int, source: str, value: str, classes: str = "step", rounds: int = 1
+) -> str:
+    """Draw a state of a run, or of some rounds of a loop: where it is, its source and its value."""
     x, y = at
     times = f"  the {ordinal(instance)} time" if instance > 1 else "" if instance else "  at import"
+    if rounds > 1:
+        times = f"  {rounds} times"
     shown = fit(safe(place), _PLACE_CHARACTERS - len(times), keep_end=True) + times
     tip = f"{place}: {source}" + (f" → {safe(value)}" if value else "")
     lines = [
@@ -122,7 +127,7 @@ def _title(found: Slice) -> str:
 
 def _rows(found: Slice, limit: int) -> Iterator[list[SliceBranch]]:
     """The steps by their distance from the roots, as far as they fit."""
-    level: Sequence[SliceBranch] = found.tree(4 * limit)
+    level: Sequence[SliceBranch] = slice_tree(found, 4 * limit).roots
     left = limit
     while level and left > 0:
         row = list(level[: min(_ROW, left)])
@@ -131,39 +136,39 @@ def _rows(found: Slice, limit: int) -> Iterator[list[SliceBranch]]:
         level = [inner for branch in row for inner in branch.branches]
 
 
-def _edges(
-    rows: Sequence[Sequence[SliceBranch]], boxes: Mapping[int, _Box], found: Slice
-) -> Iterator[tuple[_Box, _Box, DependenceKind]]:
+def _edges(boxes: Sequence[_Box], found: Slice) -> Iterator[tuple[_Box, _Box, DependenceKind]]:
     """The branches of the tree, and values that are read besides: other decisions are above these already."""
+    at = {step.node: box for box in boxes for step in box.branch.steps}
     drawn: set[tuple[int, int]] = set()
-    for branch in (branch for row in rows for branch in row):
-        near = [(inner.step.node, inner.why) for inner in branch.branches if inner.why is not None]
-        flows = [(other, kind) for other, kind in found.links.after(branch.step.node) if kind is DependenceKind.FLOW]
-        for other, kind in [*near, *flows]:
-            ends = (branch.step.node, other)
-            if other in boxes and ends not in drawn:
+    for box in boxes:
+        near = [(inner.step.node, inner.why) for inner in box.branch.branches if inner.why is not None]
+        after = [one for step in box.branch.steps for one in found.links.after(step.node)]
+        for other, kind in [*near, *((node, kind) for node, kind in after if kind is DependenceKind.FLOW)]:
+            following = at.get(other, box)
+            ends = (id(box), id(following))
+            if following is not box and ends not in drawn:
                 drawn.add(ends)
-                step, following = (boxes[node] for node in ends)
-                yield (following, step, kind) if found.direction is Direction.BACKWARD else (step, following, kind)
+                yield (following, box, kind) if found.direction is Direction.BACKWARD else (box, following, kind)
 
 
-def _placed(rows: Sequence[Sequence[SliceStep]], direction: Direction) -> dict[int, _Box]:
+def _placed(rows: Sequence[Sequence[SliceBranch]], direction: Direction) -> list[_Box]:
     """The roots of a backward slice are at the bottom, those of a forward slice at the top."""
     widest = max(map(len, rows), default=0)
-    boxes = {}
+    boxes = []
     for level, row in enumerate(rows):
         at = len(rows) - 1 - level if direction is Direction.BACKWARD else level
         begin = MARGIN + (widest - len(row)) * (WIDE + SPACE) / 2
-        for number, step in enumerate(sorted(row, key=lambda step: step.node)):
-            boxes[step.node] = _Box(step, level, begin + number * (WIDE + SPACE), MARGIN + at * (HIGH + GAP))
+        for number, branch in enumerate(sorted(row, key=lambda branch: branch.step.node)):
+            boxes.append(_Box(branch, level, begin + number * (WIDE + SPACE), MARGIN + at * (HIGH + GAP)))
     return boxes
 
 
 def _drawn(box: _Box, found: Slice, line_of: LineOf) -> str:
-    step = box.step
+    branch, step = box.branch, box.branch.step
     classes = " ".join(["step", *(["end"] if step.node in found.roots else []), *(["test"] if step.is_test else [])])
     source = safe(step.operand or line_of(step.file, step.line).strip())
-    return box_of((box.x, box.y), step.place, step.instance, source, step.result, classes)
+    value = ", ".join(branch.results)
+    return box_of((box.x, box.y), step.place, step.instance, source, value, classes, len(branch.steps))
 
 
 def _arrow(source: _Box, target: _Box, kind: DependenceKind) -> str:

@@ -84,7 +84,7 @@ class CFlow:
         given = np.array(np.asarray(counters, np.int64).T, order="C")
         ends = tuple(ends)
         for end in ends:
-            if end.times > 0 and (early := self._counted_on_entry.get(end.block)) is not None:
+            if (early := self._counted_on_entry.get(end.block)) is not None:
                 given[early, end.run] -= end.times
         counts = np.empty((len(self.source), given.shape[1]), np.int64)
         counts[self.counted] = given
@@ -140,10 +140,11 @@ class CFlow:
         entered = dense_product(self._entering, taken) > 0
         executed = np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
         ended: dict[tuple[int, int], list[FlowEnd]] = {}
-        for end in (one for one in ends if one.times > 0):
+        for end in ends:
             ended.setdefault((end.run, end.block), []).append(end)
         for (run, block), those in ended.items():
-            if dense_product(self._entering[[block]], arcs[:, run])[0] <= sum(end.times for end in those):
+            left_over = sum(end.times for end in those)
+            if left_over > 0 and dense_product(self._entering[[block]], arcs[:, run])[0] <= left_over:
                 for line in self._lines_after(block, max(end.line for end in those)):
                     owners = self._owner[[line]].indices
                     executed[line, run] = entered[owners[owners != block], run].any()

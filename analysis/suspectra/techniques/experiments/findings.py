@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from suspectra.base.arrays import Floats
@@ -12,12 +12,16 @@ from suspectra.base.errors import Problem
 from suspectra.program import Program
 from suspectra.program.languages import is_c
 from suspectra.report import RankedReport
-from suspectra.runs.experiment import EVERY, Experiment
+from suspectra.runs.experiment import COMBINATION, COMPILED, EVERY, Experiment
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.formulas import require_failure
 from suspectra.techniques.technique import Technique
 
 _MAX_LISTED = 3  # alterations of a statement that are listed
+_SYMPTOM = {
+    False: ("an exception is raised behind this decision",),
+    True: ("the program ends behind this decision", "to go on"),
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,7 +77,8 @@ def rank_findings(
     made = program.experiments if program is not None else ()
     of_kind = with_failing_tests(made, kind, spectrum)
     ranked = RankedReport.from_scores(technique, spectrum, score(repairing(of_kind)))
-    notes = () if any(one.kind == kind for one in made) else (where_it_works(no_experiments(), spectrum),)
+    missing = () if any(one.kind == kind for one in made) else (no_experiments(),)
+    notes = tuple(where_it_works(one, spectrum, technique.name) for one in missing)
     return FindingsReport(technique, spectrum, ranked.level, ranked.level_score, notes, made=of_kind)
 
 
@@ -91,12 +96,12 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     tests: dict[str, set[str]] = {}
     tried: dict[str, set[str]] = {}
     own: set[str] = set()  # alterations that other tests need not have
-    guard = False
+    guard, file = False, ""
     for one in sorted(made, key=lambda one: (one.instance != EVERY, one.instance)):
         tried.setdefault(one.condition, set()).add(one.test)
         if one.outcome.repairs:
             tests.setdefault(one.condition, set()).add(one.test)
-            guard |= one.guard
+            guard, file = guard or one.guard, one.file
             if one.kind == "value" or one.instance != EVERY:
                 own.add(one.condition)
     by_frequency = sorted(tests.items(), key=lambda item: -len(item[1]))
@@ -107,7 +112,7 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     if len(by_frequency) > _MAX_LISTED:
         sentences.append(f"The same after {many(len(by_frequency) - _MAX_LISTED, 'other alteration')} here.")
     if guard:
-        sentences = where_it_is_noticed(sentences, "an exception is raised behind this decision")
+        sentences = where_it_is_noticed(sentences, *_SYMPTOM[is_c(file)])
     return sentences
 
 
@@ -123,17 +128,20 @@ def _passing(count: int, tried: int, failed: int, condition: str, *, is_own: boo
     return f"{count} of {failed} failing tests {passes}{others}."
 
 
-def where_it_is_noticed(sentences: Sequence[str], why: str) -> list[str]:
+def where_it_is_noticed(sentences: Sequence[str], why: str, instead: str = "not to raise it") -> list[str]:
     """Say that a repair may hide the symptom alone: briefly in the first sentence, which often stands alone."""
     first = f"{sentences[0].removesuffix('.')} (where it is noticed)."
-    last = f"This is where it is noticed: {why}, and not to raise it may hide the symptom alone."
+    last = f"This is where it is noticed: {why}, and {instead} may hide the symptom alone."
     return [first, *sentences[1:], last]
 
 
-def where_it_works(missing: Problem, spectrum: Spectrum) -> Problem:
-    """Say what is missing, or for C and C++ that it needs Python, and what works instead."""
+def where_it_works(missing: Problem, spectrum: Spectrum, technique: str) -> Problem:
+    """Say what is missing, and what makes it for C and C++: there, some techniques do not work."""
     if not any(map(is_c, spectrum.elements.files)):
         return missing
+    if technique in COMPILED:
+        named = "" if technique == COMBINATION else f" --technique {technique}"
+        return replace(missing, cure=f"run `suspectra investigate{named} --ctest BUILD`")
     instead = missing.cause.rpartition(", ")[2]
     cause = f"this technique alters and traces tests of Python alone, {instead}"
     cure = "choose Ochiai, Branch or SOBER, or ask `suspectra paths TEST --ctest BUILD` where a test goes another way"

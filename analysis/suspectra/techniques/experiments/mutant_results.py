@@ -11,7 +11,7 @@ from suspectra.base.errors import Problem
 from suspectra.report import Explainer, RankedReport, Suspect
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
 from suspectra.spectrum import Spectrum
-from suspectra.techniques.experiments.findings import where_it_is_noticed
+from suspectra.techniques.experiments.findings import where_it_is_noticed, where_it_works
 from suspectra.techniques.formulas import in_words
 
 _ENDLESS = frozenset({ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT})
@@ -63,7 +63,7 @@ class MutantReport(RankedReport):
     ) -> MutantReport:
         """Rank by scores that follow from results, with a note where there are none."""
         ranked = RankedReport.from_scores(technique, spectrum, scores)
-        notes = () if results else (no_mutants(technique.name),)
+        notes = () if results else (where_it_works(no_mutants(technique.name), spectrum, technique.name),)
         return cls(technique, spectrum, ranked.level, ranked.level_score, notes, results=results)
 
     def sentences(self, suspect: Suspect) -> list[str]:

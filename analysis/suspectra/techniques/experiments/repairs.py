@@ -14,14 +14,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suspectra.runs.experiment import UNDO, Experiment
+from suspectra.runs.experiment import SHIFT, UNDO, Experiment
 from suspectra.spectrum import Spectrum
 
 MUTANT = "mutant"
 """The kind of experiments that are made with passing tests, too."""
 
 PRIOR_TRIED = 30.0
-PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, MUTANT: 1.0, UNDO: 0.01}
+PRIOR_REPAIRED = {"switch": 2.0, "value": 5.0, SHIFT: 1.0, MUTANT: 1.0, UNDO: 0.01}
 """Assumed before any experiment: of so many statements without a fault so many can be altered so that tests pass.
 
 That is about what was found in programs with a known fault. An investigation often tries so few statements of a kind
@@ -34,14 +34,14 @@ PRIOR_ACCEPTED = 0.5
 _CHANCE = 0.5  # that an alteration of the fault itself makes a test pass; unknown, so as likely as not
 _ROUNDING = 1e-9
 _MAX_LINES = 200  # of a change whose statements are looked up
-_MAX_BLANK = 10  # lines of comments and white space between deleted text and the statement before it
+_MAX_BLANK = 10  # lines of comments and white space between deleted text and the statements around it
 
 
 @dataclass(frozen=True)
 class Repair:
     """Alterations of one kind at a statement after which failing tests pass."""
 
-    kind: str  # as experiments have it: `switch`, `value` or `mutant`
+    kind: str  # as experiments have it
     # the share of the failing tests which the best alteration repairs, less as much for each passing test that it
     # breaks, and all if it breaks every passing test that was tried; at least 0. Where it was not tried with all that
     # execute the statement, the others are expected to follow those by the rule of succession (Laplace, 1814)
@@ -123,13 +123,15 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
 
 
 def _at(file: str, line: int, end_line: int, spectrum: Spectrum) -> list[int]:
-    """The statements on some lines; of deleted text, those that were before it and after it."""
+    """The statements on some lines; of deleted text, those that were before it and are after it."""
     elements = spectrum.elements
     lines = range(line, min(end_line, line + _MAX_LINES) + 1) if end_line >= line else (line,)
     found = [element for one in lines if (element := elements.at(file, one)) is not None]
     if end_line < line:
         before = (elements.at(file, one) for one in range(line - 1, max(line - 1 - _MAX_BLANK, 0), -1))
         found += [element for element in before if element is not None][:1]
+        after = (elements.at(file, one) for one in range(line, line + _MAX_BLANK))
+        found += [element for element in after if element is not None][:1]
     return list(dict.fromkeys(found))
 
 

@@ -49,7 +49,7 @@ class Slicing(Technique):
         known = [one for one in (program.slices if program is not None else ()) if one.test in spectrum.failing_index]
         distance = distances(known, spectrum)
         ranked = RankedReport.from_scores(self, spectrum, _scores(distance, len(known), spectrum))
-        notes = () if known else (where_it_works(_no_slices(), spectrum),)
+        notes = () if known else (where_it_works(_no_slices(), spectrum, self.name),)
         sliced = tuple(one.test for one in known)
         return SliceReport(self, spectrum, ranked.level, ranked.level_score, notes, distance=distance, sliced=sliced)
 

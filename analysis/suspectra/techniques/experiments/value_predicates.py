@@ -71,7 +71,7 @@ class Predicate:
             failing = f"{every(self.failing)} failing tests" if self.failing > 1 else "the failing test"
         else:
             failing = f"{self.failing} of {self.of_failing} failing tests"
-        passing = f"in {self.passing or 'no'} passing one of {self.of_passing}"
+        passing = f"in {self.passing or 'no'} passing {'ones' if self.passing > 1 else 'one'} of {self.of_passing}"
         if not self.of_passing:
             passing = "and no passing one gets here"
         sentence = f"In {failing} that {'was' if self.of_failing == 1 else 'were'} observed `{text}` here, {passing}."
@@ -136,7 +136,7 @@ class ValuePredicates(Technique):
             if best := tuple(islice(better, _MAX_LISTED)):
                 found[element] = best
         ranked = RankedReport.from_scores(self, spectrum, scores)
-        notes = () if observations else (where_it_works(_no_observations(self.formula), spectrum),)
+        notes = () if observations else (where_it_works(_no_observations(self.formula), spectrum, self.name),)
         return ValuePredicatesReport(self, spectrum, ranked.level, ranked.level_score, notes, predicates=found)
 
     def _scores(self, predicates: Sequence[Predicate], ef: int, ep: int, spectrum: Spectrum) -> Floats:

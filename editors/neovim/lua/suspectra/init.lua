@@ -277,7 +277,7 @@ end
 
 --- Say why failing tests fail, in one answer in a window: the test under the cursor, or those of the current group.
 function M.why()
-  command('why', { vim.NIL, vim.NIL, cursor() }, function(found)
+  command('why', { vim.NIL, vim.NIL, cursor(), { show = false } }, function(found)
     if found then
       vim.lsp.util.open_floating_preview(vim.split(found.markdown, '\n'), 'markdown', { border = 'rounded', max_width = 100 })
     end
@@ -342,7 +342,7 @@ end
 local function slice(name)
   return function()
     local current = cursor()
-    command(name, { current.uri, current.position.line }, function(found)
+    command(name, { current.uri, current.position.line, vim.NIL, { show = false } }, function(found)
       if found then
         dimming.dim(found.files)
         list_steps(found.heading, found.steps)

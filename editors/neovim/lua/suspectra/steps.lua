@@ -4,7 +4,8 @@ local M = {}
 
 local function step_text(step)
   local value = step.value ~= '' and '  → ' .. step.value or ''
-  return vim.trim(step.why .. ' ' .. step.source) .. value
+  local rounds = (step.rounds or 1) > 1 and '  (' .. step.rounds .. ' times)' or ''
+  return vim.trim(step.why .. ' ' .. step.source) .. rounds .. value
 end
 
 local function add_steps(items, steps, depth)

@@ -70,6 +70,14 @@ def parse_jump_options(options: object, ask: bool) -> tuple[tuple[str, int] | No
     return to, ask, limit
 
 
+def parse_show(options: object, shown: bool) -> bool:
+    """Whether the server is to show its answer; `shown` where the client does not say."""
+    show = parse_fields(options).get("show", shown)
+    if (options is not None and not isinstance(options, Mapping)) or not isinstance(show, bool):
+        raise JsonRpcInvalidParams("the options are {show}, which must be true or false")
+    return show
+
+
 def parse_tests(tests: object) -> dict[str, list[str]]:
     """The names of tests, by the URI of their folder; nothing counts as no folder."""
     given = {} if tests is None else tests

@@ -44,13 +44,13 @@ class ExperimentCommands:
     async def investigate(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
         """Find out what would make failing tests pass."""
         wanted = self._failing("investigate", uri, tests, cursor)
-        failing = await self._runs.may_alter(wanted.folder, wanted.tests)
+        failing = await self._runs.may_alter(wanted.folder, wanted.tests, compiled=True)
         return failing is not None and self._investigate(failing)
 
     def compare_values(self, uri: object = None, tests: object = None, cursor: object = None) -> bool:
         """Find out where values compare in failing tests as in no passing one. Nobody is asked: nothing is altered."""
         failing = self._failing("compareValues", uri, tests, cursor)
-        self._runs.refuse_unless_possible(failing.folder)
+        self._runs.refuse_unless_possible(failing.folder, compiled=True)
         run = self._session.experiment_run
         run.start(ValueComparison(self._session, run, *failing))
         return True

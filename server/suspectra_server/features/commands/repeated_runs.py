@@ -112,5 +112,7 @@ def _only(folder: Folder, compiled: bool) -> str:
     """Why tests of a folder can't be run again, and what works instead."""
     if compiled:
         return "Only tests of pytest and of CTest can be run again; there is no build folder of CMake here."
-    instead = " For these tests of CTest, ask why they fail, or compare them with a passing run."
+    instead = (
+        " For these tests of CTest, ask why they fail, what would make them pass, or compare them with passing runs."
+    )
     return "Only tests that pytest runs can be run again with something altered." + instead * can_be_compared(folder)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
-from suspectra_server.features.commands.arguments import parse_location
+from suspectra_server.features.commands.arguments import parse_location, parse_show
 from suspectra_server.features.commands.refusals import CHANGED, RequestFailed
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.commands.traced_runs import TracedRuns
@@ -21,7 +21,8 @@ from suspectra_server.session.session import Session
 
 if TYPE_CHECKING:
     from suspectra.dependences.shown_links import Direction
-    from suspectra.dependences.slices import Slice, SliceBranch
+    from suspectra.dependences.slice_tree import SliceBranch
+    from suspectra.dependences.slices import Slice
     from suspectra.dependences.trace import DependenceTrace
 
 _MAX_STEPS = 200
@@ -51,17 +52,20 @@ class SliceCommands:
             "whatThisInfluenced": self.what_this_influenced,
         }
 
-    async def what_led_here(self, uri: object = None, line: object = None, test: object = None) -> SliceMessage | None:
+    async def what_led_here(
+        self, uri: object = None, line: object = None, test: object = None, options: object = None
+    ) -> SliceMessage | None:
         """Say what led to the values on a line, or to the failure."""
-        return await self._slice(*parse_location(uri, line), test, forward=False)
+        return await self._slice(*parse_location(uri, line), test, options, forward=False)
 
     async def what_this_influenced(
-        self, uri: object = None, line: object = None, test: object = None
+        self, uri: object = None, line: object = None, test: object = None, options: object = None
     ) -> SliceMessage | None:
         """Say what the values on a line influenced."""
-        return await self._slice(*parse_location(uri, line), test, forward=True)
+        return await self._slice(*parse_location(uri, line), test, options, forward=True)
 
-    async def _slice(self, uri: str, line: int, test: object, *, forward: bool) -> SliceMessage | None:
+    async def _slice(self, uri: str, line: int, test: object, options: object, *, forward: bool) -> SliceMessage | None:
+        show = parse_show(options, not self._session.supports_status)
         found = self._session.folders.containing(uri)
         evidence = found[0].snapshot.ranking.evidence if found else None
         if found is None or evidence is None or not found[0].snapshot.ranking.failing:
@@ -77,7 +81,10 @@ class SliceCommands:
         sliced = await folder.ask(lambda _: _sliced(trace, place, forward=forward, in_test=in_test))
         if sliced is None:
             raise RequestFailed(f"The run of {plain(name)} computes nothing on this line.")
-        return await self._answer_with(folder, evidence, sliced, f"{path}:{line + 1}")
+        answer = await self._answer_with(folder, evidence, sliced, f"{path}:{line + 1}")
+        if show:
+            self._session.answer(_as_text(answer))
+        return answer
 
     def _test_for(self, folder: Folder, path: str, line: int) -> str:
         """The failing test that a line is in, or else the first one that executes it, or else the first one."""
@@ -102,7 +109,7 @@ class SliceCommands:
         svg = await folder.ask(lambda _: slice_svg(found.slice, steps.source))
         if not is_of_sources(folder, evidence):  # the lines of the trace would be taken for those of another text
             raise RequestFailed(CHANGED)
-        answer: SliceMessage = {
+        return {
             "heading": plain(_heading(found, place), MAX_TEXT),
             "test": plain(trace.test, MAX_TEXT),
             "size": len(found.slice),
@@ -111,12 +118,11 @@ class SliceCommands:
             "leftOut": [plain(sentence, MAX_TEXT) for sentence in trace.left_out],
             "svg": svg or "",
         }
-        self._session.notify(_as_text(answer))
-        return answer
 
 
 def _sliced(trace: DependenceTrace, place: tuple[str, int], *, forward: bool, in_test: bool) -> _Found | None:
     """The slice that is asked for; None where the run computes nothing on the line."""
+    from suspectra.dependences.slice_tree import slice_tree
     from suspectra.dependences.slices import backward, nodes_at
     from suspectra.dependences.slices import forward as influenced
 
@@ -125,7 +131,7 @@ def _sliced(trace: DependenceTrace, place: tuple[str, int], *, forward: bool, in
     if not nodes and not of_failure:
         return None
     found = backward(trace) if of_failure else influenced(trace, nodes) if forward else backward(trace, nodes)
-    return _Found(found, found.tree(_MAX_STEPS), found.lines(), of_failure)
+    return _Found(found, slice_tree(found, _MAX_STEPS).roots, found.lines(), of_failure)
 
 
 def _heading(found: _Found, place: str) -> str:
@@ -140,13 +146,14 @@ def _heading(found: _Found, place: str) -> str:
 
 
 def _step(steps: StepMessages, branch: SliceBranch, direction: Direction) -> Step | None:
-    from suspectra.output.slices import WHY, result_of
+    from suspectra.output.slices import WHY, results_of
 
     step = branch.step
     why = "" if branch.why is None else WHY[direction, branch.why]
     below = [inner for one in branch.branches if (inner := _step(steps, one, direction))]
     where = Location(step.file, step.line, step.end_line)
-    return steps.step(where, result_of(step), step.instance, why, below, branch.more, step.operand)
+    more, rounds = branch.more, len(branch.steps)
+    return steps.step(where, results_of(branch), step.instance, why, below, more, step.operand, rounds)
 
 
 def _places(tree: Iterable[SliceBranch]) -> Iterable[tuple[str, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from suspectra_server.features.commands.arguments import are_names
+from suspectra_server.features.commands.arguments import are_names, parse_show
 from suspectra_server.features.commands.finder import Failing, Finder
 from suspectra_server.features.commands.refusals import RequestFailed
 from suspectra_server.features.commands.registry import Handlers
@@ -28,8 +28,11 @@ class WhyCommands:
         """By their names."""
         return {"why": self.why}
 
-    async def why(self, uri: object = None, tests: object = None, cursor: object = None) -> Answer | None:
+    async def why(
+        self, uri: object = None, tests: object = None, cursor: object = None, options: object = None
+    ) -> Answer | None:
         """Find out why tests fail, and return the answer once that has ended."""
+        show = parse_show(options, not self._session.supports_status)
         if tests is not None and not are_names(tests):
             raise JsonRpcInvalidParams("why takes the URI of a folder and the names of failing tests")
         wanted = self._find.failing(uri, tests, cursor, "nothing to explain")
@@ -42,10 +45,10 @@ class WhyCommands:
             return None
         search = WhySearch(self._session, *failing)
         await self._runs.until_ended(search)
-        return self._answer(search)
+        return self._answer(search, show=show)
 
-    def _answer(self, search: WhySearch) -> Answer | None:
-        from suspectra.output.why import answer_lines
+    def _answer(self, search: WhySearch, *, show: bool) -> Answer | None:
+        from suspectra.output.why import Reader, answer_lines
 
         if search.answer is None:
             problems = search.outcome.problems if search.outcome is not None else ()
@@ -53,8 +56,9 @@ class WhyCommands:
                 raise RequestFailed(plain(str(problems[0]), MAX_TEXT))
             self._session.notify("The search was cancelled before anything was found.")
             return None
-        headline, *lines = answer_lines(search.answer)
-        self._session.notify("\n".join(plain(line) for line in (headline, *lines)))
+        headline, *lines = answer_lines(search.answer, Reader.EDITOR)
+        if show:
+            self._session.answer("\n".join(plain(line) for line in (headline, *lines)))
         return {
             "markdown": "\n\n".join([f"**{markdown(headline)}**", *map(_markdown, lines)]),
             "headline": plain(headline),

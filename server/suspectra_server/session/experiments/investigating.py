@@ -12,6 +12,8 @@ from lsprotocol import types as lsp
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.base.location import Location
+from suspectra.c.experiments.switching import CSwitchInquiry
+from suspectra.c.paths.traced_project import TracedProject
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.experiment_inquiry import ExperimentInquiry
 from suspectra.experiments.inquiry import InquiryProgress
@@ -23,7 +25,7 @@ from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import ExperimentRun, Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import rerun_setup
+from suspectra_server.session.tests.processes import build_of, rerun_setup
 from suspectra_server.session.trust import Trust
 from suspectra_server.timing import PROGRESS_S
 
@@ -70,15 +72,21 @@ class Investigating:
             problems = [*problems, error.problem]
         return WorkOutcome(runs, complete, tuple(dict.fromkeys(problems)))
 
-    def inquiry(self, trust: Trust, notify: Callable[[InquiryProgress], object]) -> ExperimentInquiry:
+    def inquiry(self, trust: Trust, notify: Callable[[InquiryProgress], object]) -> ExperimentInquiry | CSwitchInquiry:
         """The experiments that the settings allow; for a worker thread.
 
         Raises NotTrusted when the workspace is not trusted. Raises UsageError when there is no interpreter for the
         tests.
         """
         folder, settings = self.folder, self.folder.settings
-        suspicion = Suspicion(self.evidence, everywhere=self.at is not None)
+        seconds = settings.investigation_seconds if self.seconds is None else self.seconds
         tests = {test.name: test for test in self.tests}
+        if build := folder.rankings.build:
+            suspicion = Suspicion(self.evidence, everywhere=True)
+            project = TracedProject(folder.root, build_of(trust, folder.root, build))
+            in_turn = [tests[name] for name in suspicion.in_turn(tests)]
+            return CSwitchInquiry(project=project, tests=in_turn, suspects=suspicion, notify=notify, seconds=seconds)
+        suspicion = Suspicion(self.evidence, everywhere=self.at is not None)
         return ExperimentInquiry(
             rerun_setup(trust, folder.root, folder.pytest_command(), settings),
             [tests[name] for name in suspicion.in_turn(tests)],
@@ -86,7 +94,7 @@ class Investigating:
             notify,
             at=self.at,
             forks=settings.experiments_forks,
-            seconds=settings.investigation_seconds if self.seconds is None else self.seconds,
+            seconds=seconds,
         )
 
     def take(self, news: object) -> Shown | None:

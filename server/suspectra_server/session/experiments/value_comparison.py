@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -10,17 +11,19 @@ from lsprotocol import types as lsp
 
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
+from suspectra.c.experiments.observing import CValueInquiry
+from suspectra.c.paths.traced_project import TracedProject
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.inquiry import InquiryProgress
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
-from suspectra.experiments.value_inquiry import ValueInquiry
+from suspectra.experiments.value_inquiry import ObservationInquiry, ValueInquiry
 from suspectra_server.safe_text import plain
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.experiment_run import ExperimentRun, Shown, WorkOutcome
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Job
-from suspectra_server.session.tests.processes import rerun_setup
+from suspectra_server.session.tests.processes import build_of, rerun_setup
 from suspectra_server.session.trust import Trust
 from suspectra_server.timing import PROGRESS_S
 
@@ -46,19 +49,11 @@ class ValueComparison:
                 last = now
                 job.publish(progress)
 
-        folder, runs = self.folder, 0
+        runs = 0
         problems: list[Problem] = []
         complete = False
         try:
-            suspicion = Suspicion(self.evidence, everywhere=True)
-            tests = {test.name: test for test in self.tests}
-            observing = ValueInquiry(
-                rerun_setup(trust, folder.root, folder.pytest_command(), folder.settings),
-                [tests[name] for name in suspicion.in_turn(tests)],
-                suspicion,
-                notify,
-                seconds=folder.settings.investigation_seconds,
-            )
+            observing = self._inquiry(trust, notify)
             with closing(observing.steps()) as observations:
                 for _ in observations:
                     job.check()
@@ -67,6 +62,16 @@ class ValueComparison:
         except SuspectraError as error:
             problems = [*problems, error.problem]
         return WorkOutcome(runs, complete, tuple(dict.fromkeys(problems)))
+
+    def _inquiry(self, trust: Trust, notify: Callable[[InquiryProgress], object]) -> ObservationInquiry:
+        folder, suspicion = self.folder, Suspicion(self.evidence, everywhere=True)
+        tests = {test.name: test for test in self.tests}
+        in_turn, seconds = [tests[name] for name in suspicion.in_turn(tests)], folder.settings.investigation_seconds
+        if build := folder.rankings.build:
+            project = TracedProject(folder.root, build_of(trust, folder.root, build))
+            return CValueInquiry(project=project, tests=in_turn, suspects=suspicion, notify=notify, seconds=seconds)
+        setup = rerun_setup(trust, folder.root, folder.pytest_command(), folder.settings)
+        return ValueInquiry(setup=setup, tests=in_turn, suspects=suspicion, notify=notify, seconds=seconds)
 
     def take(self, news: object) -> Shown | None:
         """Show the progress."""

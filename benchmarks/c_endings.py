@@ -1,0 +1,111 @@
+"""How exactly the lines of C and C++ programs are known that end in other ways than by return, by end and compiler.
+
+Each statement of the programs in `c_ends` notes its line in memory that outlives the process, and so says itself what
+ran. Each end is recorded as a test of its own, and the lines that its evidence has are compared with those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from suspectra.c.recording.run import record_c
+from suspectra.c.recording.suites import shell_suite
+from suspectra.evidence.c.source import CRecordingSource
+
+PROGRAMS = Path(__file__).with_name("c_ends")
+FIRST_NOTE = {"program.c": 0, "program.cpp": 0, "part.c": 1000, "part.h": 2000}
+COMPILERS = (
+    "gcc",
+    "clang-14",
+    "clang-14 --flow-graphs",
+    "gcc -fsanitize=address,undefined -fno-sanitize-recover=all",
+    "clang-14 -fsanitize=undefined",
+    "clang-14 -fsanitize=address",
+)
+
+
+def ends(program: str) -> list[str]:
+    """The ends that a program has."""
+    return re.findall(r'WAY\("(.*?)"\)', (PROGRAMS / program).read_text())
+
+
+def noting_lines(program: str) -> Iterator[tuple[str, int]]:
+    """The lines that note that they ran."""
+    for file in (program, "part.c", "part.h"):
+        for number, text in enumerate((PROGRAMS / file).read_text().splitlines(), 1):
+            if re.match(r"\s*(RAN|IN_HEADER);", text):
+                yield file, number
+
+
+def build(folder: Path, program: str, compiler: list[str]) -> None:
+    """Build a program and its library with coverage."""
+    shutil.copytree(PROGRAMS, folder, dirs_exist_ok=True)
+    flags = ["-O0", "-g", "-w", "-pthread", "--coverage", "-fprofile-update=atomic", *compiler[1:]]
+    plus = compiler[0].replace("gcc", "g++").replace("clang", "clang++") if program.endswith("cpp") else compiler[0]
+    subprocess.run([compiler[0], *flags, "-fPIC", "-shared", "part.c", "-o", "libpart.so"], cwd=folder, check=True)
+    subprocess.run([plus, *flags, program, "./libpart.so", "-o", "program"], cwd=folder, check=True)
+
+
+def measure(program: str, words: str, timeout: float) -> Iterator[tuple[str, str]]:
+    """For each end, how exactly its lines are known."""
+    compiler = [word for word in words.split() if word != "--flow-graphs"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        build(folder, program, compiler)
+        names = dict(enumerate(dict.fromkeys(ends(program))))
+        for number in names:
+            (folder / f"{number}.ran").write_bytes(bytes(4096))
+        tests = [f"{number}\t./program {number}.ran {shlex.quote(end)}\n" for number, end in names.items()]
+        (folder / "tests.tsv").write_text("".join(tests))
+        suite = shell_suite(folder, "tests.tsv")
+        run = record_c(folder, suite, timeout=timeout, flow_graphs="--flow-graphs" in words.split())
+        said = {problem.file: problem.cause for problem in run.problems if problem.file}
+        evidence = CRecordingSource(folder).read()
+        noting = set(noting_lines(program))
+        for test, row in zip(evidence.tests, evidence.rows, strict=True):
+            places = map(evidence.elements.location, row.tolist())
+            found = {(place.file, place.line) for place in places} & noting
+            notes = (folder / f"{test.name}.ran").read_bytes()
+            ran = {(file, line) for file, line in noting if notes[FIRST_NOTE[file] + line]}
+            yield names[int(test.name)], verdict(len(ran - found), len(found - ran), said.get(test.name, ""))
+
+
+def verdict(missing: int, extra: int, said: str) -> str:
+    """A cell of the table."""
+    wrong = [f"{missing} missing"] * bool(missing) + [f"{extra} too many"] * bool(extra)
+    return ", ".join([*(wrong or ["exact"]), *(["said"] if said else [])])
+
+
+def main() -> None:
+    """Print a row for each end, with a column for each compiler."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--compilers", nargs="*", default=COMPILERS, help="each with its flags")
+    parser.add_argument("--timeout", type=float, default=5, help="the time limit of each test, in seconds")
+    chosen = parser.parse_args()
+    table: dict[str, dict[str, str]] = {}
+    for words in chosen.compilers:
+        for program in ("program.c", "program.cpp"):
+            for end, cell in measure(program, words, chosen.timeout):
+                table.setdefault(end, {})[words] = cell
+    print("|", " | ".join(["the program ends by", *chosen.compilers]), "|")
+    print("|---" * (len(chosen.compilers) + 1) + "|")
+    for end in [end for program in ("program.c", "program.cpp") for end in dict.fromkeys(ends(program))]:
+        print("|", " | ".join([end, *(table[end].get(words, "") for words in chosen.compilers)]), "|")
+    cells = [cell for row in table.values() for cell in row.values()]
+    exact, silent = (
+        sum(map(is_so, cells)) for is_so in (lambda c: "exact" in c, lambda c: c[0].isdigit() and "said" not in c)
+    )
+    print(
+        f"{len(cells)} ends: {exact} exact, {len(cells) - exact - silent} not exact and said, {silent} not exact and not said"
+    )
+
+
+if __name__ == "__main__":
+    main()
