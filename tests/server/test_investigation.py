@@ -234,7 +234,8 @@ def test_settings_say_what_experiments_may_do(project):
     evidence = find_source(project, edges=True).read()
 
     def made(settings):
-        folder = SimpleNamespace(root=project, settings=settings, pytest_command=lambda: ["pytest"])
+        rankings = SimpleNamespace(build="")
+        folder = SimpleNamespace(root=project, settings=settings, pytest_command=lambda: ["pytest"], rankings=rankings)
         return Investigating(None, None, folder, evidence, ()).inquiry(trust, lambda _: None)
 
     investigation = made(chosen)
