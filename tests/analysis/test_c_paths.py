@@ -331,7 +331,7 @@ class Turned:
     def __init__(self, runs, *arguments, **properties):
         case = CCase("t1", (str(runs.folder / "program"), *arguments), str(runs.folder), **properties)
         self.tests = TracedTests([case], runs.program, Token())
-        self.failing = CFailingRun.of_test("t1", self.tests)
+        self.failing = CFailingRun.from_test("t1", self.tests)
         self.decisions = decisions_of(self.failing, self.tests, "t1", ONE_FAILS)
 
     def outcomes(self, text, times):

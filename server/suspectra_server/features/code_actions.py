@@ -86,7 +86,7 @@ def register(session: Session) -> None:
             ("Go to the next suspect", "nextSuspect", [cursor]),
             *([(WHY, "why", about)] if can_compare else []),
             *(_runs(uri, mark.first) if can_run else []),
-            *(_of_compiled(folder.uri, mark) if can_compare and not can_run else []),
+            *(_for_compiled(folder.uri, mark) if can_compare and not can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         offered += _actions(session, params, wanted)
@@ -123,7 +123,7 @@ def _compared(session: Session) -> list[tuple[str, str, list[object]]]:
     ]
 
 
-def _of_compiled(folder: str, mark: Mark) -> list[tuple[str, str, list[object]]]:
+def _for_compiled(folder: str, mark: Mark) -> list[tuple[str, str, list[object]]]:
     """What runs failing tests of a compiled program again, which have no code actions of their own."""
     tests = list(mark.suspect.failing_tests)
     about: list[object] = [folder, tests]

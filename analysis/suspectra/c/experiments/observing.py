@@ -61,7 +61,7 @@ class CValueInquiry(ObservationInquiry):
                     return None
                 counted = {
                     site: counts
-                    for site, counts in sites.of(found.comparisons).items()
+                    for site, counts in sites.counts(found.comparisons).items()
                     if self.is_suspect(site.file, site.line)
                 }
                 sources = executed_sources(self.workspace, self.suspects.spectrum(self.suspects.group_of(name)), name)
@@ -77,7 +77,7 @@ class _Sites:
         self._program, self._read = program, read
         self._lines: dict[str, list[str]] = {}
 
-    def of(self, comparisons: Iterable[CComparison]) -> Mapping[PredicateSite, Mapping[str, int]]:
+    def counts(self, comparisons: Iterable[CComparison]) -> Mapping[PredicateSite, Mapping[str, int]]:
         """How often each site had which outcome."""
         found: dict[PredicateSite, dict[str, int]] = defaultdict(dict)
         for one in comparisons:

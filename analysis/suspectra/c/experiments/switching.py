@@ -80,7 +80,7 @@ class CSwitchInquiry(Inquiry[Experiment]):
     ) -> Iterator[Experiment]:
         """The experiments with a test: none at a decision that is known to make it pass."""
         refuse_if_started_by_another(tests.case(name))
-        failing = CFailingRun.of_test(name, tests)
+        failing = CFailingRun.from_test(name, tests)
         decisions = decisions_of(failing, tests, name, self.suspects.spectrum(self.suspects.group_of(name)))
         turned = TurnedTests(tests, name, failing, current_token())
         switching = _Switching(name, tests, decisions)

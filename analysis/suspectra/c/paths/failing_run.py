@@ -22,7 +22,7 @@ class CFailingRun(NamedTuple):
     seconds: float  # how long the longer one took
 
     @classmethod
-    def of_test(cls, name: str, tests: TracedTests) -> CFailingRun:
+    def from_test(cls, name: str, tests: TracedTests) -> CFailingRun:
         """Run a failing test twice.
 
         Raises EvidenceError when it does not fail, records nothing, or is another run each time.

@@ -52,7 +52,7 @@ class CPathSearcher(ABC):
 
         Raises EvidenceError when it does not fail, records nothing, or is another run each time.
         """
-        found = CFailingRun.of_test(self.setting.test, self.setting.tests)
+        found = CFailingRun.from_test(self.setting.test, self.setting.tests)
         self.left_out, self.events = found.left_out, found.events
         return found
 
