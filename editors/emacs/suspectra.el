@@ -146,16 +146,27 @@ The failing ones are the test at point, or those of the current group."
   "Code that is not in the slice."
   :group 'eglot)
 
+(defun suspectra--remove-overlays (kind)
+  "Remove the overlays of a KIND from all buffers; return whether there were any."
+  (let (there)
+    (dolist (buffer (buffer-list) there)
+      (with-current-buffer buffer
+        (save-restriction
+          (widen)
+          (dolist (overlay (overlays-in (point-min) (point-max)))
+            (when (overlay-get overlay kind)
+              (setq there t)
+              (delete-overlay overlay))))))))
+
 (defun suspectra-undim ()
   "Show all code again."
   (interactive)
-  (dolist (buffer (buffer-list))
-    (with-current-buffer buffer
-      (remove-overlays nil nil 'suspectra-dimmed t))))
+  (unless (suspectra--remove-overlays 'suspectra-dimmed)
+    (message "No code is dimmed")))
 
 (defun suspectra--dim (files)
   "Dim the lines of open FILES that are not in the slice."
-  (suspectra-undim)
+  (suspectra--remove-overlays 'suspectra-dimmed)
   (seq-doseq (file files)
     (let ((buffer (find-buffer-visiting (suspectra--path file)))
           (inside (append (plist-get file :lines) nil))
@@ -279,15 +290,39 @@ With a prefix argument, choose another TECHNIQUE that finds the run."
   (interactive)
   (suspectra--ask "findFix" nil nil (suspectra--cursor)))
 
+(defface suspectra-value '((t :inherit shadow))
+  "A value of a failing run, at the end of its line."
+  :group 'eglot)
+
+(defun suspectra--draw-values ()
+  "Draw the server's inlay hints in this buffer, where eglot draws none."
+  (let* ((everything `(:start (:line 0 :character 0)
+                       :end (:line ,(count-lines (point-min) (point-max)) :character 0)))
+         (document `(:uri ,(plist-get (suspectra--cursor) :uri)))
+         (hints (suspectra--request :textDocument/inlayHint `(:textDocument ,document :range ,everything))))
+    (save-excursion
+      (seq-doseq (hint hints)
+        (goto-char (point-min))
+        (forward-line (plist-get (plist-get hint :position) :line))
+        (let ((overlay (make-overlay (line-beginning-position) (line-end-position))))
+          (overlay-put overlay 'suspectra-value t)
+          (overlay-put overlay 'after-string (propertize (concat "  " (plist-get hint :label)) 'face 'suspectra-value))
+          (overlay-put overlay 'modification-hooks (list (lambda (edited &rest _) (delete-overlay edited)))))))))
+
+(defun suspectra--show-values (found)
+  "Show the values of the run FOUND in all its open files; hide them if it is nil."
+  (suspectra--remove-overlays 'suspectra-value)
+  (seq-doseq (file (plist-get found :files))
+    (when-let ((buffer (find-buffer-visiting (suspectra--path file))))
+      (with-current-buffer buffer
+        (if (fboundp 'eglot-inlay-hints-mode)
+            (eglot-inlay-hints-mode 1)
+          (suspectra--draw-values))))))
+
 (defun suspectra-show-values ()
-  "Show the values of the failing run at the ends of its lines, or hide them.
-They are inlay hints, which eglot shows from Emacs 29 on."
+  "Show the values of the failing run at the ends of its lines, or hide them."
   (interactive)
-  (suspectra--ask-then "showValues"
-                       (lambda (found)
-                         (when (and found (fboundp 'eglot-inlay-hints-mode))
-                           (eglot-inlay-hints-mode 1)))
-                       nil nil (suspectra--cursor)))
+  (suspectra--ask-then "showValues" #'suspectra--show-values nil nil (suspectra--cursor)))
 
 (defun suspectra-undo-change ()
   "Take back the change at point that broke tests."
@@ -308,7 +343,9 @@ They are inlay hints, which eglot shows from Emacs 29 on."
 (defun suspectra-clear-comparison ()
   "Forget which runs were compared."
   (interactive)
-  (suspectra--command "clearComparison"))
+  (message (if (eq (suspectra--command "clearComparison") :json-false)
+               "No runs were compared"
+             "The comparison is forgotten")))
 
 (defun suspectra-next-in-chain ()
   "Go to the next step on the way from the cause to the failure."
@@ -338,8 +375,7 @@ They are inlay hints, which eglot shows from Emacs 29 on."
 (defun suspectra-back ()
   "Go back to the previous statement, step by step."
   (interactive)
-  (or (suspectra--visit (suspectra--command "back"))
-      (message "This is where you began")))
+  (suspectra--visit (suspectra--command "back")))
 
 (defun suspectra-list ()
   "Choose from all suspects, and go there."
@@ -370,7 +406,8 @@ They are inlay hints, which eglot shows from Emacs 29 on."
                             (mapconcat #'identity (plist-get move :reasons) ", ")))))))
     (when (consp move)
       (let ((to `(:uri ,(plist-get move :uri) :line ,(1- (plist-get move :line)))))
-        (suspectra--visit (plist-get (suspectra--command "jump" cursor `(:to ,to :ask :json-false)) :chosen))))))
+        (or (suspectra--visit (plist-get (suspectra--command "jump" cursor `(:to ,to :ask :json-false)) :chosen))
+            (message "This line was edited since the tests ran"))))))
 
 (defun suspectra-explain ()
   "Say why the line of point is suspected."
@@ -381,21 +418,40 @@ They are inlay hints, which eglot shows from Emacs 29 on."
       (with-help-window "*suspectra*"
         (princ (plist-get (plist-get found :contents) :value))))))
 
+(defun suspectra--mark (name word)
+  "Mark the line of point by the command NAME; WORD is what it then is."
+  (if (eq (apply #'suspectra--command name (suspectra--line)) :json-false)
+      (message "This line is not a suspect")
+    (message "Line %d is marked as %s" (line-number-at-pos nil t) word)))
+
 (defun suspectra-examined ()
   "Mark the suspect on the line of point as examined."
   (interactive)
-  (when (eq (apply #'suspectra--command "markExamined" (suspectra--line)) :json-false)
-    (message "This line is not a suspect")))
+  (suspectra--mark "markExamined" "examined"))
+
+(defun suspectra-innocent ()
+  "Mark the line of point as innocent: no step leads there again."
+  (interactive)
+  (suspectra--mark "markInnocent" "innocent"))
 
 (defun suspectra-clear ()
-  "Show all examined suspects again."
+  "Show all suspects again that were marked as examined or innocent."
   (interactive)
-  (suspectra--command "clearExamined"))
+  (message (if (eq (suspectra--command "clearExamined") :json-false)
+               "No line is marked as examined or innocent"
+             "All suspects are shown again")))
+
+(defun suspectra-localize ()
+  "Read what was recorded again, and rank now."
+  (interactive)
+  (suspectra--command "localize"))
 
 (defun suspectra--groups ()
   "The failure groups, where there are several; one that is alone has no number."
-  (seq-filter (lambda (group) (plist-get group :id))
-              (plist-get (suspectra--request :suspectra/suspects '(:limit 0)) :groups)))
+  (let ((report (suspectra--request :suspectra/suspects '(:limit 0))))
+    (when (zerop (plist-get report :failed))
+      (user-error "No recorded test fails"))
+    (seq-filter (lambda (group) (plist-get group :id)) (plist-get report :groups))))
 
 (defun suspectra--group (prompt &optional others)
   "Choose a failure group with PROMPT; with OTHERS, one that is not current."
@@ -432,8 +488,7 @@ They are inlay hints, which eglot shows from Emacs 29 on."
 (defun suspectra-reset-groups ()
   "Forget which failure groups were merged and split."
   (interactive)
-  (when (eq (suspectra--command "resetGroups") :json-false)
-    (message "No failure group was changed")))
+  (suspectra--command "resetGroups"))
 
 (defun suspectra-technique ()
   "Choose the technique that ranks the suspects in this session."
@@ -474,7 +529,9 @@ They are inlay hints, which eglot shows from Emacs 29 on."
     (define-key map "j" #'suspectra-jump)
     (define-key map "e" #'suspectra-explain)
     (define-key map "d" #'suspectra-examined)
+    (define-key map "I" #'suspectra-innocent)
     (define-key map "D" #'suspectra-clear)
+    (define-key map "L" #'suspectra-localize)
     (define-key map "g" #'suspectra-group)
     (define-key map "m" #'suspectra-merge-group)
     (define-key map "s" #'suspectra-split-group)

@@ -216,6 +216,9 @@ class CollectionErrorMessage(TypedDict):
     missingPackage: str
     """What is to be installed, as pip names it, for an option of pytest, or a module of another name; empty if that is
     not known."""
+    environment: str
+    """The environment that the tests ran in: its path, relative to the workspace folder if it is inside; empty if that
+    is not known."""
 
 
 class ProblemMessage(TypedDict):

@@ -211,8 +211,8 @@ COMMANDS = (
         "clearExamined",
         "Clear Examined Marks",
         (),
-        "null",
-        "Show all suspects again that were marked as examined or innocent.",
+        "boolean",
+        "Show all suspects again that were marked as examined or innocent. True if there were any.",
     ),
     CommandDeclaration(
         "jump",

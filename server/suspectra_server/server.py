@@ -309,7 +309,6 @@ class SuspectraServer(LanguageServer):
         self.notices.report_fixed(folder)
         self.test_run.ranked(folder)
         self.on_save.ranked(folder)
-        self.experiment_run.ranked(folder)
         navigation = folder.snapshot.navigation
         if navigation is not None and navigation.problem and folder.settings.order == "steps":
             self.notices.notify(str(navigation.problem), lsp.MessageType.Warning, folder.settings)
@@ -336,6 +335,11 @@ class SuspectraServer(LanguageServer):
     def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Say something to a user who asked for it."""
         self.window_show_message(lsp.ShowMessageParams(kind, plain(text, MAX_TEXT)))
+
+    def notify(self, text: str) -> None:
+        """The same, unless the client shows by itself what a command did."""
+        if not self.supports_status:
+            self.answer(text)
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log errors: a message box about a client's bad request would help nobody."""

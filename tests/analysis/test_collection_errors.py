@@ -16,7 +16,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.endings import in_words
 from suspectra.recording.launch import run
 from suspectra.recording.merging import merge
-from suspectra_recorder.log.collection import MAX_MESSAGE, CollectionError, summary
+from suspectra_recorder.log.collection import MAX_MESSAGE, CollectionError, environment_of, summary
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import FrameKind
 from suspectra_recorder.log.writer import LogWriter
@@ -233,6 +233,7 @@ def test_what_makes_a_whole_run_fail_is_reported_and_replaces_what_made_the_one_
     error = the_error_of_the_run(work)
     assert error.place == place
     assert what in error.what
+    assert error.environment == environment_of(sys.executable, str(work))
     assert reported.splitlines()[-1].startswith("suspectra: error: the test run failed: ")
 
 
@@ -400,6 +401,15 @@ def test_merged_recordings_keep_what_no_later_one_collected(work, tmp_path_facto
     again = tmp_path_factory.mktemp("again") / "recording"
     merge(again, [work, other])
     assert RecordingSource(work, again).read().collection_errors == ()
+
+
+def test_an_environment_is_named_as_a_user_does(tmp_path):
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    assert environment_of(str(python), str(tmp_path)) == ".venv/bin/python"
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+    assert environment_of(str(python), str(tmp_path)) == ".venv"
+    assert environment_of(str(python), str(tmp_path / "elsewhere")) == str(tmp_path / ".venv")
 
 
 HOSTILE = "raise ValueError('\\x1b[31mred\\x00\\n<script>alert(1)</script>|`' + 'x' * 5_000)\n"

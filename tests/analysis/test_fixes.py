@@ -21,7 +21,7 @@ from suspectra.fixes.diff import difference, edited
 from suspectra.fixes.executing_tests import ExecutingTests, stays_in_statement
 from suspectra.fixes.fix_site import definitions, scopes
 from suspectra.fixes.patches import PatchRefused, patched
-from suspectra.fixes.results import Alike
+from suspectra.fixes.results import Alike, EqualResults
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.spectrum import Elements, Spectrum
@@ -168,6 +168,24 @@ def test_what_stands_often_in_a_file_comes_before_what_is_near():
     text = f"def f(s):\n    own(s)\n\ndef g(s):\n{others}    skip(s)\n\ndef h(s):\n    skip(s)\n"
     first, *_ = scopes(ParsedSource(text.encode()))
     assert list(first.statements)[:3] == ["own(s)", "skip(s)", "a = 0"]
+
+
+class Seen:
+    """A test in which all expressions give the same, but for the one that is there."""
+
+    def results(self, file, functions, expressions, seconds):
+        found = [(line, ["old"] + ["new"] * (len(texts) - 1), ["int"] * len(texts)) for line, texts in expressions]
+        return {"results": [(line, 1, True, values, values, types) for line, values, types in found]}
+
+
+def test_equal_results_up_to_the_failure_say_nothing_of_a_test_that_goes_on():
+    one, other, third = [one for one in made(PROGRAM, 9) if one.kind == "operator"][:3]
+    equal = EqualResults(Seen(), "program.py", [])
+    found = equal.sort([one, other], 1.0)
+    assert ([alike.members for alike in found.new], found.pruned) == ([[one, other]], 1)
+    assert found.new[0].others() == [other]
+    found = equal.sort([third], 1.0)
+    assert ([alike.members for _, alike in found.later], found.pruned) == ([[third]], 0)
 
 
 HEADS = """\

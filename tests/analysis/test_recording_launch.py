@@ -50,11 +50,16 @@ def test_the_order_in_which_interpreters_are_tried(work, tmp_path):
     assert resolve(["pytest"], str(work), python=plain, environ=environ).python == plain
 
 
-def test_an_environment_without_pytest_is_passed_over(work):
-    fake_python(work / ".venv" / "bin", False)
+def test_environments_without_pytest_are_passed_over_and_named(work, monkeypatch):
+    bare = [fake_python(work / name / "bin", False) for name in (".venv", "venv")]
     found = resolve(["pytest"], str(work), environ={"PATH": "/usr/bin:/bin"})
     assert found.python == sys.executable
-    assert "runs suspectra" in found.reason
+    assert found.reason == f"the interpreter that runs suspectra; {bare[0]} and {bare[1]} have no pytest"
+    monkeypatch.setattr(sys, "executable", fake_python(work / "own", False))
+    with pytest.raises(UsageError) as caught:
+        resolve(["pytest"], str(work), environ={"PATH": str(work / "nothing")})
+    looked = ", ".join([*bare, sys.executable])
+    assert caught.value.problem.cause == f"no interpreter with pytest was found (looked at {looked})"
 
 
 def test_of_environments_on_the_path_the_one_that_the_shell_would_take_runs_the_tests(work):

@@ -7,7 +7,7 @@
 (require 'cl-lib)
 (require 'eglot)
 (require 'flymake)
-(setq eglot-sync-connect 60 debug-on-error t create-lockfiles nil make-backup-files nil)
+(setq eglot-sync-connect 120 eglot-connect-timeout 120 debug-on-error t create-lockfiles nil make-backup-files nil)
 
 (defvar e2e-seen nil "What was seen, for the test.")
 (defvar e2e-messages nil "The messages in the echo area, newest first.")

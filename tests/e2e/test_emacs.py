@@ -100,6 +100,25 @@ def test_failure_groups_are_chosen_merged_and_split(unrecorded, run_script):
     assert seen["alone"] == seen["tests"][1]
 
 
+def test_a_failure_is_explained_with_values_and_fixes(broken_shop, run_script):
+    tests, code = (str(broken_shop.folder / name) for name in ("test_shop.py", "shop.py"))
+    seen, _ = run_script(broken_shop.folder, "failure.el", E2E_FILE=tests, E2E_CODE=code)
+    assert "with wrong values and with checks skipped" in seen["question"]
+    assert "test_ten failed at test_shop.py:4: AssertionError: assert 0 == 1" in seen["why"]
+    assert seen["values"] == {"2": "→ false", "4": "→ 0"}
+    assert seen["hidden"] == "The values are hidden."
+    assert "shop.py:2: the failing test passes, and both others that were run still do. Change 1" in seen["fix"]
+    assert seen["change"] == "test_ten was broken by your change at shop.py:2; without it it passes."
+    assert seen["broken"] == "    if amount > 10:"
+    assert seen["undone"] == "    if amount >= 10:"
+
+
+def test_each_command_says_something_where_there_is_nothing_to_show(unrecorded, run_script):
+    seen, _ = run_script(unrecorded.folder, "words.el")
+    assert len(seen) > 30
+    assert all(seen.values()), seen
+
+
 def test_the_library_compiles_without_a_warning(tmp_path):
     compile_file = f"""(progn
         (package-initialize)

@@ -284,7 +284,7 @@ def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrec
     neovim.nvim.command("Suspectra undim")
     assert neovim.lua(dimmed) == 0
     neovim.nvim.command("Suspectra ungroup")
-    wait(lambda: "no failure group was changed" in reported(neovim), "another word")
+    wait(lambda: "No failure group was changed" in reported(neovim), "another word")
 
 
 PERIODS = "def days(first, last):\n    whole = last - first\n    return whole * 3\n"
@@ -326,6 +326,13 @@ def test_a_failure_is_explained_with_values_and_fixes(broken_shop, current_neovi
     assert asked.startswith("shop.py:2: the failing test passes, and both others that were run still do. Change 1")
     assert neovim.lua("return offered") == ["Apply", "Next", "Close"]
 
+    neovim.nvim.command("Suspectra change")
+    wait(lambda: "was broken by your change at shop.py:2" in reported(neovim), "the change", A_RUN)
+    neovim.nvim.current.window.cursor = (2, 0)
+    assert neovim.nvim.current.line == "    if amount > 10:"
+    neovim.nvim.command("Suspectra undo")
+    wait(lambda: neovim.nvim.current.line == "    if amount >= 10:", "the line as it was")
+
 
 def floating(neovim) -> str:
     """The text of the window that floats."""
@@ -351,6 +358,19 @@ def test_how_values_compare_in_failing_tests_is_said_on_its_line(unrecorded, neo
 def findings(neovim):
     suspects = neovim.request("suspectra/suspects", {})["suspects"]
     return [found for suspect in suspects for found in suspect["findings"]]
+
+
+def test_each_verb_says_something_where_there_is_nothing_to_show(unrecorded, neovim, set_up, wait):
+    neovim.start(unrecorded, TAX)
+    set_up()
+    wait(lambda: neovim.request("suspectra/suspects", {})["state"] == "noEvidence", "the server has looked")
+    verbs = neovim.nvim.call("getcompletion", "Suspectra ", "cmdline")
+    verbs.remove("run")
+    assert len(verbs) > 30
+    for verb in verbs:
+        before = reported(neovim)
+        neovim.nvim.command(f"Suspectra {verb}")
+        wait(lambda before=before: reported(neovim) != before, f"a word after {verb}")
 
 
 def test_an_unknown_verb_and_a_missing_server_are_reported(module, wait):

@@ -47,7 +47,7 @@ def shared(build_reckoner, tmp_path_factory):
 
 
 def hover(client, uri, line):
-    position = {"line": line, "character": 4}
+    position = {"line": line, "character": 0}
     answer = client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
     return answer["contents"]["value"] if answer else ""
 
@@ -134,7 +134,7 @@ def test_without_a_build_folder_nothing_is_run_again(client, shared, tmp_path, f
     client.wait(lambda: uri in client.diagnostics)
     assert client.statuses[-1]["onlyRead"]
     assert offered(client, uri, find_line(folder / FAULTY, FIX[0])).isdisjoint({*COMPARES, *REFUSED})
-    for command in COMPARES:
+    for command in COMPARES[1:]:  # `why` names what it needs itself
         with pytest.raises(client.Error, match="no build folder of CMake"):
             client.command(command)
 
@@ -214,6 +214,48 @@ def test_a_cmake_project_that_is_not_configured_is_told_how(client, tmp_path):
     assert client.command("runTests") is True
     client.wait(lambda: any("suspectra build-c" in str(message) for message in client.messages))
     assert not (tmp_path / "build").exists()
+
+
+PRICE = {
+    "CMakeLists.txt": """\
+cmake_minimum_required(VERSION 3.14)
+project(price C)
+enable_testing()
+add_executable(test_price price.c test_price.c)
+add_test(NAME doubled COMMAND test_price)
+""",
+    "price.c": """\
+int doubled(int value)
+{
+    return value * 3;
+}
+""",
+    "test_price.c": """\
+int doubled(int value);
+
+int main(void)
+{
+    return doubled(2) != 4;
+}
+""",
+}
+
+
+@pytest.mark.slow
+def test_what_the_button_configures_and_builds_is_run_and_a_failing_test_leads_to_its_source(client, tmp_path, tool):
+    tool("cmake", "cmake")
+    for name, text in PRICE.items():
+        (tmp_path / name).write_text(text)
+    client.start(tmp_path)
+    line = client.request("suspectra/commandLine", {"folder": tmp_path.as_uri(), "build": True})["commandLine"]
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert client.command("runTests") is True
+    client.wait_for_state("ready")
+    first = client.suspects()["suspects"][0]
+    assert (first["file"], first["line"]) == ("price.c", 3)
+    (failing,) = client.request("suspectra/explanation", {"uri": first["uri"], "line": 2})["failing"]
+    assert (failing["uri"], failing["line"]) == ((tmp_path / "test_price.c").as_uri(), 3)
 
 
 @pytest.mark.slow

@@ -1,10 +1,11 @@
 """What keeps tests from being collected, as an editor learns of it: diagnostics, status and the list for a view."""
 
 import json
+import sys
 
 import pytest
 
-from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.collection import CollectionError, environment_of
 from suspectra_server.features.missing_packages import missing_module, missing_package
 
 ERROR = 1
@@ -53,6 +54,7 @@ def test_an_error_is_on_its_line_and_in_the_list_and_goes_when_fixed(client, bro
             "test": test.as_uri(),
             "missing": "no_such_module",
             "missingPackage": "no_such_module",
+            "environment": environment_of(sys.executable, str(broken)),
         }
     ]
     # it moves with the text, and goes when its line is edited

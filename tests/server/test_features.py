@@ -44,10 +44,12 @@ def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line
     assert found["message"] == "Most suspicious: 3 of 3 failing tests, 0 of 7 passing"
     assert "relatedInformation" not in found
     where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 9}}
-    reason, failing, ranked, *_ = client.request("textDocument/hover", where)["contents"]["value"].split("\n\n")
-    assert reason == "All 3 failing tests run it, no passing one does."
+    failing, *_ = below = client.request("textDocument/hover", where)["contents"]["value"].split("\n\n")
     assert failing.startswith("✗ `test_never_below_zero` and 2 more: expected 0, actual ")
-    assert ranked.startswith("Most suspicious")
+    where["position"]["character"] = 0  # where the diagnostic is not shown above the hover
+    reason, *more = client.request("textDocument/hover", where)["contents"]["value"].split("\n\n")
+    assert reason == "All 3 failing tests run it, no passing one does."
+    assert more == [below[0], "Most suspicious.", *below[1:]]
     assert found["range"]["start"]["character"] == 8
     counts = {
         name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "suspicion")
@@ -100,6 +102,8 @@ def test_what_changed_since_tests_passed_says_so(client, shop, find_line):
     assert [d["message"] for d in client.diagnostics[uri] if "you changed" in d["message"]] == [found["message"]]
     assert found["data"]["changed"] == 3
     where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 9}}
+    assert badge not in client.request("textDocument/hover", where)["contents"]["value"].lower()  # it is right above
+    where["position"]["character"] = 0
     assert badge.capitalize() in client.request("textDocument/hover", where)["contents"]["value"]
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     assert any(badge in lens["command"]["title"] for lens in lenses)
@@ -154,7 +158,7 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     uri = client.open(shop / "shop/vouchers.py")
 
     def hover(text):
-        position = {"line": find_line(shop / "shop/vouchers.py", text), "character": 9}
+        position = {"line": find_line(shop / "shop/vouchers.py", text), "character": 0}
         return client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
 
     shown = hover("off = off - amount")
@@ -181,7 +185,7 @@ def test_a_hover_names_the_best_step_where_lines_are_tied(client, shop, find_lin
     uri = client.open(path)
 
     def rank(text):
-        asked = {"textDocument": {"uri": uri}, "position": {"line": find_line(path, text), "character": 9}}
+        asked = {"textDocument": {"uri": uri}, "position": {"line": find_line(path, text), "character": 0}}
         return client.request("textDocument/hover", asked)["contents"]["value"].split("\n\n")[2]
 
     step = "If possible, add a test that calls `by_amount` directly: it has 1 of these 2 statements."

@@ -119,8 +119,10 @@ def test_what_makes_failing_tests_pass_is_said_on_its_line_and_stays_until_a_sou
     assert (first["findings"][0], first["repairs"]) == (FOUND, 2)
     assert SWITCHED in first["findings"]
     assert FOUND in next(d["message"] for d in client.diagnostics[uri] if d["range"]["start"]["line"] == IF)
-    at = {"textDocument": {"uri": uri}, "position": {"line": IF, "character": 5}}
+    at = {"textDocument": {"uri": uri}, "position": {"line": IF, "character": 0}}
     assert client.request("textDocument/hover", at)["contents"]["value"].count(FOUND) == 1
+    below = at | {"position": {"line": IF, "character": 5}}  # the diagnostic is shown above that
+    assert FOUND not in client.request("textDocument/hover", below)["contents"]["value"]
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     assert any(FOUND.removesuffix(".") in one["command"]["title"] for one in lenses)
 
@@ -155,7 +157,7 @@ def test_a_mutant_that_repairs_all_is_shown_as_a_diff_and_applied_only_by_its_ac
     assert client.command("testSuspect", uri, IF) is True
     assert FOUND in client.outcome()
     client.edit(uri, (0, 0), (0, 0), "# one line more\n")
-    at = {"textDocument": {"uri": uri}, "position": {"line": IF + 1, "character": 5}}
+    at = {"textDocument": {"uri": uri}, "position": {"line": IF + 1, "character": 0}}
     assert FOUND in client.request("textDocument/hover", at)["contents"]["value"].splitlines()[0]
     diff = "```diff\n-    if amount > 10:\n+    if amount >= 10:\n```"
     assert diff in client.command("explain", uri, IF + 1)["markdown"]

@@ -48,7 +48,7 @@ def test_how_values_compare_is_said_on_its_line_with_any_technique(client, proje
         " One of 3 such lines; 9 tests observed."
     )
     assert not [one for one in client.asked if one["method"] == "window/showMessageRequest"]  # nothing is altered
-    hover = {"textDocument": {"uri": uri}, "position": {"line": WHOLE, "character": 4}}
+    hover = {"textDocument": {"uri": uri}, "position": {"line": WHOLE, "character": 0}}
     shown = client.request("textDocument/hover", hover)["contents"]["value"]
     assert "`first > last` here, in no passing one of 6" in shown
     client.wait(lambda: any(FOUND in one["message"] for one in client.diagnostics.get(uri, ())))

@@ -190,6 +190,11 @@ export interface CollectionErrorMessage {
    * not known.
    */
   missingPackage: string;
+  /**
+   * The environment that the tests ran in: its path, relative to the workspace folder if it is inside; empty if that is
+   * not known.
+   */
+  environment: string;
 }
 
 /** What is wrong with the evidence, and how to fix it. */

@@ -381,6 +381,13 @@ it('record in a terminal, or put the command line into the clipboard', async () 
   expect([workbench.sent, workbench.clipboard]).toEqual([['suspectra record -- pytest'], 'suspectra record -- pytest']);
 });
 
+it('configure and build with coverage in a terminal', async () => {
+  server.answers[methods.commandLine] = { commandLine: 'suspectra build-c' };
+  await give('configureBuild');
+  expect(server.calls[0]).toEqual([methods.commandLine, { folder: 'file:///project', build: true }]);
+  expect(workbench.sent).toEqual(['suspectra build-c']);
+});
+
 it('say what was learned, and that it is forgotten', async () => {
   const learned = { consent: true, jumps: 3, returns: 1, pJump: 0.7, low: 0.3, high: 0.9, file: '/x' };
   server.answers[serverCommands.showLearned] = learned;

@@ -15,6 +15,7 @@ const error: CollectionErrorMessage = {
   test: 'file:///project/tests/test_a.py',
   missing: 'nowhere',
   missingPackage: 'nowhere',
+  environment: '.venv',
 };
 const report: Suspects = {
   technique: 'ochiai',
@@ -66,7 +67,10 @@ describe('the cards of failed runs', () => {
       message: 'unrecognized arguments: --cov',
       missingPackage: 'pytest-cov',
     };
-    expect(cards({ ...report, collectionErrors: [usage] })).toMatchObject([{ label: 'pytest-cov is not installed' }]);
+    const told = (environment: string) =>
+      cards({ ...report, collectionErrors: [{ ...usage, environment }] }).map(({ label }) => label);
+    expect(told('.venv')).toEqual(['pytest-cov is not installed in .venv']);
+    expect(told('')).toEqual(['pytest-cov is not installed']);
   });
 
   it('say what is wrong, and lead there', () => {

@@ -20,7 +20,8 @@ const RATE = 'rate:3';
 const examined = { ...suspect, examined: true };
 const error: Suspects['collectionErrors'][number] = {
   ...{ collector: 'tests/test_a.py', exception: 'ImportError', message: 'no shop', folder: 'file:///project' },
-  ...{ uri: 'file:///project/a.py', range: null, file: 'a.py', line: 4, test: null, missing: '', missingPackage: '' },
+  ...{ uri: 'file:///project/a.py', range: null, file: 'a.py', line: 4, test: null },
+  ...{ missing: '', missingPackage: '', environment: '' },
 };
 
 let server: ScriptedServer;

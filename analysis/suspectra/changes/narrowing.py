@@ -76,8 +76,11 @@ class ChangeNarrowing:
         return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
 
     def needing(self, cause: Differences, high: Differences) -> Differences:
-        """Some changes with others that can't be made without them, as calls of a function with new parameters."""
-        return high - self._order.without_needing(high, cause)
+        """The functions of some changes, with what can't be made without these in the same files, as their callers."""
+        files = {self._units[number].file for number in cause}
+        whole = self._whole(cause) & high
+        needing = high - self._order.without_needing(high, whole)
+        return whole | frozenset(number for number in needing if self._units[number].file in files)
 
     def load_anew(self) -> None:
         """Load the program for each run from now on."""

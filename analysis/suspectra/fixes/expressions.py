@@ -552,17 +552,17 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
     )
     for form, cost in _WRAPPED:
         yield (
-            form.format(text),
+            form.format(place.text if "({}" in form else text),
             "copy" if form in _COPIES else "wrapping",
             cost - (0.2 if counted and "1" in form else 0),
         )
     ingredients = place.scope.ingredients
     for name, count in ingredients.called.most_common():
         if ingredients.arities.get(name, 1) == 1:
-            yield f"{name}({text})", "wrapping", 2.7 - 0.1 * min(count, 4)
+            yield f"{name}({place.text})", "wrapping", 2.7 - 0.1 * min(count, 4)
     for name, count in ingredients.of_one.items():
         if name.partition(".")[0] in (place.scope.itself, *ingredients.globals):
-            yield f"{name}({text})", "wrapping", 2.7 - 0.1 * min(count, 4)
+            yield f"{name}({place.text})", "wrapping", 2.7 - 0.1 * min(count, 4)
     for number, name in enumerate(place.names[:NEAR]):
         if name == text:
             continue

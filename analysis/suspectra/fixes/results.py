@@ -10,7 +10,7 @@ from suspectra.fixes.candidate import Candidate
 from suspectra.fixes.judge import JudgingTest
 from suspectra.mutation.excerpt import CodeName
 
-_EQUAL_SO_FAR, _LIKE_ANOTHER = 0.8, 0.5
+_EQUAL_SO_FAR, LIKE_ANOTHER = 0.8, 0.5
 """What it costs to have given the same as the program, or as another candidate, as far as that is known."""
 
 _OTHER_TYPE = 0.7
@@ -25,6 +25,13 @@ class Alike:
 
     members: list[Candidate]
     passes: bool | None = None  # whether the test passes with them; None while nobody knows
+    goes_on: bool = False  # whether the test fails in another way than before, so where they may give different values
+
+    def others(self) -> list[Candidate]:
+        """Those that the run of the first one tells nothing about, which are taken out."""
+        self.goes_on = True
+        self.members, left = self.members[:1], self.members[1:]
+        return left
 
 
 @dataclass
@@ -94,8 +101,8 @@ class EqualResults:
                 found.later.append((waits, known))
             else:
                 found.new.append(known)
-        elif not whole:
-            found.later.append((_LIKE_ANOTHER, Alike([one])))
+        elif not whole or known.goes_on:
+            found.later.append((LIKE_ANOTHER, Alike([one])))
         else:
             found.pruned += 1
             if known.passes:

@@ -31,7 +31,7 @@ from suspectra.fixes.executing_tests import ExecutingTests
 from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import FixSite, FunctionScope, definitions, scopes
 from suspectra.fixes.judge import JudgingTest
-from suspectra.fixes.results import Alike, EqualResults
+from suspectra.fixes.results import LIKE_ANOTHER, Alike, EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
@@ -218,8 +218,10 @@ class _GroupSearch:
 
     def _put_functions(self) -> None:
         ordered = "order" in self._inquiry.parts
-        for rank, (file, scope, lines) in enumerate(self._functions()):
-            waits = _FUNCTION_WEIGHT * math.log2(1 + rank) if ordered else float(rank)
+        functions = list(self._functions())
+        ranks = _middle_ranks([max(lines.values()) for _, _, lines in functions])
+        for number, (rank, (file, scope, lines)) in enumerate(zip(ranks, functions, strict=True)):
+            waits = _FUNCTION_WEIGHT * math.log2(1 + rank) if ordered else float(number)
             self._waiting.put(
                 waits + (LEAST_COST if ordered else 0.0), partial(self._stages, waits, file, scope, lines)
             )
@@ -227,7 +229,8 @@ class _GroupSearch:
     def _stages(self, waits: float, file: str, scope: FunctionScope, lines: dict[int, float]) -> None:
         """Let the templates of a function wait for their turns."""
         by_suspicion = sorted(lines, key=lambda line: -lines[line])
-        more = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in enumerate(by_suspicion)}
+        ranks = _middle_ranks([lines[line] for line in by_suspicion])
+        more = {line: _STATEMENT_WEIGHT * math.log2(1 + rank) for rank, line in zip(ranks, by_suspicion, strict=True)}
         for line, places in sites_by_line(scope, lines.__contains__).items():
             if "order" in self._inquiry.parts:
                 own = waits + more[line]
@@ -375,6 +378,10 @@ class _GroupSearch:
                 left += alone if len(several) == 1 else [tuple(one.members[0] for one in several)]
             elif len(several) == 1 and first.changed(answer):
                 self._almost.append((several[0].members[0].cost + 1.0, several[0].members[0]))
+                # it may come to the place again, after the check that failed
+                for other in several[0].others():
+                    self._inquiry.pruned -= 1
+                    self._waiting.put_again(LIKE_ANOTHER, Alike([other]))
         for judge in self._others(left):
             left = self._accepted(left, judge)
             if not left:
@@ -499,6 +506,13 @@ class _GroupSearch:
 
 def _cost(several: Sequence[Candidate]) -> float:
     return sum(one.cost for one in several)
+
+
+def _middle_ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each of falling values, from 0; of equal ones the middle, as none of them has to wait for another."""
+    first = {value: rank for rank, value in reversed(list(enumerate(values)))}
+    last = {value: rank for rank, value in enumerate(values)}
+    return [(first[value] + last[value]) / 2 for value in values]
 
 
 def _names(functions: Sequence[Function]) -> list[CodeName]:

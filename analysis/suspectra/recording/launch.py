@@ -175,7 +175,7 @@ def _outcome(
             crash.record(settings.workspace, settings.run, logs)
         return [], crash
     if ended.status in _FAILED_TO_START and _may_be_pytest(command, ended.status):
-        _record_reason(command.arguments, ended.status, environment, settings)
+        _record_reason(command, ended.status, environment, settings)
     return traces.lines(), None
 
 
@@ -334,14 +334,14 @@ def _may_be_pytest(command: TestCommand, status: int) -> bool:
 
 
 def _record_reason(
-    arguments: Sequence[str], status: int, environment: Mapping[str, str], settings: RecordingSettings
+    command: TestCommand, status: int, environment: Mapping[str, str], settings: RecordingSettings
 ) -> None:
     """Record why pytest ended before it loaded the recorder: a mistake in its ini file, or a plugin that this names.
 
     Its output went to the terminal only, so it is started once more, to fail again. It may only collect tests, if it
     was told to leave the recorder out.
     """
-    words = (*arguments, "--collect-only")
+    words = (*command.arguments, "--collect-only")
     ended = _run(CommandToRun(words, os.getcwd(), environment, timeout=_PYTHON_TIMEOUT_S))
     if ended.code != status or os.path.getsize(settings.status):
         return
@@ -349,4 +349,4 @@ def _record_reason(
     from suspectra_recorder.failures.failed_run import record_failure  # it imports all of the recorder
     from suspectra_recorder.log.collection import describe_output
 
-    record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root))
+    record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root, command.python))

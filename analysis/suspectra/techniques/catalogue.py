@@ -117,7 +117,8 @@ INVESTIGATION = TechniqueInfo(
     "Suspectra",
     "L^(q^2) / (rank by All evidence)^1.4, times L^(q^2 / 2) for each further kind that repairs;"
     " q = r / F - b / min(F, P): the best alteration repairs r of F failing, breaks b of P passing tests;"
-    " L = (N + 29) / (2 n + a): n of N statements have no lower q; a: 2 decision, 8 value, 0 mutant or shift, -1 accepted",
+    " L = (N + 29) / (2 n + a): n of N statements have no lower q;"
+    " a: 2 decision, 8 value, 0 mutant or shift, -1 accepted",
     EXPERIMENTS,
     "The combination of all experiments: strong wherever one alteration makes failing tests pass. Needs `suspectra"
     " investigate`; what no experiment repairs is ranked by All evidence.",

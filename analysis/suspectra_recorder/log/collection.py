@@ -14,7 +14,7 @@ from typing import Any
 
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import hashlib, os
+from suspectra_recorder.instrumentation.library_references import hashlib, os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.colours import without_colours
 from suspectra_recorder.log.frames import inside
@@ -51,6 +51,8 @@ class CollectionError:
     # the file or folder that can't be collected, relative to the workspace; empty if it is outside or unknown
     home: str = ""
     time: int = 0  # nanoseconds since the epoch
+    # the environment that the tests ran in: its path, relative to the workspace if it is inside; empty if unknown
+    environment: str = ""
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields by name, as in a recording."""
@@ -74,6 +76,7 @@ class CollectionError:
             str(head["digest"]),
             inside(head["home"]) if head["home"] else "",
             int(head["time"]),
+            one_line(str(head.get("environment", "")), MAX_NAME),
         )
 
     @property
@@ -165,14 +168,30 @@ def describe(
     error = _cause(error)
     message = _message(error)
     place = _locate(error, workspace_name)
-    return _described(type(error).__qualname__, message, place, workspace_name, root, collector, home)
+    found = _described(type(error).__qualname__, message, place, workspace_name, root, collector, home)
+    return replace(found, environment=environment_of(sys.executable, root))
 
 
-def describe_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
+def environment_of(python: str, root: str) -> str:
+    """The environment of an interpreter: its path, relative to the workspace if it is inside."""
+    folder = os.path.dirname(os.path.dirname(python))
+    path = folder if os.path.isfile(os.path.join(folder, "pyvenv.cfg")) else python
+    inside_root = path.startswith(os.path.join(root, ""))
+    return one_line(os.path.relpath(path, root).replace(os.sep, "/") if inside_root else path, MAX_NAME)
+
+
+def describe_output(
+    output: str, workspace_name: Callable[[str], str | None], root: str, python: str = ""
+) -> CollectionError:
     """Make the collection error of what pytest printed before it ended: a usage error, or what a plugin raised.
 
-    With the innermost place in the workspace, if it names one.
+    With the innermost place in the workspace, if it names one, and the environment of the interpreter that ran it.
     """
+    found = _from_output(output, workspace_name, root)
+    return replace(found, environment=environment_of(python, root)) if python else found
+
+
+def _from_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
     if raised := [*_RAISED.finditer(output)]:
         frames = ((one["path"] or one["short"], one["line"] or one["number"]) for one in _FRAME.finditer(output))
         names = [(workspace_name(os.path.abspath(path)), int(line)) for path, line in frames if os.path.isfile(path)]

@@ -11,7 +11,12 @@ from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.failures import failed_in
 from suspectra.report import Suspect
 from suspectra_recorder.log.stack import Stack
-from suspectra_server.features.suspect_texts import named, rank_words, sentences_about
+from suspectra_server.features.suspect_texts import (
+    named,
+    rank_words,
+    sentences_about,
+    sentences_beyond,
+)
 from suspectra_server.positions import position, range_of
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.client import Client
@@ -67,15 +72,20 @@ def first_failing(ranking: Ranking, suspect: Suspect) -> str | None:
     return next(iter(here or suspect.failing_tests), None)
 
 
-def summary(snapshot: Snapshot, suspect: Suspect) -> list[str]:
-    """What is to be known of a suspect, in three lines: why, because of which test, and how high it is ranked."""
+def summary(snapshot: Snapshot, suspect: Suspect, *, below_diagnostic: bool = False) -> list[str]:
+    """What is to be known of a suspect, in three lines: why, because of which test, and how high it is ranked.
+
+    Below its diagnostic without what that says.
+    """
     ranking = snapshot.ranking
+    why = sentences_beyond(ranking, suspect) if below_diagnostic else sentences_about(ranking, suspect)
+    rank = "" if below_diagnostic else f"{named(ranking, suspect)}."
     group = f"{ranking.group.heading}." if ranking.group else ""
     step = plain(snapshot.next_steps.get(suspect.element, ""), MAX_TEXT)
     lines = [
-        " ".join(sentences_about(ranking, suspect)[:SENTENCES]),
+        " ".join(why[:SENTENCES]),
         _failing(ranking, suspect),
-        " ".join(part for part in (f"{named(ranking, suspect)}.", step, group) if part),
+        " ".join(part for part in (rank, step, group) if part),
     ]
     return [line for line in lines if line]
 

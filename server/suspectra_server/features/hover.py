@@ -36,12 +36,14 @@ def register(session: Session) -> None:
         if suspect is None:
             return None
         mark = next(iter(snapshot.marks_at(path, line)), None)
+        marked = mark if mark is not None and mark.suspect == suspect else None
         lines = snapshot.placements[path].now
-        where = range_of(mark, lines, session.units) if mark and mark.suspect == suspect else whole_line(line)
+        where = range_of(marked, lines, session.units) if marked is not None else whole_line(line)
         formats = session.can("text_document.hover.content_format")
         said = judgement_at(session, folder, path, line)
-        by = await _changed_by(session, folder, mark) if mark and mark.suspect == suspect else ""
-        text = [*summary(snapshot, suspect), *([said] if said else []), *([by] if by else [])]
+        below = session.supports_status and marked is not None and _has_diagnostic(folder, marked, params.position)
+        by = await _changed_by(session, folder, marked) if marked is not None else ""
+        text = [*summary(snapshot, suspect, below_diagnostic=below), *filter(None, [said, by])]
         if isinstance(formats, Sequence) and lsp.MarkupKind.Markdown in formats:
             links = " · ".join(_links(session, folder, suspect, params))
             shown = [*map(with_code, text), *([links] if links else [])]
@@ -49,6 +51,14 @@ def register(session: Session) -> None:
         else:
             content = lsp.MarkupContent(lsp.MarkupKind.PlainText, "\n".join(text))
         return lsp.Hover(content, where)
+
+
+def _has_diagnostic(folder: Folder, mark: Mark, at: lsp.Position) -> bool:
+    """Whether a client that shows diagnostics above hovers shows that of a suspect there."""
+    snapshot, shown = folder.snapshot, folder.settings.diagnostics
+    if shown == "off" or mark.examined or snapshot.regions or at.line != mark.first or at.character < mark.start:
+        return False
+    return shown == "all" or mark in snapshot.first
 
 
 async def _changed_by(session: Session, folder: Folder, mark: Mark) -> str:

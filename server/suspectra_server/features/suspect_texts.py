@@ -6,7 +6,8 @@ import math
 import re
 import sys
 
-from suspectra.report import SubgraphReport, Suspect
+from suspectra.report import Explanation, SubgraphReport, Suspect
+from suspectra.techniques.formulas import in_words
 from suspectra_server.features.fixes import diffs_at
 from suspectra_server.messages import Figures
 from suspectra_server.safe_text import MAX_TEXT, code, markdown, plain
@@ -58,6 +59,15 @@ def sentences_about(ranking: Ranking, suspect: Suspect) -> list[str]:
     """Why a suspect has its rank, most important first: what experiments found comes before everything else."""
     found = ranking.findings.get(suspect.element, ())
     return list(dict.fromkeys([*found, *(plain(one, MAX_TEXT) for one in ranking.explain(suspect).sentences)]))
+
+
+def sentences_beyond(ranking: Ranking, suspect: Suspect) -> list[str]:
+    """The same without what `one_line` says."""
+    line = plain(one_line(ranking, suspect))
+    found = ranking.findings.get(suspect.element, ())
+    counts = in_words(suspect.ef, suspect.ep, ranking.ranked.spectrum.counts, only_read=suspect.only_read)
+    told = Explanation("", () if found else (counts,)).with_badge("" if found else suspect.badge).sentences
+    return [one for one in sentences_about(ranking, suspect) if one not in told and one not in line]
 
 
 def one_line(ranking: Ranking, suspect: Suspect) -> str:

@@ -141,6 +141,7 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> Coll
         "test": folder.uri_of(error.home) if has_home else None,
         "missing": plain(missing_module(error), MAX_NAME),
         "missingPackage": plain(missing_package(error), MAX_NAME),
+        "environment": plain(error.environment, MAX_NAME),
     }
 
 

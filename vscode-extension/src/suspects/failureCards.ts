@@ -61,7 +61,7 @@ export function cards(report: Suspects | undefined): Card[] {
 
 /** One card for one cause, however many files it keeps from being collected. */
 function cardOf([first, ...others]: [CollectionErrorMessage, ...CollectionErrorMessage[]]): Card {
-  const { collector, folder, uri, range, file, line, missing, missingPackage } = first;
+  const { collector, folder, uri, range, file, line, missing, missingPackage, environment } = first;
   const what = whatOf(first);
   const where = file ? `${file}:${line}` : '';
   const collectors = [first, ...others].map((error) => error.collector).filter(Boolean);
@@ -70,7 +70,12 @@ function cardOf([first, ...others]: [CollectionErrorMessage, ...CollectionErrorM
     : t('The tests could not be run');
   const count = others.length + 1;
   const needs = missing && (count === 1 ? t('1 file needs `{0}`', missing) : t('{0} files need `{1}`', count, missing));
-  const installed = missingPackage && !missing && t('{0} is not installed', missingPackage);
+  const absent =
+    missingPackage &&
+    (environment
+      ? t('{0} is not installed in {1}', missingPackage, environment)
+      : t('{0} is not installed', missingPackage));
+  const installed = !missing && absent;
   return {
     key: `error ${folder} ${collector} ${where} ${what}`,
     label: needs || installed || what || whose,

@@ -4,11 +4,14 @@ local M = {}
 
 local DIMMED = vim.api.nvim_create_namespace('suspectra-dimmed')
 
---- Show all code again.
+--- Show all code again; true if some was dimmed.
 function M.clear()
+  local there = false
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    there = there or #vim.api.nvim_buf_get_extmarks(buffer, DIMMED, 0, -1, { limit = 1 }) > 0
     vim.api.nvim_buf_clear_namespace(buffer, DIMMED, 0, -1)
   end
+  return there
 end
 
 --- Dim the lines of loaded buffers that are not in a slice, in files that are.

@@ -36,12 +36,12 @@ local function notify(text, level)
   vim.notify('Suspectra: ' .. text, level or vim.log.levels.INFO)
 end
 
+--- Whether the request was sent: a server that has stopped takes none.
 local function request(server, method, params, answered)
   if vim.fn.has('nvim-0.11') == 1 then
-    server:request(method, params, answered)
-  else
-    server.request(method, params, answered)
+    return (server:request(method, params, answered))
   end
+  return (server.request(method, params, answered))
 end
 
 --- Send a request; `done` is called with the result. Errors are shown.
@@ -50,13 +50,16 @@ local function ask(method, params, done)
   if not server then
     return notify('the server is not running here', vim.log.levels.WARN)
   end
-  request(server, method, params, function(problem, result)
+  local sent = request(server, method, params, function(problem, result)
     if problem then
       notify(problem.message, vim.log.levels.ERROR)
     else
       done(result ~= vim.NIL and result or nil)
     end
   end)
+  if not sent then
+    notify('the server has stopped; open the file again to start it', vim.log.levels.WARN)
+  end
 end
 
 local function command(name, arguments, done)
@@ -114,13 +117,7 @@ function M.first()
 end
 
 function M.back()
-  command('back', {}, function(location)
-    if location then
-      go(location)
-    else
-      notify('this is where you began')
-    end
-  end)
+  step('back')
 end
 
 --- Choose among all suspects.
@@ -163,7 +160,11 @@ function M.jump()
       if move then
         local to = { uri = move.uri, line = move.range.start.line }
         command('jump', { current, { ask = false, to = to } }, function(result)
-          return result and result.chosen and go(result.chosen)
+          if result and result.chosen then
+            go(result.chosen)
+          else
+            notify('this line was edited since the tests ran')
+          end
         end)
       end
     end)
@@ -190,7 +191,7 @@ function M.group()
   ask('suspectra/suspects', { limit = 0 }, function(report)
     local groups = vim.tbl_filter(function(group) return type(group.id) == 'number' end, report.groups)
     if #groups == 0 then
-      return notify('all failing tests probably share a fault')
+      return notify(report.failed > 0 and 'all failing tests probably share a fault' or 'no recorded test fails')
     end
     vim.ui.select(groups, {
       prompt = 'Show the suspects of',
@@ -216,9 +217,7 @@ end
 
 --- Forget what was merged and split.
 function M.ungroup()
-  command('resetGroups', {}, function(there)
-    return there or notify('no failure group was changed')
-  end)
+  command('resetGroups', {}) -- the server says whether there was something
 end
 
 --- Why the line under the cursor is suspected, in a window beside it.
@@ -235,20 +234,22 @@ function M.explain()
   end)
 end
 
-local function mark(name)
+local function mark(name, word)
   return function()
     local current = cursor()
     command(name, { current.uri, current.position.line }, function(marked)
-      return marked or notify('this line is not a suspect')
+      notify(marked and 'line ' .. current.position.line + 1 .. ' is marked as ' .. word or 'this line is not a suspect')
     end)
   end
 end
 
-M.examined = mark('markExamined')
-M.innocent = mark('markInnocent')
+M.examined = mark('markExamined', 'examined')
+M.innocent = mark('markInnocent', 'innocent')
 
 function M.clear()
-  command('clearExamined', {})
+  command('clearExamined', {}, function(there)
+    notify(there and 'all suspects are shown again' or 'no line is marked as examined or innocent')
+  end)
 end
 
 --- Run the tests and rank; the server shows the outcome.
@@ -294,7 +295,7 @@ function M.trace()
     if found and vim.lsp.inlay_hint then
       vim.lsp.inlay_hint.enable(true)
     elseif found then
-      notify('inlay hints need Neovim 0.10 or newer')
+      notify('inlay hints need Neovim 0.10 or newer; `:Suspectra led` lists values in the quickfix list')
     end
   end)
 end
@@ -334,7 +335,9 @@ function M.debug()
 end
 
 --- Show all code again.
-M.undim = dimming.clear
+function M.undim()
+  return dimming.clear() or notify('no code is dimmed')
+end
 
 local function slice(name)
   return function()
@@ -396,7 +399,7 @@ end
 --- Forget what was compared.
 function M.forget()
   command('clearComparison', {}, function(there)
-    return there or notify('no runs were compared')
+    notify(there and 'the comparison is forgotten' or 'no runs were compared')
   end)
 end
 

@@ -93,17 +93,16 @@ class CauseCommands:
     def _walk(self, cursor: object, direction: int) -> lsp.Location | None:
         chain = chain_now(self._session)
         if not chain:
-            if not self._session.supports_status:
-                self._session.answer("No cause was searched for, or the sources changed since.")
+            self._session.notify("No cause was searched for, or the sources changed since.")
             return None
         at = parse_cursor(cursor) if cursor is not None else None
         here = [number for number, step in enumerate(chain) if at and _is_on(step, *at)]
         number = (here[0] + direction) % len(chain) if here else (0 if direction > 0 else -1)
         step = chain[number]
         location = lsp.Location(step["uri"], step["range"])
-        if not open_at(self._session, location) and not self._session.supports_status:
+        if not open_at(self._session, location):
             value = f" → {step['value']}" if step["value"] else ""
-            self._session.answer(plain(f"{step['file']}:{step['line']}: {step['source']}{value}", MAX_TEXT))
+            self._session.notify(plain(f"{step['file']}:{step['line']}: {step['source']}{value}", MAX_TEXT))
         return location
 
 

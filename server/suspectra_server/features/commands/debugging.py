@@ -123,8 +123,7 @@ class DebugCommands:
         except (NotTrusted, SuspectraError) as error:
             raise RequestFailed(plain(str(error), MAX_TEXT)) from None
         shown = launch.shown()
-        if not session.supports_status:
-            session.answer(f"To debug {test}{where}: {shown}")
+        session.notify(f"To debug {test}{where}: {shown}")
         return {
             "folder": folder.uri,
             "test": test,

@@ -80,6 +80,8 @@ class ExperimentCommands:
         if edit is None:
             raise RequestFailed("No change on this line is known to have broken a test.")
         done = await self._session.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Undo a change"))
+        if not done.applied:
+            self._session.notify("The change was not taken back.")
         return done.applied
 
     def _failing(self, command: str, uri: object, tests: object, cursor: object) -> Failing:

@@ -36,11 +36,10 @@ class ExplainCommands:
         """Say why a line has its rank."""
         found = self._find.current() if uri is None else self._find.suspect_at(*parse_location(uri, line))
         if found is None:
-            if not self._session.supports_status:
-                self._session.answer("There is no suspect here." if uri else "There are no suspects.")
+            self._session.notify("There is no suspect here." if uri else "There are no suspects.")
             return None
         folder, suspect, where = found
-        if not self._session.supports_status:
+        if not self._session.supports_status:  # on several lines
             text = lsp.ShowMessageParams(lsp.MessageType.Info, as_text(folder.snapshot, suspect))
             self._session.window_show_message(text)
         return {"markdown": as_markdown(folder.snapshot, suspect), "location": where}
@@ -49,7 +48,7 @@ class ExplainCommands:
         """Compare a line with the first suspect."""
         found = self._find.statement_at(*parse_location(uri, line))
         if found is None:
-            self._notify("Nothing is measured on this line.")
+            self._session.notify("Nothing is measured on this line.")
             return None
         element = found.element
         return self._answer(found, await found.folder.ask(lambda ranking: why_not(ranking, element)))
@@ -58,7 +57,7 @@ class ExplainCommands:
         """Say what would tell the lines of a tie apart."""
         found = self._find.first() if uri is None else self._find.statement_at(*parse_location(uri, line))
         if found is None or not found.ranking.ranked.spectrum.counts.ef[found.element] or found.suspect is None:
-            self._notify("There is no suspect here." if uri else "There are no suspects.")
+            self._session.notify("There is no suspect here." if uri else "There are no suspects.")
             return None
         element = None if uri is None else found.element
         return self._answer(found, await found.folder.ask(lambda ranking: tell_apart(ranking, element)))
@@ -66,10 +65,6 @@ class ExplainCommands:
     def _answer(self, statement: RankedStatement, answer: DistinctionText | None) -> Answer | None:
         if answer is None:
             return None
-        self._notify(answer.text)
+        self._session.notify(answer.text)
         now = replace(statement, element=answer.element).now()
         return answer.to_protocol(current_location(self._session, now) if now else None)
-
-    def _notify(self, text: str) -> None:
-        if not self._session.supports_status:
-            self._session.answer(text)

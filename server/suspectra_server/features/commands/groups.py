@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.base.english import many
 from suspectra_server.features.commands.arguments import are_names, is_count
 from suspectra_server.features.commands.finder import Finder
 from suspectra_server.features.commands.registry import Handlers
@@ -13,6 +14,7 @@ from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.group import Group
 
+_NO_GROUP = "No recorded test fails, so there is no failure group."
 MAX_CHOICES = 8  # that the server asks about: some clients make each a button
 
 
@@ -35,6 +37,9 @@ class GroupCommands:
     async def select_group(self, uri: object = None, number: object = None) -> str | None:
         """Show the suspects of a group; without a number the user is asked."""
         folder = self._find.folder(uri)
+        if folder is None:
+            self._session.notify(_NO_GROUP)
+            return None
         if number is None:
             found = await self._ask_for_group("Show the suspects of which failure group?", self._groups_of(folder))
         else:
@@ -44,12 +49,15 @@ class GroupCommands:
         folder, group = found
         await folder.rankings.grouping.select(group.number)
         shown = folder.snapshot.ranking.group
+        if shown is not None:
+            self._session.notify(f"The suspects shown are those of {shown.heading}.")
         return shown.heading if shown else None
 
     async def merge_groups(self, uri: object = None, numbers: object = None) -> bool:
         """Make one group of several; without numbers the user is asked what to merge with the current one."""
         folder = self._find.folder(uri)
         if folder is None:
+            self._session.notify(_NO_GROUP)
             return False
         ranking = folder.snapshot.ranking
         if numbers is None:
@@ -65,12 +73,14 @@ class GroupCommands:
         if len(wanted) < 2:
             return False
         await folder.rankings.grouping.merge(test for group in wanted for test in group.tests)
+        self._count_groups(folder)
         return True
 
     async def split_group(self, uri: object = None, number: object = None, tests: object = None) -> bool:
         """Part tests from their group; without tests the user is asked for one."""
         folder = self._find.folder(uri)
         if folder is None:
+            self._session.notify(_NO_GROUP)
             return False
         if tests is not None and not are_names(tests):
             raise JsonRpcInvalidParams("splitGroup takes the URI of a folder, the number of a group, names of tests")
@@ -86,18 +96,22 @@ class GroupCommands:
             return False
         # a test that executes nothing is in the group for its size alone: it says nothing of those that stay
         await folder.rankings.grouping.split(leaving, set(whole).difference(group.uncovered if group else ()) - leaving)
+        self._count_groups(folder)
         return True
 
     async def reset_groups(self) -> bool:
         """Forget what was merged and split, in all folders."""
         changed = [await folder.rankings.grouping.reset() for folder in self._session.folders]
-        if not self._session.supports_status:
-            text = "The failure groups are as they were found." if any(changed) else "No failure group was changed."
-            self._session.answer(text)
+        text = "The failure groups are as they were found." if any(changed) else "No failure group was changed."
+        self._session.notify(text)
         return any(changed)
 
-    def _groups_of(self, folder: Folder | None) -> list[tuple[Folder, Group]]:
-        return [(folder, group) for group in folder.snapshot.ranking.groups] if folder else []
+    def _count_groups(self, folder: Folder) -> None:
+        groups = many(len(folder.snapshot.ranking.groups) or 1, "failure group")
+        self._session.notify(f"The failing tests are now in {groups}.")
+
+    def _groups_of(self, folder: Folder) -> list[tuple[Folder, Group]]:
+        return [(folder, group) for group in folder.snapshot.ranking.groups]
 
     async def _ask_for_group(self, question: str, choices: list[tuple[Folder, Group]]) -> tuple[Folder, Group] | None:
         """Let the user choose a group, where the client has nothing of its own for it."""

@@ -56,10 +56,9 @@ class LearnCommands:
         existed = await self._session.files.run(self._session.learned.reset)
         for folder in self._session.folders:
             folder.navigation.renew(after=0)
-        if not self._session.supports_status:
-            self._session.answer(
-                "What was learned from your moves is forgotten." if existed else "Nothing was learned yet."
-            )
+        self._session.notify(
+            "What was learned from your moves is forgotten." if existed else "Nothing was learned yet."
+        )
         return existed
 
 

@@ -42,7 +42,10 @@ class MarkCommands:
         found.folder.exclude(found.ranking.with_function(found.element) if whole else [found.element], "innocent")
         return True
 
-    def clear_examined(self) -> None:
-        """Show all examined and innocent suspects again."""
-        for folder in self._session.folders:
+    def clear_examined(self) -> bool:
+        """Show all examined and innocent suspects again; True if there were any."""
+        folders = list(self._session.folders)
+        there = any(folder.snapshot.examined or folder.snapshot.innocent for folder in folders)
+        for folder in folders:
             folder.clear_exclusions()
+        return there

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -29,6 +31,13 @@ class RankCommands:
     def localize(self) -> None:
         """Read the evidence again and rank now."""
         self._session.rank()
+        if not self._session.supports_status:
+            self._session.keep_running(asyncio.ensure_future(self._report_state()))
+
+    async def _report_state(self) -> None:
+        for folder in list(self._session.folders):
+            await folder.rankings.settled()
+        self._session.notify(self._session.status()["message"])
 
     async def select_technique(self, name: object = None, options: object = None) -> str | None:
         """Rank with another technique."""
@@ -38,11 +47,12 @@ class RankCommands:
         if not isinstance(name, str) or not isinstance(clone, (bool, type(None))):
             raise JsonRpcInvalidParams("selectTechnique takes a name and {cloneFailed: boolean}")
         try:
-            make_technique(name, clone_failed=bool(clone))
+            technique = make_technique(name, clone_failed=bool(clone))
         except UsageError as error:
             raise JsonRpcInvalidParams(plain(str(error))) from None
         for folder in self._session.folders:
             folder.choose(name, clone)
+        self._session.notify(f"The suspects are ranked with {technique.info.title}.")
         return name
 
     async def _ask_for_technique(self) -> str | None:

@@ -38,6 +38,7 @@ class ValueCommands:
         shown = self._session.shown_run
         if shown is not None and shown.is_current and test in (None, shown.test):
             self._show(None)
+            self._session.notify("The values are hidden.")
             return None
         folder, evidence, failing = self._find.failing_test(uri, test, cursor, "no run to show").first
         trace = await self._traced.trace(Tracing(folder, evidence, failing))
@@ -49,11 +50,10 @@ class ValueCommands:
         if not run.is_current:  # the lines of the trace would be taken for those of another text
             raise RequestFailed(CHANGED)
         self._show(run)
-        return {
-            "test": plain(run.test, MAX_TEXT),
-            "files": list(_files(run, steps)),
-            "leftOut": [plain(sentence, MAX_TEXT) for sentence in trace.left_out],
-        }
+        left_out = [plain(sentence, MAX_TEXT) for sentence in trace.left_out]
+        files = ", ".join(dict.fromkeys(file for file, _ in run.lines))
+        self._session.notify(" ".join([f"The values of {run.test} are at the ends of its lines: {files}.", *left_out]))
+        return {"test": plain(run.test, MAX_TEXT), "files": list(_files(run, steps)), "leftOut": left_out}
 
     def _show(self, run: ShownRun | None) -> None:
         self._session.shown_run = run

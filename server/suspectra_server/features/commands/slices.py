@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsprotocol import types as lsp
-
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra_server.features.commands.arguments import parse_location, parse_show
@@ -85,7 +83,7 @@ class SliceCommands:
             raise RequestFailed(f"The run of {plain(name)} computes nothing on this line.")
         answer = await self._answer_with(folder, evidence, sliced, f"{path}:{line + 1}")
         if show:
-            self._session.answer(_as_text(answer), lsp.MessageType.Info)
+            self._session.answer(_as_text(answer))
         return answer
 
     def _test_for(self, folder: Folder, path: str, line: int) -> str:

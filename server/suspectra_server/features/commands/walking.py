@@ -116,6 +116,7 @@ class WalkCommands:
             if folder and statement and (location := current_location(self._session, statement)):
                 folder.navigation.move_to(statement)
                 return self._show(statement, location)
+        self._session.notify("This is where you began.")
         return None
 
     # what comes next
@@ -196,9 +197,8 @@ class WalkCommands:
     def _go_to(self, found: Found | None, current: RankedStatement | None = None) -> lsp.Location | None:
         if found is not None:
             return self._visit(RankedStatement.for_mark(*found), current)
-        if not self._session.supports_status:
-            done = any(folder.snapshot.marks for folder in self._session.folders)
-            self._session.answer("No other suspect is left." if done else self._session.status()["message"])
+        done = any(folder.snapshot.marks for folder in self._session.folders)
+        self._session.notify("No other suspect is left." if done else self._session.status()["message"])
         return None
 
     def _visit(self, target: RankedStatement, current: RankedStatement | None) -> lsp.Location | None:
@@ -212,11 +212,11 @@ class WalkCommands:
         return self._show(to, location)
 
     def _show(self, statement: RankedStatement, location: lsp.Location) -> lsp.Location:
-        if not open_at(self._session, location) and not self._session.supports_status:
+        if not open_at(self._session, location):
             file, _ = statement.recorded_line
             suspect = statement.suspect
             why = f": {one_line(statement.ranking, suspect)}" if suspect and suspect.ef else ""
-            self._session.answer(f"{file}:{location.range.start.line + 1}{why}")
+            self._session.notify(f"{file}:{location.range.start.line + 1}{why}")
         return location
 
 

@@ -54,6 +54,7 @@ class WhyCommands:
             problems = search.outcome.problems if search.outcome is not None else ()
             if problems:
                 raise RequestFailed(plain(str(problems[0]), MAX_TEXT))
+            self._session.notify("The search was cancelled before anything was found.")
             return None
         headline, *lines = answer_lines(search.answer, Reader.EDITOR)
         if show:

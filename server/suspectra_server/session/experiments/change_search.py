@@ -88,7 +88,10 @@ class ChangeSearch:
                 self.client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, said))
             return
         after = f"{'cancelled after ' if outcome.cancelled else ''}{many(outcome.runs, 'run')}"
-        text = self._said or f"No change was found that broke {'it' if len(self.tests) == 1 else 'them'} ({after})."
+        ended = outcome.complete or outcome.cancelled or outcome.problems
+        more = "" if ended else "; the setting changesSeconds allows more"
+        which = "it" if len(self.tests) == 1 else "them"
+        text = self._said or f"No change was found that broke {which} ({after}{more})."
         problems = " ".join(f"{problem}." for problem in outcome.problems)
         kind = lsp.MessageType.Warning if outcome.problems and not self._said else lsp.MessageType.Info
         self.client.answer(plain(f"{text} {problems}".strip(), MAX_TEXT), kind)

@@ -78,7 +78,6 @@ class ExperimentRun:
         self._keep_running = keep_running
         self._folder: Folder | None = None
         self._ended: asyncio.Future[WorkOutcome | None] | None = None  # None: the folder is gone
-        self._after_ranking: dict[Folder, Callable[[], None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._gives_way = False  # whether nobody has asked for what runs
         self.shown: Shown | None = None  # how far the work is; None before its first news
@@ -105,6 +104,8 @@ class ExperimentRun:
         ended: asyncio.Future[WorkOutcome | None] = asyncio.get_running_loop().create_future()
         self._ended = ended
         self._client.send_status()
+        if not by_itself:  # few clients that have a progress bar show it, and the answer may take a minute
+            self._client.notify(f"{work.title[0].upper()}{work.title[1:]}…")
         task = self._task = asyncio.ensure_future(self._run(work, ended, before))
         self._keep_running(task)
         return task
@@ -120,19 +121,13 @@ class ExperimentRun:
 
     def leave_out(self, folder: Folder) -> None:
         """A folder was removed."""
-        self._after_ranking.pop(folder, None)
         if self._folder is folder:
             self._end(None)
 
     def after_ranking(self, folder: Folder, then: Callable[[], None]) -> None:
-        """Rank a folder again, and do something once that is done."""
-        self._after_ranking[folder] = then
+        """Rank a folder again, and do something once that is done, whether or not the ranking is another one."""
         folder.rankings.rank()
-
-    def ranked(self, folder: Folder) -> None:
-        """A folder was ranked."""
-        if folder in self._after_ranking and not folder.rankings.busy:
-            self._after_ranking.pop(folder)()
+        self._keep_running(asyncio.ensure_future(_when_ranked(folder, then)))
 
     def _end(self, outcome: WorkOutcome | None) -> None:
         self._jobs.cancel(_KEY)
@@ -170,6 +165,12 @@ class ExperimentRun:
         """Show how far the work is."""
         self.shown = shown
         self._client.send_status()
+
+
+async def _when_ranked(folder: Folder, then: Callable[[], None]) -> None:
+    await folder.rankings.settled()
+    if not folder.removed:
+        then()
 
 
 class _Taker:
