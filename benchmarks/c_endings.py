@@ -101,9 +101,8 @@ def main() -> None:
     cells = [cell for row in table.values() for cell in row.values()]
     exact = sum("exact" in cell for cell in cells)
     said = sum("exact" not in cell and "said" in cell for cell in cells)
-    print(
-        f"{len(cells)} ends: {exact} exact, {said} not exact and said, {len(cells) - exact - said} not exact and not said"
-    )
+    silent = len(cells) - exact - said
+    print(f"{len(cells)} ends: {exact} exact, {said} not exact and said, {silent} not exact and not said")
 
 
 if __name__ == "__main__":
