@@ -523,7 +523,7 @@ def test_the_handler_can_be_linked_instead(build_c):
 
     workspace = build_c().workspace
     sources = {name: (workspace / name).read_text() for name in ("flow.c", "other.c")}
-    sources["crash_handler.c"] = HANDLER.read_text()
+    sources |= {path.name: path.read_text() for path in (HANDLER, HANDLER.with_name("recorded_calls.h"))}
     program = build_c(sources, flags=("-O0", "-DSUSPECTRA_LINKED"), workspace=workspace)
     run = shell(program, "crash\t./build/program l3 v1\n", crash_handler=False)
     assert "SIGSEGV, and the calls that were under way are not known" in texts(run.problems)

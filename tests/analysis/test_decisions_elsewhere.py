@@ -6,6 +6,7 @@ import time
 import pytest
 
 from suspectra.dependences.graph import DependenceKind
+from suspectra.dependences.slice_tree import slice_tree
 from suspectra.dependences.slices import backward
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
@@ -129,7 +130,7 @@ def test_what_another_function_left_as_it_was_depends_on_its_decisions(workspace
 
 def test_what_another_function_did_not_change_is_shown_last(workspace):
     with Machine(COMMAND, workspace, "test_series.py", [NAME], (KIND,)) as machine:
-        (failure,) = backward(trace_dependences(machine, NAME)).tree()
+        (failure,) = slice_tree(backward(trace_dependences(machine, NAME))).roots
     kinds = [branch.why for branch in failure.branches]
     assert DependenceKind.SUMMARY in kinds
     assert DependenceKind.FLOW in kinds
