@@ -37,9 +37,9 @@ def test_reading_the_recording_counts_but_at_most_half_of_the_time(tmp_path, ask
     given, find = [], discovery.find_source
 
     class Noted(ExperimentInquiry):
-        def __init__(self, setup, tests, suspicion, *, seconds, **options):
-            given.append(seconds)
-            super().__init__(setup, tests, suspicion, seconds=seconds, **options)
+        def steps(self):
+            given.append(self.seconds)
+            return super().steps()
 
     monkeypatch.setattr(experiment_inquiry, "ExperimentInquiry", Noted)
     monkeypatch.setattr(discovery, "find_source", lambda *words, **named: time.sleep(1) or find(*words, **named))
