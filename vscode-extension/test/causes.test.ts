@@ -10,7 +10,15 @@ import { workbench } from './standins/workbench';
 
 const range = { start: { line: 4, character: 4 }, end: { line: 4, character: 20 } };
 const step: Step = {
-  ...{ uri: 'file:///project/fee.py', range, file: 'fee.py', line: 5, source: 'base = base + 2', instance: 1, rounds: 1 },
+  ...{
+    uri: 'file:///project/fee.py',
+    range,
+    file: 'fee.py',
+    line: 5,
+    source: 'base = base + 2',
+    instance: 1,
+    rounds: 1,
+  },
   ...{ value: '`base` is 502, not 500', why: 'since', steps: [], more: 0 },
 };
 const compared: ComparedRuns = {
