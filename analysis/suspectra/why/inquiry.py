@@ -17,8 +17,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from suspectra.base.english import every, first_of, many, share_does
 from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
@@ -49,7 +47,7 @@ from suspectra.localizer import Localizer
 from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, MOVE, SHIFT, UNDO, Experiment
 from suspectra.techniques.default import default_technique
-from suspectra.techniques.experiments.investigation import InvestigationReport
+from suspectra.techniques.experiments.investigation import InvestigationReport, shifts_in_turn
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
@@ -258,21 +256,15 @@ class WhyInquiry(Inquiry[str]):
             self._rank_again()
 
     def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> None:
-        """Try the differences that are known by now with the other tests, if other values are all that helps.
-
-        What few passing tests execute comes first, then the function that comes first without experiments, and of that
-        what comes first, as the others are made of it.
-        """
+        """Try the differences that are known by now with the other tests, if other values are all that helps."""
         report = self._report
         if not isinstance(report, InvestigationReport):
             return
         if self._is_sure():
             self._shifted = None
             return
-        found, passing = _with_other_values(report), report.spectrum.counts.ep
-        places = np.array(list({*found, *([] if self._shifted is None else [self._shifted])}), np.int64)
-        ranks = report.base.function_ranks(places)
-        turn = [int(place) for place in places[np.lexsort((places, ranks, passing[places]))]]
+        found = _with_other_values(report)
+        turn = shifts_in_turn(report.base, found)
         better = turn[:_MAX_PLACES] if self._shifted is None else turn[: turn.index(self._shifted)]
         for element in better:
             if self._shift_at(element, found[element], inquiry.tests_again):

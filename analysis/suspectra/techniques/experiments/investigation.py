@@ -19,7 +19,7 @@ others half, since a switched condition and its mutant are nearly the same findi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -189,23 +189,27 @@ def _in_order(
 
 
 def _shifted_first(known: Floats, base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
-    """Put what one difference repairs in all failing tests before what needs another value or decision in each.
-
-    Of several, what few passing tests execute comes first, then the function that comes first without experiments, and
-    of that the first statement, as the others are made of it.
-    """
+    """Put what one difference repairs in all failing tests before what needs another value or decision in each."""
     shifted = [element for element, several in found.items() if any(_is_shift_of_all(repair) for repair in several)]
     if not shifted:
         return known
     corrected = [element for element, several in found.items() if any(repair.accepted for repair in several)]
     least = float(np.delete(known, [*shifted, *corrected]).max(initial=0))
-    ranks = dict(zip(shifted, base.function_ranks(shifted).tolist(), strict=True))
-    passing = base.spectrum.counts.ep
-    turn = sorted(shifted, key=lambda element: (int(passing[element]), ranks[element], element))
     known = known.copy()
-    for number, element in enumerate(reversed(turn)):
+    for number, element in enumerate(reversed(shifts_in_turn(base, shifted))):
         known[element] = least * (1 + _STEP * (1 + number))
     return known
+
+
+def shifts_in_turn(base: EvidenceReport, elements: Collection[int]) -> list[int]:
+    """Sort statements by how likely a wrong value begins there, if the same difference repairs at several.
+
+    What few passing tests execute comes first, then the function that comes first without experiments, and of that the
+    first statement, as the others are made of it.
+    """
+    places = np.array(list(elements), np.int64)
+    order = np.lexsort((places, base.function_ranks(places), base.spectrum.counts.ep[places]))
+    return [int(place) for place in places[order]]
 
 
 def _is_shift_of_all(repair: Repair) -> bool:
