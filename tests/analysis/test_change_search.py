@@ -250,3 +250,20 @@ def test_what_only_the_cause_runs_belongs_to_it():
     search.look([TEST])
     _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
     assert [unit.line for unit in search.units(cause)] == [2, 8]
+
+
+def test_a_new_function_that_only_the_cause_calls_belongs_to_it():
+    before = b"def f(a):\n    return a\n"
+    since = baseline(before, b"def new(a):\n    assert not a\n\n\n" + before.replace(b"return a", b"return new(a)"))
+
+    class Calling(Ended):
+        def executed(self, baseline, made, tests):
+            return ExecutedChanges({TEST: [("a.py", 6), ("a.py", 2)]}, frozenset(), frozenset())
+
+    def passes(test, lines):
+        return "return a" in lines  # without the new function it fails in the same way
+
+    search = ChangeNarrowing(since, Calling(passes), {TEST: FAILURE})
+    search.look([TEST])
+    _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
+    assert cause == frozenset(range(len(since.units)))

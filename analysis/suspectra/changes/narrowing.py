@@ -128,7 +128,7 @@ class ChangeNarrowing:
         needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
-        own = (self._only_for(cause, high) & noticed.keys() & low) or self._runs_by(test, low, cause)
+        own = self._only_for(cause, high).intersection(noticed, low) or self._runs_by(test, low, cause)
         for part in dict.fromkeys((own, self._whole(own) & low)) if own else ():
             if self._verdict(test, low - part) is ConfigurationVerdict.PASSES:
                 low, cause = low - part, cause | own
