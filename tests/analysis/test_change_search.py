@@ -16,6 +16,7 @@ from suspectra.changes.units import FileDifference
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.output.changes import write_changes
+from suspectra.runs.experiment import GOING_WITH
 
 FUNCTIONS = 40
 TEST = "test_all"
@@ -204,6 +205,26 @@ def test_two_causes_of_one_test_are_both_found(tmp_path):
     assert "without it it still fails, so it may not be the only cause." in out.getvalue()
     assert "Without it and what is named before the test passes; with it alone the test fails." in out.getvalue()
     assert sorted(one.line for one in second.experiments()) == [2, 6]
+
+
+def test_what_is_undone_with_the_cause_is_told_apart_from_it(tmp_path):
+    before = b"def f():\n    a = 1\n    return a\n"
+    since = baseline(before, before.replace(b"a = 1", b"a = 2").replace(b"return a", b"return [a]"))
+    program = Ended(lambda name, lines: "a = 2" not in lines and ("return a" in lines or None))
+    search = ChangeIsolation(
+        setup=RerunSetup(tmp_path, ()),
+        tests=[FailingTest(TEST, "")],
+        baselines=[since],
+        start=lambda folder, end: program,
+    )
+    list(search.steps())
+    (cause,) = search.causes
+    assert [[unit.line for unit in some] for some in (cause.units, cause.going_with)] == [[2], [3]]
+    out = io.StringIO()
+    write_changes(search, out)
+    assert "Without it and 1 change that goes with it the test passes; with it alone the test fails." in out.getvalue()
+    made = [(one.line, one.place, one.action) for one in cause.experiments()]
+    assert made == [(2, "change", "2"), (3, GOING_WITH, "2")]
 
 
 def test_what_breaks_nothing_alone_is_sought_among_the_changes_of_its_function():

@@ -57,7 +57,7 @@ def _effect(cause: BreakingChange) -> str:
     it = "it" if len(cause.units) == 1 else "them"
     of = len(cause.tests)
     breaks = len(set(cause.tests).intersection(cause.alone_breaks))
-    without_it = f"without {it} and what is named before" if cause.besides else f"without {it}"
+    without_it = f"without {it}{cause.with_these}{' and what is named before' if cause.besides else ''}"
     without = f"{without_it} {share_does(len(cause.mends), of, 'test', 'pass')}" if cause.mends else ""
     alone = f"with {it} alone {share_does(breaks, of, 'test', 'fail')}" if breaks else ""
     said = "; ".join(filter(None, (without, alone)))

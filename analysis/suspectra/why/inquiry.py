@@ -197,13 +197,16 @@ class WhyInquiry(Inquiry[str]):
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
         conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
         it = "it" if count == 1 else "them"
-        without = f"without {it} {share_does(len(cause.mends), tested, 'test', 'pass')}" if cause.mends else ""
+        without = f"without {it}{cause.with_these} {share_does(len(cause.mends), tested, 'test', 'pass')}"
         alone = (
             f"with {it} alone {share_does(len(cause.alone_breaks), tested, 'test', 'fail')}"
             if cause.alone_breaks
             else ""
         )
-        because = ", and ".join(filter(None, (without, alone))) or "it decides whether the test passes, with the others"
+        because = (
+            ", and ".join(filter(None, (without if cause.mends else "", alone)))
+            or "it decides whether the test passes, with the others"
+        )
         return replace(
             self.answer,
             conclusion=conclusion,
