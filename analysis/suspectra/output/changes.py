@@ -10,6 +10,7 @@ from suspectra.base.english import first_of, many, share_does
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
+from suspectra.output.changed_lines import changed_lines
 from suspectra.output.terminal import Style, safe
 
 _MAX_LINES = 6  # of a change that are shown
@@ -82,7 +83,7 @@ def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
     if unit.moved_from:
         out.write(f"  {place}   moved from {safe(unit.moved_from)}\n")
         return
-    lines = [("−", line) for line in _said(unit.before)] + [("+", line) for line in _said(unit.after)]
+    lines = changed_lines(_said(unit.before), _said(unit.after))
     if not lines:
         out.write(f"  {place}\n")
     for number, (sign, line) in enumerate(lines[:_MAX_LINES]):

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from suspectra.base.english import many
 from suspectra.output.agents.bounded import NOTICE, as_data
+from suspectra.output.changed_lines import changed_lines
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.program.languages import is_python
 from suspectra.why.answer import AnswerLine, Certainty, Remedy, WhyAnswer
@@ -80,9 +81,9 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
     for change in answer.changes[:2]:
         if change.moved_from:
             yield f"    {change.location.file}  moved from {change.moved_from}"
-        lines = [*(f"− {line.strip()}" for line in change.before), *(f"+ {line.strip()}" for line in change.after)]
-        for number, line in enumerate(lines[:_MAX_CHANGED]):
-            yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
+        for number, (sign, line) in enumerate(changed_lines(change.before, change.after)[:_MAX_CHANGED]):
+            place = str(change.location) if not number else " " * len(str(change.location))
+            yield f"    {place}  {sign} {line.strip()}"
     if answer.suspect is not None:
         yield f"    {answer.suspect.code}"
     yield from answer.reasons[:3]
