@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from suspectra.base.errors import Problem
 
-
 _NAMED = 8
 """Of how many more files a merged problem gives the names."""
 
