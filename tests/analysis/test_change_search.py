@@ -4,6 +4,7 @@ import io
 import math
 import subprocess
 
+import numpy as np
 import pytest
 
 from suspectra.changes.baselines import Baseline, revisions
@@ -13,6 +14,7 @@ from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRu
 from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.noticed import ChangePlaces
 from suspectra.changes.units import FileDifference
+from suspectra.changes.value_trace import ValueTrace, _Site, first_difference
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.output.changes import write_changes
@@ -288,3 +290,21 @@ def test_a_new_function_that_only_the_cause_calls_belongs_to_it():
     search.look([TEST])
     _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
     assert cause == frozenset(range(len(since.units)))
+
+
+@pytest.mark.parametrize(("in_functions", "line"), [(True, 2), (False, 1)])
+def test_no_value_differs_before_what_changed_runs(in_functions, line):
+    """That of the first line differs by chance, such as the order of a set."""
+
+    def trace(*values):
+        sites = tuple(
+            _Site("a.py", at, 0, "value", (), (("a.py", 0, name),), is_test=False) for at, name in ((1, "a"), (2, "b"))
+        )
+        number = np.arange(2)
+        return ValueTrace(sites, number, number * 0, number, number * 0 - 1, values, {}, whole=True)
+
+    lines = {"a.py": [("a.py", 0, 0), ("a.py", 1, -1)]}
+    found = first_difference(
+        trace("1", "2"), trace("3", "4"), lines, lines, lambda node: False, in_functions=in_functions
+    )
+    assert (found.line, found.name) == (line, "ab"[line - 1])

@@ -292,9 +292,9 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         tests: Sequence[str],
         mended: Sequence[str],
     ) -> Differences:
-        """What is undone with a cause, if more tests pass then."""
+        """What is undone with a cause without which the first test does not pass yet, if more tests pass then."""
         others = search.going_with(cause, high)
-        if len(mended) == len(tests) or not 0 < len(others) <= _MORE:
+        if tests[0] in mended or not 0 < len(others) <= _MORE:
             return frozenset()
         passed = search.run(high - cause - others, tests).passed
         return others if len(passed) > len(mended) and passed.issuperset(mended) else frozenset()

@@ -106,7 +106,8 @@ class ChangeNarrowing:
         def unstable(node: int) -> bool:
             return node not in same or passing.value(node) != again.value(same[node])
 
-        found = first_difference(passing, failing, before, after, unstable)
+        in_functions = cause <= self._places.functions.keys()
+        found = first_difference(passing, failing, before, after, unstable, in_functions=in_functions)
         if found is None or found.file not in present:
             return found
         place = after[found.file][found.line - 1]
