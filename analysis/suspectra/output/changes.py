@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TextIO
 
 from suspectra.base.english import first_of, many, share_does
@@ -30,6 +31,10 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         )
         for unit in cause.units:
             _write_unit(unit, out, style)
+        if cause.run:
+            out.write(f"  Of these and what they alone let run, the test runs {len(cause.run)}:\n")
+            for unit in cause.run:
+                _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
         if (found_at := cause.difference) is not None:
             out.write(f"  First different value: {safe(_difference(found_at))}\n")
@@ -80,15 +85,29 @@ def _difference(found: ValueDifference) -> str:
 def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
     place = style(safe(str(unit)), "red")
     if unit.moved_from:
-        out.write(f"  {place}   moved from {safe(unit.moved_from)}\n")
+        out.write(f"  {place}   moved from {safe(unit.moved_from)}; to undo this, move it back\n")
         return
-    lines = [("−", line) for line in _said(unit.before)] + [("+", line) for line in _said(unit.after)]
+    lines = difference_lines(_said(unit.before), _said(unit.after), _MAX_LINES)
     if not lines:
         out.write(f"  {place}\n")
-    for number, (sign, line) in enumerate(lines[:_MAX_LINES]):
-        out.write(f"  {place if not number else ' ' * len(str(unit))}   {sign} {safe(line)}\n")
-    if len(lines) > _MAX_LINES:
-        out.write(f"  … {many(len(lines) - _MAX_LINES, 'more line')}\n")
+    for number, line in enumerate(lines):
+        out.write(f"  {place if not number else ' ' * len(str(unit))}   {safe(line)}\n")
+
+
+def difference_lines(before: Sequence[str], after: Sequence[str], most: int) -> list[str]:
+    """The lines in which two texts differ, of each text some if there are more than `most`, and then how many."""
+    equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    before, after = before[equal:], after[equal:]
+    pairs = zip(reversed(before), reversed(after), strict=False)
+    equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    old, new = before[: len(before) - equal], after[: len(after) - equal]
+    shown = len(old), len(new)
+    if sum(shown) > most:
+        half = most // 2
+        shown = min(len(old), max(half, most - len(new))), min(len(new), max(half, most - len(old)))
+    lines = [*(f"− {line}" for line in old[: shown[0]]), *(f"+ {line}" for line in new[: shown[1]])]
+    left = len(old) + len(new) - len(lines)
+    return [*lines, f"… {many(left, 'more line')}"] if left else lines
 
 
 def _said(text: str) -> list[str]:
