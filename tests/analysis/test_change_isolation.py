@@ -288,9 +288,9 @@ def test_a_file_that_was_moved_is_one_change(tmp_path, capsys, monkeypatch, with
         (moved,) = causes["test_it.py::test_load"]
         assert (moved["file"], moved["moved_from"]) == ("high.json", "low.json")
         assert run(["changes", "test_load", "--seconds", "120"]) == 0
-        assert "\n  high.json   moved from low.json\n" in capsys.readouterr().out
+        assert "\n  high.json   moved from low.json; to undo this, move it back\n" in capsys.readouterr().out
         assert run(["why", "test_load", "--seconds", "120"]) == 0
-        assert "\n    high.json  moved from low.json\n" in capsys.readouterr().out
+        assert "\n    high.json  moved from low.json; to undo this, move it back\n" in capsys.readouterr().out
 
 
 def test_the_first_different_value_is_one_of_the_program(tmp_path):

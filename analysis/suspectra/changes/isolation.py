@@ -56,6 +56,8 @@ class BreakingChange:
     difference: ValueDifference | None = None  # the first value that they make another one
     going_with: tuple[ChangeUnit, ...] = ()  # others, without which the program works only if these are undone, too
     besides: tuple[ChangeUnit, ...] = ()  # other causes, without which the tests have to be, too, in order to pass
+    # of many changes those that a test runs, and other changes that it runs only with these and needs in order to fail
+    run: tuple[ChangeUnit, ...] = ()
 
     def __str__(self) -> str:
         tests = self.mends or self.tests
@@ -94,23 +96,31 @@ class BreakingChange:
     def experiments(self) -> Iterator[Experiment]:
         """What was tried with each of them: the tests that pass without it."""
         undone = *self.besides, *self.undone
-        for test in self.mends:
-            for unit in undone:
-                place = GOING_WITH if unit in self.going_with else "change"
-                yield Experiment(
-                    test,
-                    UNDO,
-                    unit.file,
-                    unit.line,
-                    unit.end_line,
-                    0,
-                    MOVE if unit.moved_from else place,
-                    EVERY,
-                    str(len(undone)),
-                    ExperimentOutcome.PASSED,
-                    detail=self.since.name,
-                    replacement=unit.moved_from or unit.before,
-                )
+        return (
+            self._undone(unit, test, len(undone), ExperimentOutcome.PASSED) for test in self.mends for unit in undone
+        )
+
+    def in_vain(self, tests: Iterable[str]) -> Iterator[Experiment]:
+        """That tests fail without these changes, too, as they do without any."""
+        total = len(self.since.units)
+        return (self._undone(unit, test, total, ExperimentOutcome.FAILED) for test in tests for unit in self.units)
+
+    def _undone(self, unit: ChangeUnit, test: str, together: int, outcome: ExperimentOutcome) -> Experiment:
+        place = GOING_WITH if unit in self.going_with else "change"
+        return Experiment(
+            test,
+            UNDO,
+            unit.file,
+            unit.line,
+            unit.end_line,
+            0,
+            MOVE if unit.moved_from else place,
+            EVERY,
+            str(together),
+            outcome,
+            detail=self.since.name,
+            replacement=unit.moved_from or unit.before,
+        )
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
@@ -120,6 +130,7 @@ class BreakingChange:
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),
             "minimal": self.minimal,
+            "run": [one.to_json() for one in self.run],
             "going_with": [{"file": one.file, "line": one.line} for one in self.going_with],
             "besides": [{"file": one.file, "line": one.line} for one in self.besides],
             "first_difference": self.difference.to_json() if self.difference else None,
@@ -210,15 +221,16 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 paths = {*files, *(one.path for one in cause.since.differences)}
                 texts = {path: text for path in sorted(paths) if (text := read(path)) is not None}
                 sources = {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
-                for experiment in cause.experiments():
+                for experiment in (*cause.experiments(), *cause.in_vain(self.old)):
                     log.add(experiment, sources)
 
     def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
         present = Baseline("the present text", ())
-        failing = program.run(present, (), names).failed
+        run = program.run(present, (), names)
+        failing = run.failed
         if not failing:
-            raise EvidenceError(_passing(names))
+            raise EvidenceError(_not_failing(names, run))
         self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
         for baseline in self._with_changes():
@@ -261,6 +273,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 without = search.run(high - cause - going_with, left)
                 mended = [name for name in left if name in without.passed]
             of = [name for name in left if name == left[0] or name in mended or name in decided]
+            run = search.units(search.run_with(left[0], high, cause)) if len(cause) > _FEW else ()
             found = BreakingChange(
                 tuple(of),
                 search.units(cause),
@@ -268,6 +281,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 (),
                 minimal,
                 baseline,
+                run=run,
                 going_with=search.units(going_with),
                 besides=tuple(unit for one in self.causes if left[0] in one.tests for unit in one.undone),
             )
@@ -384,7 +398,9 @@ def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*some, *others]))
 
 
-def _passing(names: Sequence[str]) -> Problem:
+def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
+    if run.error and not run.passed:
+        return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
     cause = f"{many(len(names), 'test')} that failed did not fail in a copy of the workspace"
     cure = "record the tests again; if they still fail, see what they need besides the workspace"
     return Problem("", "", cause, cure)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.blocks import blocks
 from suspectra.changes.definitions import ChangeOrder
@@ -141,6 +142,19 @@ class ChangeNarrowing:
                 break
         cause = self._breaking_alone(test, cause, high)
         return low - cause, cause, minimal
+
+    def run_with(self, test: str, high: Differences, cause: Differences) -> Differences:
+        """Those of many changes that a test runs, and what runs by these alone and is needed for the failure.
+
+        Nothing where that is all of them, or nobody knows what the test runs.
+        """
+        executed = self._executed.tests.get(test, ()) if self._executed is not None else ()
+        own = self._running(executed) & cause
+        try:
+            found = own | self._runs_by(test, high - cause, cause)
+        except TimeIsUp:
+            found = own
+        return found if found != cause else _NOTHING
 
     def _runs_by(self, test: str, low: Differences, cause: Differences) -> Differences:
         """What a test executes only if the cause is made, and without which it does not fail in the same way."""

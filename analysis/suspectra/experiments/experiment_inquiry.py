@@ -74,7 +74,7 @@ def _too_slow(took: float) -> Problem:
         "the time was over before the first altered run: to collect the failing tests and to run one unaltered took"
         f" {took:.0f} s"
     )
-    return Problem("", "", cause, "allow more with --seconds; editors have a setting for it")
+    return Problem("", "", cause, "give it more seconds")
 
 
 class _Underway:

@@ -31,6 +31,10 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         )
         for unit in cause.units:
             _write_unit(unit, out, style)
+        if cause.run:
+            out.write(f"  Of these and what they alone let run, the test runs {len(cause.run)}:\n")
+            for unit in cause.run:
+                _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
         if (found_at := cause.difference) is not None:
             out.write(f"  First different value: {safe(_difference(found_at))}\n")
@@ -81,15 +85,13 @@ def _difference(found: ValueDifference) -> str:
 def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
     place = style(safe(str(unit)), "red")
     if unit.moved_from:
-        out.write(f"  {place}   moved from {safe(unit.moved_from)}\n")
+        out.write(f"  {place}   moved from {safe(unit.moved_from)}; to undo this, move it back\n")
         return
-    lines = changed_lines(_said(unit.before), _said(unit.after))
+    lines = changed_lines(_said(unit.before), _said(unit.after), _MAX_LINES)
     if not lines:
         out.write(f"  {place}\n")
-    for number, (sign, line) in enumerate(lines[:_MAX_LINES]):
-        out.write(f"  {place if not number else ' ' * len(str(unit))}   {sign} {safe(line)}\n")
-    if len(lines) > _MAX_LINES:
-        out.write(f"  … {many(len(lines) - _MAX_LINES, 'more line')}\n")
+    for number, line in enumerate(lines):
+        out.write(f"  {place if not number else ' ' * len(str(unit))}   {safe(line)}\n")
 
 
 def _said(text: str) -> list[str]:
