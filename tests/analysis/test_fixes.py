@@ -524,6 +524,9 @@ def test_above():
 
 def test_even():
     assert forever(4) == "done"
+
+def test_tool():
+    raise FileNotFoundError("shop")
 """
 
 
@@ -543,7 +546,7 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr("click.confirm", asked.append)
     asking = ["--format", "json", "--seconds", "120", "--apply", "1"]
-    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "--", *PYTEST]
+    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "*_tool", "--", *PYTEST]
     assert run(words) == 0
     found = json.loads(capsys.readouterr().out)
     first = next(one for one in found["fixes"] if one["line"] == 13)
@@ -597,7 +600,7 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
     assert len(judged["good"]["mends"]) == len(judged["constant"]["mends"]) == 2
     assert judged["good"]["breaks"] == judged["constant"]["breaks"] == []
-    assert judged["good"]["said"] == "2 of 3 failing tests pass, and no other test breaks (4 were run)"
+    assert judged["good"]["said"] == "2 of 4 failing tests pass, and no other test breaks (5 were run)"
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
     assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
     assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []
