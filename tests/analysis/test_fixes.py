@@ -17,6 +17,7 @@ from suspectra.cli.main import run
 from suspectra.fixes import search
 from suspectra.fixes.candidate import together
 from suspectra.fixes.candidates import candidates, sites_by_line, stages
+from suspectra.fixes.changed_functions import changed_functions
 from suspectra.fixes.diff import difference, difference_as_bytes, edited
 from suspectra.fixes.executing_tests import ExecutingTests, stays_in_statement
 from suspectra.fixes.fix import Fix, in_order
@@ -721,6 +722,29 @@ CHANGE = "--- a/{0}\n+++ b/{0}\n@@ -{1},2 +{1},2 @@\n x = 1\n-y = 1\n+y = 2\n"
 def test_a_change_of_any_text_is_read(source, patch):
     (made,) = patched(patch, {"shop.py": source, "là.py": source}.get, set().__contains__).values()
     assert [text.splitlines()[-2:] for text in made] == [["x = 1", "y = 1"], ["x = 1", "y = 2"]]
+
+
+KEEPING = """\
+import os
+
+
+def keeping(function):
+    known = {}
+    def kept(*given):
+        return known
+    return kept
+"""
+
+
+def test_functions_that_a_decorator_has_made_get_their_code_where_they_stand():
+    new = KEEPING.replace("{}", "dict()\n    # of all").replace("return known", "return known[given]")
+    job = changed_functions("program.py", KEEPING, new).job
+    (inner,) = job["others"]
+    assert (job["functions"], inner["functions"]) == ([("keeping", 4)], [("keeping", 3), ("kept", 6)])
+    found = {
+        node.name: node.lineno for node in ast.walk(ast.parse(inner["source"])) if isinstance(node, ast.FunctionDef)
+    }
+    assert found == {"keeping": 3, "kept": 6}
 
 
 def test_the_bytes_of_a_change_are_those_of_its_file():
