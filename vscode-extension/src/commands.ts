@@ -90,9 +90,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     undoChange: async (suspect, argument) => {
       const at = placeOf(suspect, argument);
       await server.command(serverCommands.showDifference, ...at);
-      const undo = t('Undo This Change');
+      const [undo, keep] = [{ label: t('Undo This Change') }, { label: t('Keep It') }];
       const asked = { title: t('Undo this change?'), ignoreFocusOut: true };
-      if ((await vscode.window.showQuickPick([undo, t('Keep It')], asked)) === undo) {
+      if ((await vscode.window.showQuickPick([undo, keep], asked)) === undo) {
         await closeTexts();
         await server.command(serverCommands.undoChange, ...at, true);
       }

@@ -110,6 +110,18 @@ describe('finding out what would make tests pass', () => {
     ]);
   });
 
+  it('can end in taking back a change, which the difference is shown for first', async () => {
+    const shown = [serverCommands.showDifference, suspect.uri, line];
+    await give('undoChange', { suspect, parent: undefined }); // the list is closed
+    expect(server.calls).toEqual([shown]);
+    workbench.answer = 'Undo This Change';
+    await give('undoChange', { uri: 'file:///a.py', line: 3 });
+    expect(server.calls.slice(1)).toEqual([
+      [serverCommands.showDifference, 'file:///a.py', 3],
+      [serverCommands.undoChange, 'file:///a.py', 3, true],
+    ]);
+  });
+
   it('can be about a suspect alone, and can be cancelled', async () => {
     await give('testSuspect', { suspect, parent: undefined });
     await give('cancelInvestigation');
