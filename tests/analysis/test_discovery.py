@@ -107,6 +107,7 @@ def test_coverage_without_contexts_does_not_replace_a_recording(tmp_path):
     os.utime(tmp_path / ".coverage", (2_000_000_000,) * 2)
     (unrecorded := tmp_path / "unrecorded").mkdir()
     shutil.copy(tmp_path / ".coverage", unrecorded)
+    shutil.copy(tmp_path / "results.xml", unrecorded)
     assert isinstance(find_source(tmp_path), RecordingSource)
     with pytest.raises(NoEvidence, match=r"\.coverage names no tests\. Fix: run `suspectra record"):
         find_source(unrecorded)

@@ -7,6 +7,7 @@ import * as vscode from 'vscode';
 import { registerCommands } from '../src/commands';
 import { Model } from '../src/model';
 import { type Jump, methods, type MoveMessage, serverCommands } from '../src/protocol';
+import type { Runs } from '../src/runs/runs';
 import type { Slices } from '../src/runs/slices';
 import { StatusItem } from '../src/status';
 import { Testing } from '../src/testing/testing';
@@ -29,12 +30,14 @@ beforeEach(async () => {
   const bar = new StatusItem(model);
   const testing = new Testing(server.server, model);
   const slices = {} as unknown as Slices;
+  const runs = { opened: Promise.resolve(), close: () => Promise.resolve() } as unknown as Runs;
   all = vscode.Disposable.from(
     registerCommands({
       server: server.server,
       model,
       view,
       status: bar,
+      runs,
       slices,
       testing,
       testingView: new TestingView(server.server),

@@ -354,7 +354,7 @@ export const workbench = {
     activeTextEditor: undefined as
       { document: { uri: api.Uri }; selection: api.Selection; viewColumn: number } | undefined,
     visibleTextEditors: [],
-    tabGroups: { all: [], close: none, onDidChangeTabs: nothing.event },
+    tabGroups: { all: [], onDidChangeTabs: nothing.event },
     onDidChangeActiveTextEditor: nothing.event,
     onDidChangeVisibleTextEditors: nothing.event,
     onDidChangeTextEditorSelection: selected.event,
