@@ -17,9 +17,12 @@ from suspectra.cli.main import run
 from suspectra.fixes import search
 from suspectra.fixes.candidate import together
 from suspectra.fixes.candidates import candidates, sites_by_line, stages
+from suspectra.fixes.changed_functions import changed_functions
 from suspectra.fixes.diff import difference, difference_as_bytes, edited
 from suspectra.fixes.executing_tests import ExecutingTests, stays_in_statement
+from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import definitions, scopes
+from suspectra.fixes.helper_modules import helper_modules
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.fixes.results import Alike, EqualResults
 from suspectra.mutation.edit import Edit
@@ -145,6 +148,68 @@ import re
 )
 def test_there_is_a_candidate_of_more_kinds(line, text):
     assert text in lines_after(MORE, line)
+
+
+OTHERS = """\
+import re
+from dataclasses import dataclass
+
+
+@dataclass
+class Task:
+    rank: int
+
+    def renamed(self, name):
+        self.name = name
+        return self  # as is usual here
+
+    def moved(self, place):
+        self.place = place
+
+    async def saved(self, store, *more):
+        if not store:
+            raise ValueError(store)
+        if len(more) > 1:
+            value = 0.5
+        if 1 < len(more) < 2:
+            value = store.load(self, more)
+        return value
+
+
+def lines(text, size):
+    line = []
+    for word in re.split("[a-z]+", text):
+        line.append(word)
+        if len(line) == size:
+            yield line
+            line = []
+
+
+def borrowed(stack, tasks):
+    stack.append(sorted(tasks))
+    yield stack
+    stack.pop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (14, "return self"),
+        (18, "raise LookupError(store)"),
+        (20, "value = 5.0"),
+        (21, "elif 1 < len(more) < 2:"),
+        (21, "if 1 <= len(more) <= 2:"),  # both comparisons
+        (22, "value = await store.load(self, more)"),
+        (22, "value = store.load(self, store)"),
+        (28, 'for word in re.split("[a-zA-Z]+", text):'),
+        (28, "if line:"),  # what is left after a loop
+        (36, "stack.append(sorted(tasks, key=lambda one: one.rank))"),
+        (37, "finally:"),
+    ],
+)
+def test_there_is_a_candidate_for_other_faults(line, text):
+    assert text in lines_after(OTHERS, line)
 
 
 FORMATTED = """\
@@ -337,6 +402,27 @@ def test_what_runs_has_the_lines_of_the_file_around_the_change():
     others = [other for other in made(PROGRAM, 9) if other.kind == "order"]
     both = together((one, others[0]))
     assert [both["functions"], both["others"][0]["functions"]] == [[("ends", 27)], [("total", 5)]]
+
+
+def test_modules_that_only_tests_import_are_known():
+    texts = {
+        "shop/__init__.py": "from .sums import total",
+        "shop/sums.py": "from unittest import mock\nimport shop.check_tests.run",
+        "shop/command.py": "from shop.sums import total",  # nobody imports it, as what a program begins with
+        "shop/testing.py": "from shop.sums import total",
+        "shop/check_tests/run.py": "",
+        "tests_util/__init__.py": "",
+        "tests_util/prices.py": "from shop.testing import fill",
+        "helpers.py": "import pytest",
+        "shop/latest.py": "",
+    }
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    helpers = {"shop/testing.py", "tests_util/__init__.py", "tests_util/prices.py", "helpers.py"}
+    assert helper_modules(trees, [*texts], trees.get) == helpers
+    assert helper_modules({path: trees[path] for path in helpers}, [*helpers], trees.get) == set()
+    one, two, *_ = made(PROGRAM, 8)
+    fixes = [Fix((one,), (), 1, rank=1, for_tests=True), Fix((two,), (), 1, rank=99)]
+    assert in_order(fixes) == fixes[::-1]
 
 
 @pytest.mark.parametrize("unlike", [0, 1, -1], ids=["no line", "the first line", "the last lines"])
@@ -639,6 +725,29 @@ CHANGE = "--- a/{0}\n+++ b/{0}\n@@ -{1},2 +{1},2 @@\n x = 1\n-y = 1\n+y = 2\n"
 def test_a_change_of_any_text_is_read(source, patch):
     (made,) = patched(patch, {"shop.py": source, "là.py": source}.get, set().__contains__).values()
     assert [text.splitlines()[-2:] for text in made] == [["x = 1", "y = 1"], ["x = 1", "y = 2"]]
+
+
+KEEPING = """\
+import os
+
+
+def keeping(function):
+    known = {}
+    def kept(*given):
+        return known
+    return kept
+"""
+
+
+def test_functions_that_a_decorator_has_made_get_their_code_where_they_stand():
+    new = KEEPING.replace("{}", "dict()\n    # of all").replace("return known", "return known[given]")
+    job = changed_functions("program.py", KEEPING, new).job
+    (inner,) = job["others"]
+    assert (job["functions"], inner["functions"]) == ([("keeping", 4)], [("keeping", 3), ("kept", 6)])
+    found = {
+        node.name: node.lineno for node in ast.walk(ast.parse(inner["source"])) if isinstance(node, ast.FunctionDef)
+    }
+    assert found == {"keeping": 3, "kept": 6}
 
 
 def test_the_bytes_of_a_change_are_those_of_its_file():
