@@ -127,6 +127,14 @@ def key(text):
     return re.escape(text.casefold())
 
 
+def lengths(words):
+    length = 0
+    for word in words:
+        next_length = length + 1 + len(word)
+        length += len(word)
+    return length
+
+
 import re
 """
 
@@ -135,6 +143,7 @@ import re
     ("line", "text"),
     [
         (2, 'return f"{price:.3f} {unit}"'),  # a format
+        (30, "length = next_length"),  # what was computed for it
         (2, 'return f"{unit:.2f} {unit}"'),
         (7, 'return names[name].removesuffix(".py")'),  # a method with the same arguments
         (6, "except (KeyError, LookupError):"),
