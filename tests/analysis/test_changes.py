@@ -186,7 +186,7 @@ def test_what_changed_is_named_where_failing_tests_execute_nothing(project, caps
     monkeypatch.chdir(project.folder)
     assert run(["rank"]) == 1
     said = capsys.readouterr().err
-    assert "; changed besides, in code that runs at import: colours.py:2. Fix: look at what they use that ran" in said
+    assert "; also changed, in code that runs at import: colours.py:2. Fix: look at what they use that ran" in said
 
 
 def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):

@@ -86,4 +86,4 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
         client.command("showDifference", uri, 6)
 
 
-FOUND = "The failing test passes without your change here."
+FOUND = "The failing test passes with `value = round(value)`, which you deleted here."

@@ -41,7 +41,7 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
     if found.old and found.baseline:
         out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
     if not found.complete:
-        out.write("There was not enough time for all of it: more --seconds may find more.\n")
+        out.write("The time was over before all was tried: give it more with --seconds.\n")
 
 
 def _listed(tests: Sequence[str]) -> str:
