@@ -17,7 +17,7 @@ from suspectra.cli.main import run
 from suspectra.fixes import search
 from suspectra.fixes.candidate import together
 from suspectra.fixes.candidates import candidates, sites_by_line, stages
-from suspectra.fixes.diff import difference, edited
+from suspectra.fixes.diff import difference, difference_as_bytes, edited
 from suspectra.fixes.executing_tests import ExecutingTests, stays_in_statement
 from suspectra.fixes.fix_site import definitions, scopes
 from suspectra.fixes.patches import PatchRefused, patched
@@ -339,14 +339,20 @@ def test_what_runs_has_the_lines_of_the_file_around_the_change():
     assert [both["functions"], both["others"][0]["functions"]] == [[("ends", 27)], [("total", 5)]]
 
 
-def test_a_difference_is_one_that_git_applies(tmp_path):
+@pytest.mark.parametrize("unlike", [0, 1, -1], ids=["no line", "the first line", "the last lines"])
+def test_a_difference_is_one_that_git_applies(tmp_path, unlike):
     text = PROGRAM.replace("\n", "\r\n").encode() + b"# no end"
+    if unlike:  # of lines with other ends than those around
+        at = text.find(b"\r\n") if unlike > 0 else text.rfind(b"\r\n", 0, -20)
+        text = text[:at] + text[at:].replace(b"\r\n", b"\n", 1 if unlike > 0 else -1)
     (tmp_path / "program.py").write_bytes(text)
     chosen = [one for one in made(text.decode(), 30) if one.said == "`last` is one day later"]
     patch = difference(chosen, lambda file: text).encode()
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch, check=True)
-    assert (tmp_path / "program.py").read_bytes() == edited(text, chosen)
-    assert b"import date, timedelta\r\n" in edited(text, chosen)
+    changed = (tmp_path / "program.py").read_bytes()
+    assert changed == edited(text, chosen)
+    assert b"import date, timedelta\r\n" in changed
+    assert changed.count(b"\r") == text.count(b"\r")
 
 
 class Harmful:
@@ -630,6 +636,18 @@ CHANGE = "--- a/{0}\n+++ b/{0}\n@@ -{1},2 +{1},2 @@\n x = 1\n-y = 1\n+y = 2\n"
 def test_a_change_of_any_text_is_read(source, patch):
     (made,) = patched(patch, {"shop.py": source, "là.py": source}.get, set().__contains__).values()
     assert [text.splitlines()[-2:] for text in made] == [["x = 1", "y = 1"], ["x = 1", "y = 2"]]
+
+
+def test_the_bytes_of_a_change_are_those_of_its_file():
+    source = "# coding: latin-1\nz = 'é'\ny = 1\n".encode("latin-1")
+    change = "--- a/shop.py\n+++ b/shop.py\n@@ -2,2 +2,2 @@\n-z = 'é'\n+z = 'è'\n y = 1\n".encode("latin-1")
+    patch = change.decode(errors="surrogateescape")
+    ((_, new),) = patched(patch, {"shop.py": source}.get, set().__contains__).values()
+    assert new == "# coding: latin-1\nz = 'è'\ny = 1\n"
+    program = "# coding: latin-1\ndef f(a):\n    return 'é' + a\n"
+    one, *_ = made(program, 3)
+    assert "'é'" in difference([one], lambda file: program.encode("latin-1"))
+    assert "'é'".encode("latin-1") in difference_as_bytes([one], lambda file: program.encode("latin-1"))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import type { Model } from './model';
 import { type Cursor, cursor, open, locationOf } from './locations';
 import type { Suspect } from './listed';
 import { type CommandLine, type Learned, methods, serverCommands } from './protocol';
+import { closeTexts } from './runs/runs';
 import type { Slices } from './runs/slices';
 import type { StatusItem } from './status';
 import { isFunction, suspectOf, type SuspectsView } from './suspects/suspectsView';
@@ -86,7 +87,16 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     findChange: (_, argument) =>
       server.command(serverCommands.findChange, ...targetOf(argument, (item) => testing.testsOf(item))),
     showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),
-    undoChange: (suspect) => server.command(serverCommands.undoChange, ...locationOf(suspect)),
+    undoChange: async (suspect, argument) => {
+      const at = placeOf(suspect, argument);
+      await server.command(serverCommands.showDifference, ...at);
+      const undo = t('Undo This Change');
+      const asked = { title: t('Undo this change?'), ignoreFocusOut: true };
+      if ((await vscode.window.showQuickPick([undo, t('Keep It')], asked)) === undo) {
+        await closeTexts();
+        await server.command(serverCommands.undoChange, ...at, true);
+      }
+    },
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),

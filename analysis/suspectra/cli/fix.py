@@ -120,10 +120,10 @@ def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
 
 
 def _write_difference(fixes: Sequence[Fix], number: int | None, read: Callable[[str], bytes | None]) -> None:
-    from suspectra.fixes.diff import difference
+    from suspectra.fixes.diff import difference_as_bytes
 
     if fixes:
-        click.echo(difference(_chosen(fixes, number or 1).candidates, read), nl=False)
+        click.echo(difference_as_bytes(_chosen(fixes, number or 1).candidates, read), nl=False)
 
 
 def _chosen(fixes: Sequence[Fix], number: int) -> Fix:

@@ -92,6 +92,6 @@ def _try(command: Sequence[str], chosen: _Options) -> int:
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as stream:
-            return stream.read(_MAX_BYTES).decode(errors="replace")
+            return stream.read(_MAX_BYTES).decode(errors="surrogateescape")
     except OSError as error:
         raise UsageError(Problem(str(path), "", f"it can't be read: {error.strerror}", "name a file")) from None

@@ -12,7 +12,7 @@ from suspectra.base.english import first_of
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.since import Since
-from suspectra.runs.experiment import UNDO, Experiment
+from suspectra.runs.experiment import GOING_WITH, UNDO, Experiment
 from suspectra.spectrum import changes_by_git
 
 _MAX_LISTED = 8  # lines or names in one sentence
@@ -80,7 +80,7 @@ def _broken_elsewhere(evidence: Evidence) -> Iterator[str]:
     """The changes without which tests pass, where no statement can be suspected, as in a file of data."""
     elements, tests = evidence.elements, dict[Location, list[str]]()
     for one in evidence.experiments:
-        is_undone = one.kind == UNDO and one.outcome.repairs
+        is_undone = one.kind == UNDO and one.outcome.repairs and one.place != GOING_WITH
         if is_undone and not any(elements.at(one.file, line) is not None for line in _near(one)):
             at = Location(one.file, one.line, one.line)
             tests.setdefault(at, []).append(one.test.rpartition("::")[2])

@@ -210,8 +210,10 @@ def fitting(place: FixSite, text: str) -> str | None:
         return text
     if made is None or not isinstance(node, ast.expr):
         return None
-    if text.startswith("(") and not _QUOTES.intersection(text):
-        text = ast.unparse(made)  # without parentheses that it does not need
+    if text.startswith("("):  # without parentheses that it does not need
+        inner = parsed(text[1:-1]) if _QUOTES.intersection(text) else made
+        if inner is not None and ast.dump(inner) == ast.dump(made):
+            text = text[1:-1] if inner is not made else ast.unparse(made)
     loose = precedence_of_expression(made) < demanded(place.parent, node) or isinstance(made, ast.Tuple)
     if loose and not place.source.in_parentheses(node):
         if isinstance(made, ast.Tuple) and isinstance(place.parent, (ast.Subscript, ast.Assign, ast.Return)):

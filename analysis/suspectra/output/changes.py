@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import TextIO
 
 from suspectra.base.english import first_of, many, share_does
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
+from suspectra.output.changed_lines import changed_lines
 from suspectra.output.terminal import Style, safe
 
 _MAX_LINES = 6  # of a change that are shown
@@ -62,7 +62,7 @@ def _effect(cause: BreakingChange) -> str:
     it = "it" if len(cause.units) == 1 else "them"
     of = len(cause.tests)
     breaks = len(set(cause.tests).intersection(cause.alone_breaks))
-    without_it = f"without {it} and what is named before" if cause.besides else f"without {it}"
+    without_it = f"without {it}{cause.with_these}{' and what is named before' if cause.besides else ''}"
     without = f"{without_it} {share_does(len(cause.mends), of, 'test', 'pass')}" if cause.mends else ""
     alone = f"with {it} alone {share_does(breaks, of, 'test', 'fail')}" if breaks else ""
     said = "; ".join(filter(None, (without, alone)))
@@ -87,27 +87,11 @@ def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
     if unit.moved_from:
         out.write(f"  {place}   moved from {safe(unit.moved_from)}; to undo this, move it back\n")
         return
-    lines = difference_lines(_said(unit.before), _said(unit.after), _MAX_LINES)
+    lines = changed_lines(_said(unit.before), _said(unit.after), _MAX_LINES)
     if not lines:
         out.write(f"  {place}\n")
     for number, line in enumerate(lines):
         out.write(f"  {place if not number else ' ' * len(str(unit))}   {safe(line)}\n")
-
-
-def difference_lines(before: Sequence[str], after: Sequence[str], most: int) -> list[str]:
-    """The lines in which two texts differ, of each text some if there are more than `most`, and then how many."""
-    equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
-    before, after = before[equal:], after[equal:]
-    pairs = zip(reversed(before), reversed(after), strict=False)
-    equal = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    old, new = before[: len(before) - equal], after[: len(after) - equal]
-    shown = len(old), len(new)
-    if sum(shown) > most:
-        half = most // 2
-        shown = min(len(old), max(half, most - len(new))), min(len(new), max(half, most - len(old)))
-    lines = [*(f"− {line}" for line in old[: shown[0]]), *(f"+ {line}" for line in new[: shown[1]])]
-    left = len(old) + len(new) - len(lines)
-    return [*lines, f"… {many(left, 'more line')}"] if left else lines
 
 
 def _said(text: str) -> list[str]:

@@ -20,6 +20,9 @@ SHIFT = "shift"
 MOVE = "move"
 """As the place of a change: that its file was moved. The replacement is then where it was."""
 
+GOING_WITH = "going with"
+"""As the place of a change: that it is only undone with the one that broke a test, so it says nothing of its place."""
+
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 

@@ -17,6 +17,8 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from suspectra.base.english import every, first_of, many, share_does
 from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
@@ -63,6 +65,10 @@ _AGAIN_S = 1.0
 _SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
 _ALIKE = 0.5  # the least similarity of a passing test that is worth a look
 _MAX_PLACES = 12  # at which a difference is tried with the other tests
+_MORE_RUNS, _FEW_MORE_RUNS = (
+    2.0,
+    1.25,
+)  # as many as before a shifted value was found, if another may be, and if none may
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
@@ -202,13 +208,13 @@ class WhyInquiry(Inquiry[str]):
         conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
         first = self._first_undone()
         it = "it" if count == 1 else "them"
-        without = f"without {it} {share_does(len(cause.mends), tested, 'test', 'pass')}" if cause.mends else ""
-        alone = (
-            f"with {it} alone {share_does(len(cause.alone_breaks), tested, 'test', 'fail')}"
-            if cause.alone_breaks
-            else ""
+        without = f"without {it}{cause.with_these} {share_does(len(cause.mends), tested, 'test', 'pass')}"
+        breaks = len(set(cause.tests).intersection(cause.alone_breaks))
+        alone = f"with {it} alone {share_does(breaks, tested, 'test', 'fail')}" if breaks else ""
+        because = (
+            ", and ".join(filter(None, (without if cause.mends else "", alone)))
+            or "it decides whether the test passes, with the others"
         )
-        because = ", and ".join(filter(None, (without, alone))) or "it decides whether the test passes, with the others"
         return replace(
             self.answer,
             tests=cause.tests,
@@ -238,7 +244,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _experiment(self, suspicion: Suspicion) -> Iterator[str]:
         """Alter the first suspects, until one change makes all tests pass and breaks none."""
-        if self._is_sure():
+        if self._is_sure() or (self._finding is not None and self._finding.kind == SHIFT):
             return
         wanted = {test.name: test for test in self._tests}
         inquiry = ExperimentInquiry(
@@ -260,7 +266,7 @@ class WhyInquiry(Inquiry[str]):
                         if made >= enough:
                             break
                         if self._shifted is not None:  # what the value is made of may be shifted, too
-                            enough = min(enough, 2 * made)
+                            enough = min(enough, made * (_MORE_RUNS if self._may_begin_before() else _FEW_MORE_RUNS))
                         looked = time.monotonic()
                         news = self._is_sure() and not self._is_verified()  # passing tests are still run
                         if self._is_sure() and not news:
@@ -287,6 +293,14 @@ class WhyInquiry(Inquiry[str]):
         for element in better:
             if self._shift_at(element, found[element], inquiry.tests_again):
                 break
+
+    def _may_begin_before(self) -> bool:
+        """Whether a statement that all tests execute may have a shifted value and would be named instead."""
+        report = self._report
+        assert isinstance(report, InvestigationReport)
+        counts = report.spectrum.counts
+        executed = np.flatnonzero(report.spectrum.candidates & (counts.ef == len(self._group.tests)))
+        return shifts_in_turn(report.base, executed.tolist())[0] != self._shifted
 
     def _is_sure(self) -> bool:
         return self._is_corrected or self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)

@@ -53,3 +53,10 @@ export function sides({ failing, passing }: RunTexts): [vscode.Uri, vscode.Uri] 
     vscode.Uri.from({ scheme: SCHEME, authority, path: `/${title.replaceAll('/', '-')}.py` });
   return [uri(TITLES.failing, failing.title), uri(TITLES.passing, passing.title)];
 }
+
+/** Close the texts that are shown beside each other. */
+export async function closeTexts(): Promise<void> {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  const ours = ({ input }: vscode.Tab) => input instanceof vscode.TabInputTextDiff && input.modified.scheme === SCHEME;
+  await vscode.window.tabGroups.close(tabs.filter(ours));
+}

@@ -262,6 +262,9 @@ class _Session:
             return None, []
         problems: list[Problem] = _complaints(case, ended)
         measured = self.reader.measured(prefix, problems)
+        if empty := [one for one in measured if not os.path.getsize(one[0].profile)]:
+            measured = [one for one in measured if one not in empty]
+            problems.append(_about_empty(case, empty[0][1]))
         result = self._result(case, ended, scratch)
         if not wanted(result, ended):
             return result, []
@@ -283,9 +286,18 @@ class _Session:
             # a sanitizer's own, without the linker's names
             ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
         data = self.reader.read(measured, ends, problems)
+        unwritten = unwritten_profiles(scratch)
         problems += (
-            _about_the_end(case, ended, result, bool(data), None if ends else unknown, handled=self.preload is not None)
-            or _about_processes(case, unwritten_profiles(scratch))
+            _about_the_end(
+                case,
+                ended,
+                result,
+                bool(data),
+                None if ends else unknown,
+                handled=self.preload is not None,
+                recorded=unwritten > 0,
+            )
+            or _about_processes(case, unwritten)
             or _about_calls(case, unknown_calls(scratch))
         )
         self._store(result, problems, data, stack, ends)
@@ -487,6 +499,12 @@ def _complaints(case: CCase, ended: ProgramEnded) -> list[Problem]:
     ]
 
 
+def _about_empty(case: CCase, profile: str) -> Problem:
+    """What to say of a test that left an empty profile."""
+    cause = "it is empty: the program was killed before it wrote its profile, or had no memory or disk space for that"
+    return Problem(case.name, profile, cause, "free some, or end it by exit() or by a signal such as SIGTERM")
+
+
 def _about_processes(case: CCase, unwritten: int) -> list[Problem]:
     """What to say of processes that have written no profile."""
     if not unwritten:
@@ -503,7 +521,14 @@ def _about_calls(case: CCase, unknown: Sequence[Problem]) -> list[Problem]:
 
 
 def _about_the_end(
-    case: CCase, ended: ProgramEnded, result: TestResult, measured: bool, unknown: list[Problem] | None, handled: bool
+    case: CCase,
+    ended: ProgramEnded,
+    result: TestResult,
+    measured: bool,
+    unknown: list[Problem] | None,
+    *,
+    handled: bool,  # whether the library that keeps profiles was to be loaded
+    recorded: bool,  # whether that was loaded into a program with a profile
 ) -> list[Problem]:
     """What to say of a test that did not end by itself, unless it is known which calls were under way.
 
@@ -525,6 +550,9 @@ def _about_the_end(
     cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
     if ended.signal == signal.SIGKILL:
         cause, cure = f"{cause}, since nothing can keep that", "end it by another signal, such as SIGTERM"
+    elif recorded and ended.signal:
+        cause = f"{cause}: this signal was ignored or blocked, or the program was just handling one"
+        cure = "test it without its handler of signals, or let that end it by _exit() or by raising the signal again"
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
     return [Problem(case.name, "", cause, cure)]
