@@ -18,7 +18,7 @@ from suspectra.cli.main import run
 from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
-from suspectra.output.changes import difference_lines
+from suspectra.output.changed_lines import changed_lines
 from suspectra.recording import kept_texts
 from suspectra.recording.kept_texts import KeptTexts
 
@@ -215,10 +215,10 @@ def test_what_failed_before_is_said(project, capsys, monkeypatch):
 
 def test_of_a_long_statement_the_lines_that_differ_are_shown():
     before, after = ["if (a", "    and b", "    or c):"], ["if (a", "    or b", "    or c):"]
-    assert difference_lines(before, after, 4) == ["−     and b", "+     or b"]
-    assert difference_lines(["a", "b", "c"], ["x", "y", "z"], 4) == ["− a", "− b", "+ x", "+ y", "… 2 more lines"]
-    assert difference_lines([], ["x", "y"], 4) == ["+ x", "+ y"]
-    assert difference_lines(["a", "a"], ["a"], 4) == ["− a"]
+    assert changed_lines(before, after, 4) == ["−     and b", "+     or b"]
+    assert changed_lines(["a", "b", "c"], ["x", "y", "z"], 4) == ["− a", "− b", "+ x", "+ y", "… 2 more lines"]
+    assert changed_lines([], ["x", "y"], 4) == ["+ x", "+ y"]
+    assert changed_lines(["a", "a"], ["a"], 4) == ["− a"]
 
 
 def test_without_git_it_is_the_text_with_which_the_test_passed(tmp_path, capsys, monkeypatch):

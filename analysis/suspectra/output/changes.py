@@ -32,7 +32,7 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         for unit in cause.units:
             _write_unit(unit, out, style)
         if cause.run:
-            out.write(f"  Of these and what they alone let run, the test runs {len(cause.run)}:\n")
+            out.write(f"  The failing test runs {len(cause.run)} of these, or of changes that only run with them:\n")
             for unit in cause.run:
                 _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
