@@ -273,7 +273,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 without = search.run(high - cause - going_with, left)
                 mended = [name for name in left if name in without.passed]
             of = [name for name in left if name == left[0] or name in mended or name in decided]
-            run = search.units(search.run_with(left[0], high, cause)) if len(cause) > _FEW else ()
+            run = search.units(search.run_with(left[0], high, cause | going_with)) if len(cause) > _FEW else ()
             found = BreakingChange(
                 tuple(of),
                 search.units(cause),

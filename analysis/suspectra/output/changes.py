@@ -32,7 +32,7 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         for unit in cause.units:
             _write_unit(unit, out, style)
         if cause.run:
-            out.write(f"  Of these and what they alone let run, the test runs {len(cause.run)}:\n")
+            out.write(f"  The failing test runs {len(cause.run)} of these, or of changes that only run with them:\n")
             for unit in cause.run:
                 _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
@@ -41,7 +41,7 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
     if found.old and found.baseline:
         out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
     if not found.complete:
-        out.write("There was not enough time for all of it: more --seconds may find more.\n")
+        out.write("The time was over before all was tried: give it more with --seconds.\n")
 
 
 def _listed(tests: Sequence[str]) -> str:

@@ -65,10 +65,8 @@ _AGAIN_S = 1.0
 _SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
 _ALIKE = 0.5  # the least similarity of a passing test that is worth a look
 _MAX_PLACES = 12  # at which a difference is tried with the other tests
-_MORE_RUNS, _FEW_MORE_RUNS = (
-    2.0,
-    1.25,
-)  # as many as before a shifted value was found, if another may be, and if none may
+_MORE_RUNS, _FEW_MORE_RUNS = 2.0, 1.25
+"""As many as before a shifted value was found, if another may be found before it, and if none may."""
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
@@ -587,7 +585,7 @@ def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, 
 
 def _run(cause: BreakingChange) -> str:
     places = first_of([Location(one.file, one.line, one.line).short for one in cause.run])
-    return f"Of these and what they alone let run, the test runs {len(cause.run)}: {places}."
+    return f"The failing test runs {len(cause.run)} of these, or of changes that only run with them: {places}."
 
 
 def _difference(found: ValueDifference) -> str:
