@@ -516,7 +516,9 @@ class Workbench:
         return path
 
     def heat_maps(self) -> dict[str, dict]:
-        """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine."""
+        """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine. Diffs have none."""
+        if self.visible(".monaco-diff-editor").count():
+            return {}
         editor, gutter, ruler = (
             self.see(f".editor-instance {part}").bounding_box()
             for part in (".monaco-editor", ".glyph-margin", ".decorationsOverviewRuler")

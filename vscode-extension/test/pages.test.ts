@@ -61,6 +61,14 @@ describe('what tells suspects apart', () => {
       'data-action="location"',
     );
   });
+
+  it('shows lines of a difference as code', () => {
+    const sentences = ['a.py:3  − x = 1', '+ x = 2', 'a.py:3 is − as said − certain.'];
+    const { text } = answer({ markdown: '', headline: 'Your change broke it:', sentences, location: null });
+    expect(text).toContain('<pre>a.py:3  − x = 1</pre>');
+    expect(text).toContain('<pre>+ x = 2</pre>');
+    expect(text).toContain('<p>a.py:3 is');
+  });
 });
 
 describe('html', () => {

@@ -4,9 +4,11 @@ import { html, type Html } from './html';
 import { t } from '../l10n';
 import type { Answer } from '../protocol';
 
-/** A headline, and a sentence in each paragraph. A click reports `location`. */
+const DIFFERENCE = /^(\S+:[\d-]+\s+)?[−+] /;
+
+/** A headline, and a sentence in each paragraph; lines of a difference are code. A click reports `location`. */
 export function answer({ headline, sentences, location }: Answer): Html {
   return html`<h1>${headline}</h1>
 ${location ? html`<p><button data-action="location">${t('Go to the line')}</button></p>` : html``}
-${sentences.map((sentence) => html`<p>${sentence}</p>`)}`;
+${sentences.map((sentence) => (DIFFERENCE.test(sentence) ? html`<pre>${sentence}</pre>` : html`<p>${sentence}</p>`))}`;
 }
