@@ -31,7 +31,7 @@ def seconds_until(end: float, most: float = math.inf) -> float:
     return left
 
 
-_MOST_TIMES = 6.0  # as much longer work may take than on an idle machine
+_MAX_TIMES = 6.0  # as much longer work may take than on an idle machine
 
 
 def while_others_work(seconds: float) -> float:
@@ -41,7 +41,7 @@ def while_others_work(seconds: float) -> float:
 
 def slower(running: float, processors: int) -> float:
     """How many times as long work takes while so many programs want to run; at least 1."""
-    return min(max(running / processors, 1.0), _MOST_TIMES)
+    return min(max(running / processors, 1.0), _MAX_TIMES)
 
 
 def _running() -> float:
