@@ -516,7 +516,7 @@ class Workbench:
         return path
 
     def heat_maps(self) -> dict[str, dict]:
-        """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine. Diffs have none."""
+        """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine."""
         if self.visible(".monaco-diff-editor").count():
             return {}
         editor, gutter, ruler = (

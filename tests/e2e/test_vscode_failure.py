@@ -1,4 +1,4 @@
-"""One failing test in a real VS Code: who changed the line last, why it fails, what undoes that, and what would fix it."""
+"""One failing test in a real VS Code: who changed the line last, why it fails, what undoes that, what would fix it."""
 
 from __future__ import annotations
 
