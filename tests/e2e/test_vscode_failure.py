@@ -1,4 +1,4 @@
-"""One failing test in a real VS Code: who changed the line last, why it fails, what undoes that, what would fix it."""
+"""One failing test in a real VS Code: who changed the line, why it fails, what would fix it, and what undoes it."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def test_a_failure_from_who_changed_it_to_what_repairs_it(committed_shop, workbe
     wait(lambda: bench.cursor() == ("shop.py", 2), "the first suspect")
 
     # the change with its author and commit
+    bench.see(".editor-instance .squiggly-info")
     bench.hover_at_cursor("Explain")
     bench.see(".monaco-hover", "Changed last: Ann Lee, ")
     document(bench, "vscode-blame.png")

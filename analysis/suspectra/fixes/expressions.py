@@ -708,6 +708,8 @@ def _conditions(place: FixSite) -> Iterator[Made]:
     if not _is_asked(place) or not isinstance(node, ast.expr):
         return
     text = _operand(place, node) if isinstance(node, ast.BoolOp) else place.text
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        yield f"{text} is not None", "condition", 1.8  # what is false is not what is missing
     bases = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
     guarded = {f"{one.value.id} is None" for one in bases if isinstance(one.value, ast.Name)}
     guarded |= {f"{one.value.id} is not None" for one in bases if isinstance(one.value, ast.Name)}
