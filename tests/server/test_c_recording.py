@@ -166,9 +166,11 @@ def test_failing_tests_of_ctest_are_compared_and_altered(client, build_reckoner,
     uri = client.open(folder / FAULTY)
     client.wait(lambda: uri in client.diagnostics)
     assert client.command("testSuspect", uri, find_line(folder / FAULTY, "if (numbers[i] > result)")) is True
-    client.wait(lambda: re.match(passes + r".* \d+ altered runs?\.$", client.messages[-1]["message"]))
+    client.wait(lambda: "cancelled" not in client.messages[-1]["message"])
+    assert re.match(passes, client.outcome())
     assert client.command("testSuspect", uri, find_line(folder / FAULTY, FIX[0])) is True
     client.wait(lambda: "it decides nothing, and in tests of C and C++ only" in client.messages[-1]["message"])
+    client.outcome()
     asked = {"tool": "investigate", "arguments": {"tests": ["largest_below_zero"], "seconds": 2}}
     answer = json.loads(client.request("suspectra/agentAnswer", asked)["text"])
     assert any("src/evaluate.c:31" in one["place"] for one in answer["findings"])

@@ -99,12 +99,7 @@ def find_source(
     # a newer recording without tests must not hide older evidence that has some
     useful = recorded if not (covered or recorded_c) or _has_tests(boundary.real(RECORDING)) else 0
     # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
-    if (
-        measured
-        and covered > max(useful, recorded_c)
-        and measured.reports()
-        and (not (recorded or recorded_c) or measured.names_tests())
-    ):
+    if measured and covered > max(useful, recorded_c) and measured.reports() and measured.names_tests():
         return measured
     if recorded_c > useful:
         return _c_recording_source(workspace, None)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from suspectra.base.errors import Problem
 
-_NAMED = 8
-"""Of how many more files a merged problem gives the names."""
+_NAMED, _SHORT = 8, 60
+"""Of how many more files a merged problem gives the names, and how long these may be."""
 
 
 def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
@@ -31,7 +31,9 @@ def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
 
 def _listed(others: Sequence[Problem]) -> str:
     """The names of some files, and how many more there are."""
-    *shown, last = list(dict.fromkeys(problem.file for problem in others if problem.file))[:_NAMED] or [""]
+    *shown, last = list(dict.fromkeys(problem.file for problem in others if 0 < len(problem.file) <= _SHORT))[
+        :_NAMED
+    ] or [""]
     left = len(others) - len(shown) - bool(last)
     if left:
         shown, last = [*shown, *([last] if last else [])], f"{left} other{'s' * (left > 1)}"

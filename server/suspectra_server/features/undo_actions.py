@@ -12,7 +12,7 @@ from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
-from suspectra_server.state.undo import Undo
+from suspectra_server.state.undo import Undo, narrowed
 
 _ANNOTATION = "suspectra-undo"
 
@@ -69,7 +69,8 @@ def _undos(folder: Folder, elements: Iterable[int]) -> Iterator[tuple[Undo, dict
 def _workspace_edit(
     session: Session, folder: Folder, undo: Undo, edits: dict[str, list[tuple[int, int, str]]], *, ask: bool
 ) -> lsp.WorkspaceEdit:
-    edits = {file: [_narrowed(folder, file, *one) for one in several] for file, several in edits.items()}
+    now = {file: list(placement.now) for file in edits if (placement := folder.placement(file)) is not None}
+    edits = {file: [narrowed(now.get(file, ()), *one) for one in several] for file, several in edits.items()}
     annotated = ask and session.can("workspace.workspace_edit.change_annotation_support") is not None
     if not annotated or not session.can("workspace.workspace_edit.document_changes"):
         changes = {
@@ -90,20 +91,6 @@ def _workspace_edit(
         description=f"{many(len(undo.tests), 'failing test')} passed without {it}",
     )
     return lsp.WorkspaceEdit(document_changes=documents, change_annotations={_ANNOTATION: about})
-
-
-def _narrowed(folder: Folder, file: str, first: int, end: int, text: str) -> tuple[int, int, str]:
-    """The edit without the first and last lines that stay: a preview of it shows what changes."""
-    placement = folder.placement(file)
-    now = list(placement.now[first:end]) if placement is not None else []
-    before = text.splitlines(keepends=True)
-    while now and before and now[0] == before[0].rstrip("\r\n"):
-        del now[0], before[0]
-        first += 1
-    while now and before and now[-1] == before[-1].rstrip("\r\n"):
-        del now[-1], before[-1]
-        end -= 1
-    return first, end, "".join(before)
 
 
 def _range(first: int, end: int) -> lsp.Range:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suspectra.base.location import Location
@@ -40,6 +40,17 @@ class Undo:
                 return None
             found.setdefault(part.file, []).append((*lines, part.before))
         return found
+
+
+def narrowed(now: Sequence[str], first: int, end: int, before: str) -> tuple[int, int, str]:
+    """An edit of `Undo.edits` without its first and last lines that stay, so that a preview shows what changes."""
+    present, past = list(now[first:end]), before.splitlines(keepends=True)
+    while present and past and present[0] == past[0].rstrip("\r\n"):
+        del present[0], past[0]
+        first += 1
+    while present and past and present[-1] == past[-1].rstrip("\r\n"):
+        del present[-1], past[-1]
+    return first, first + len(present), "".join(past)
 
 
 def undos_at(experiments: Iterable[Experiment], found: Iterable[Experiment]) -> tuple[Undo, ...]:

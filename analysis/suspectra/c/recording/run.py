@@ -36,6 +36,7 @@ from suspectra.c.recording.gcovr import Gcovr
 from suspectra.c.recording.profiles import ProfileReader, TestData
 from suspectra.c.recording.schedule import TestSchedule
 from suspectra.c.recording.suite import CSuite, located
+from suspectra.c.recording.test_programs import prints_failure
 from suspectra.c.recording.whole_programs import WholeProgram, whole_programs
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.call_ends import CallEnd
@@ -176,6 +177,7 @@ class _Session:
         self.preload, self.timeout, self.stop = preload, timeout, stop
         self._lock = threading.Lock()
         self.not_run = 0
+        self._expected: set[str] = set()  # the cases that passed, and print that something failed
 
     def run(
         self, cases: Sequence[CCase], jobs: int, progress: Progress | None
@@ -223,7 +225,7 @@ class _Session:
         def fails_in_its_own_way(result: TestResult, end: ProgramEnded) -> bool:
             output = _clipped(end.stdout) + _clipped(end.stderr)
             completed = not end.signal and end.stopped is None
-            differs, said = program.differences(result, output, alone, completed=completed)
+            differs, said = program.differences(result, output, alone, self._expected, completed=completed)
             problems.extend(said)
             kept.extend([result] if differs else [])
             return differs
@@ -373,8 +375,12 @@ class _Session:
             location = location or place
             if own.verdict is Verdict.SKIPPED and not verdict.failing:
                 verdict, message = own.verdict, own.message
+            elif own.verdict.failing and not verdict.failing:
+                self._expected.add(case.name)
             elif verdict.failing and own.message and not ended.signal:
                 message = own.message
+        elif case.whole and not verdict.failing and prints_failure(case, _clipped(ended.stdout)):
+            self._expected.add(case.name)
         known = self.outcomes.get(case.name)
         if known is not None:
             verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
