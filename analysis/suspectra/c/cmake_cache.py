@@ -35,6 +35,17 @@ def cache_entries(build: Path) -> dict[str, str]:
     return found
 
 
+def default_configuration(build: Path) -> str | None:
+    """The configuration that a build with several of them builds unless one is named; None for any other build."""
+    try:
+        entries = cache_entries(build)
+    except EvidenceError:
+        return None
+    if "Multi-Config" not in entries.get("CMAKE_GENERATOR", ""):
+        return None
+    return entries.get("CMAKE_DEFAULT_BUILD_TYPE") or entries.get("CMAKE_CONFIGURATION_TYPES", "").partition(";")[0]
+
+
 def cache_script(entries: Mapping[str, str]) -> str:
     """A script of CMake that sets cache entries."""
     return "".join(
