@@ -22,7 +22,8 @@ def cache_entries(build: Path) -> dict[str, str]:
         lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         cause = "it is not a build folder of CMake, so its programs can't be built a second time"
-        raise EvidenceError(Problem(str(build), "", cause, "name a build folder of CMake")) from None
+        cure = "name one of CMake; tests of Meson, make and others can be ranked (`suspectra rank`) and explained"
+        raise EvidenceError(Problem(str(build), "", cause, cure)) from None
     found = {match["name"]: match["value"] for match in map(_ENTRY.match, lines) if match}
     found = {name: value for name, value in found.items() if str(build) not in value}
     internal = dict(line.partition(":INTERNAL=")[::2] for line in lines if ":INTERNAL=" in line)
