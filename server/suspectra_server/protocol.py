@@ -457,7 +457,7 @@ COMMANDS = (
     CommandDeclaration(
         "undoChange",
         "Undo This Change",
-        (_URI, _LINE),
+        (_URI, _LINE, Argument("confirmed?", "boolean", "Whether the client has asked the user already.")),
         "boolean",
         "Take back the change on this line that broke tests, by `workspace/applyEdit`, which a client that can lets the"
         " user confirm. True if that was done. Refused where no such change is known.",

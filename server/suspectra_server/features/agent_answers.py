@@ -144,7 +144,7 @@ class AgentTools:
             raise
         if run.cancelled:
             raise RequestFailed("The user has cancelled the tests.")
-        if failure := self._session.test_run.failures.get(folder.uri):
+        if failure := self._session.test_run.failure_of(folder):
             raise RequestFailed(refusal(failure))
         await folder.rankings.settled()
         ranking = folder.snapshot.ranking
