@@ -391,7 +391,7 @@ COMMANDS = (
         "boolean",
         "The same, but only the statement on this line is altered, with the failing tests that execute it.",
         icon="beaker-stop",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "compareValues",
@@ -457,7 +457,7 @@ COMMANDS = (
     CommandDeclaration(
         "undoChange",
         "Undo This Change",
-        (_URI, _LINE),
+        (_URI, _LINE, Argument("confirmed?", "boolean", "Whether the client has asked the user already.")),
         "boolean",
         "Take back the change on this line that broke tests, by `workspace/applyEdit`, which a client that can lets the"
         " user confirm. True if that was done. Refused where no such change is known.",

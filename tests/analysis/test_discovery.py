@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import coverage
 import pytest
 
-from suspectra.base.errors import EvidenceError
+from suspectra.base.errors import EvidenceError, NoEvidence
 from suspectra.cli.main import run
 from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
@@ -104,7 +105,12 @@ def test_coverage_without_contexts_does_not_replace_a_recording(tmp_path):
     data.add_lines({str(tmp_path / "app.py"): [1]})
     data.write()
     os.utime(tmp_path / ".coverage", (2_000_000_000,) * 2)
+    (unrecorded := tmp_path / "unrecorded").mkdir()
+    shutil.copy(tmp_path / ".coverage", unrecorded)
+    shutil.copy(tmp_path / "results.xml", unrecorded)
     assert isinstance(find_source(tmp_path), RecordingSource)
+    with pytest.raises(NoEvidence, match=r"\.coverage names no tests\. Fix: run `suspectra record"):
+        find_source(unrecorded)
     data.set_context("tests/test_app.py::test_it|run")
     data.add_lines({str(tmp_path / "app.py"): [2]})
     data.write()

@@ -127,6 +127,14 @@ def key(text):
     return re.escape(text.casefold())
 
 
+def lengths(words):
+    length = 0
+    for word in words:
+        next_length = length + 1 + len(word)
+        length += len(word)
+    return length
+
+
 import re
 """
 
@@ -135,6 +143,7 @@ import re
     ("line", "text"),
     [
         (2, 'return f"{price:.3f} {unit}"'),  # a format
+        (30, "length = next_length"),  # what was computed for it
         (2, 'return f"{unit:.2f} {unit}"'),
         (7, 'return names[name].removesuffix(".py")'),  # a method with the same arguments
         (6, "except (KeyError, LookupError):"),
@@ -610,6 +619,9 @@ def test_above():
 
 def test_even():
     assert forever(4) == "done"
+
+def test_tool():
+    raise FileNotFoundError("shop")
 """
 
 
@@ -629,7 +641,7 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr("click.confirm", asked.append)
     asking = ["--format", "json", "--seconds", "120", "--apply", "1"]
-    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "--", *PYTEST]
+    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "*_tool", "--", *PYTEST]
     assert run(words) == 0
     found = json.loads(capsys.readouterr().out)
     first = next(one for one in found["fixes"] if one["line"] == 13)
@@ -683,7 +695,7 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
     assert len(judged["good"]["mends"]) == len(judged["constant"]["mends"]) == 2
     assert judged["good"]["breaks"] == judged["constant"]["breaks"] == []
-    assert judged["good"]["said"] == "2 of 3 failing tests pass, and no other test breaks (4 were run)"
+    assert judged["good"]["said"] == "2 of 4 failing tests pass, and no other test breaks (5 were run)"
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
     assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
     assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []

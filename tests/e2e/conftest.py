@@ -517,6 +517,8 @@ class Workbench:
 
     def heat_maps(self) -> dict[str, dict]:
         """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine."""
+        if self.visible(".monaco-diff-editor").count():  # of which neither text is one with marks
+            return {}
         editor, gutter, ruler = (
             self.see(f".editor-instance {part}").bounding_box()
             for part in (".monaco-editor", ".glyph-margin", ".decorationsOverviewRuler")

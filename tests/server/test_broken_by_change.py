@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from suspectra_server.state.undo import narrowed
+
 PRICE = """\
 def rounded(value):
     value = value * 100
@@ -48,6 +50,9 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
     client.ask_until(lambda: [one["findings"] for one in client.suspects()["suspects"]][:1] == [[FOUND]])
     assert not client.messages  # one after each save would be in the way
     assert not client.progress
+    assert not any(status["investigation"] for status in client.statuses)  # nobody has asked for it
+    explained = client.request("suspectra/explanation", {"uri": uri, "line": 2})
+    assert not any(sentence in explained["headline"] for sentence in explained["sentences"])
     assert source.read_text() == BROKEN
 
     def actions(line):
@@ -70,6 +75,9 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
     assert client.command("undoChange", uri, 2) is True
     (asked,) = [one["params"] for one in client.asked if one["method"] == "workspace/applyEdit"]
     assert asked["edit"] == edit
+    assert client.command("undoChange", uri, 2, True) is True
+    *_, done = [one["params"] for one in client.asked if one["method"] == "workspace/applyEdit"]
+    assert done["edit"] == {"changes": {uri: [{key: change[key] for key in ("range", "newText")}]}}
     with pytest.raises(client.Error, match="No change on this line is known"):
         client.command("undoChange", uri, 0)
 
@@ -86,4 +94,12 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
         client.command("showDifference", uri, 6)
 
 
-FOUND = "The failing test passes without your change here."
+def test_of_a_statement_of_several_lines_only_what_differs_is_edited():
+    now = ["if (", "    a", "    or c", "):", "    pass"]
+    assert narrowed(now, 0, 4, "if (\n    a\n    or b\n):\n") == (2, 3, "    or b\n")
+    assert narrowed(now, 0, 4, "if (\n    a\n    or b\n    or c\n):\n") == (2, 2, "    or b\n")
+    assert narrowed(now, 0, 4, "if (\n    a\n):\n") == (2, 3, "")
+    assert narrowed(now, 4, 4, "    go()\n") == (4, 4, "    go()\n")
+
+
+FOUND = "The failing test passes with `value = round(value)`, which you deleted here."

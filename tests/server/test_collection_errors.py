@@ -168,3 +168,19 @@ def test_the_other_tests_run_although_a_file_can_not_be_collected(client, broken
     assert sum(client.statuses[-1][name] for name in ("failed", "passed")) == recorded
     (run,) = client.request("suspectra/testResults")
     assert {test["verdict"] for test in run["tests"]} == {"passed", "failed"}
+
+
+@pytest.mark.slow
+def test_a_run_elsewhere_takes_the_place_of_one_that_could_not_collect(client, tmp_path, record):
+    (tmp_path / "shop.py").write_text("def price():\n    return 1\n")
+    test = tmp_path / "test_shop.py"
+    test.write_text("import no_such_module\n")
+    client.start(tmp_path)
+    assert client.command("runTests") is True
+    client.wait(lambda: any("Fix: install it where the tests run" in one["message"] for one in client.messages))
+    client.wait(lambda: client.statuses[-1]["collectionErrors"])
+    assert client.suspects()["failedRuns"] == []  # its card is that of the error
+    test.write_text("import shop\n\n\ndef test_it():\n    assert shop.price() == 2\n")
+    assert record(tmp_path).returncode == 1
+    client.wait(lambda: client.statuses[-1]["state"] == "ready" and client.statuses[-1]["failed"] == 1)
+    assert client.suspects()["failedRuns"] == []

@@ -5,7 +5,12 @@ import sys
 
 import pytest
 
-from suspectra_server.session.tests.project_tests import ctest_build, has_python_tests, unittest_command
+from suspectra_server.session.tests.project_tests import (
+    ctest_build,
+    has_python_tests,
+    is_own_package,
+    unittest_command,
+)
 
 UNITTEST = "import unittest\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n"
 DJANGO = "from django.core.management import execute_from_command_line\n"
@@ -17,6 +22,13 @@ def project(folder, files):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     return folder
+
+
+def test_what_a_project_needs_may_be_itself(tmp_path):
+    project(tmp_path, {"setup.py": "", "shop/__init__.py": "", "src/till.py": ""})
+    assert [is_own_package(tmp_path, name) for name in ("shop", "till", "money")] == [True, True, False]
+    (tmp_path / "setup.py").unlink()
+    assert not is_own_package(tmp_path, "shop")  # pip can't install it
 
 
 ALL = ("python", "-m", "unittest")
@@ -72,7 +84,7 @@ def test_tests_of_unittest_run_as_such_in_the_editor(client, tmp_path):
     assert client.command("runTests") is True
     client.wait(lambda: client.marks(tmp_path))
     assert set(client.marks(tmp_path)) == {("shop.py", 2)}
-    assert any("record -- python -m unittest discover -s tests" in str(p) for p in client.progress)
+    assert any("python -m unittest discover -s tests" in str(p) for p in client.progress)
 
 
 def test_a_run_without_any_test_says_so(client, tmp_path):
@@ -100,7 +112,7 @@ def test_pytest_is_started_as_it_was_recorded(client, tmp_path):
     client.wait_for_state("runningTests")
     ended = {"kind": "end", "message": "done"}
     client.wait(lambda: ended in client.progress and client.statuses[-1]["state"] == "ready")
-    assert any("record -- python -m pytest" in str(p) for p in client.progress)
+    assert any("python -m pytest" in str(p) for p in client.progress)
     assert ("shop/prices.py", 2) in client.marks(tmp_path)
     failing = "tests/test_prices.py::test_food"
     client.agree()

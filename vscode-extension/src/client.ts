@@ -18,7 +18,7 @@ import { rememberStorage } from './environment/storage';
 import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
 import { askUser } from './questions';
-import { withMenu } from './lenses';
+import { withDifference, withMenu } from './lenses';
 import {
   ask,
   candidates,
@@ -292,6 +292,8 @@ export class Server implements vscode.Disposable {
       },
       middleware: {
         provideCodeLenses: async (document, token, next) => (await next(document, token))?.map(withMenu),
+        provideCodeActions: async (document, range, context, token, next) =>
+          (await next(document, range, context, token))?.map(withDifference),
         // runs of tests are the only work with progress: each gets a notification with a cancel button
         handleWorkDoneProgress: (token, params) => this.runs.handle(token, params),
         workspace: {

@@ -14,6 +14,7 @@ import type { Model } from './model';
 import { type Cursor, cursor, open, locationOf } from './locations';
 import type { Suspect } from './listed';
 import { type CommandLine, type Learned, methods, serverCommands } from './protocol';
+import type { Runs } from './runs/runs';
 import type { Slices } from './runs/slices';
 import type { StatusItem } from './status';
 import { isFunction, suspectOf, type SuspectsView } from './suspects/suspectsView';
@@ -27,6 +28,7 @@ interface Parts {
   model: Model;
   view: SuspectsView;
   status: StatusItem;
+  runs: Runs;
   slices: Slices;
   testing: Testing;
   testingView: TestingView;
@@ -36,7 +38,7 @@ type Run = (suspect: Suspect | undefined, argument: unknown) => unknown;
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, model, view, status, slices, testing, testingView } = parts;
+  const { server, model, view, status, runs, slices, testing, testingView } = parts;
   const step =
     (command: string, ...from: (() => unknown)[]): Run =>
     async () => {
@@ -86,7 +88,17 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     findChange: (_, argument) =>
       server.command(serverCommands.findChange, ...targetOf(argument, (item) => testing.testsOf(item))),
     showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),
-    undoChange: (suspect) => server.command(serverCommands.undoChange, ...locationOf(suspect)),
+    undoChange: async (suspect, argument) => {
+      const at = placeOf(suspect, argument);
+      await server.command(serverCommands.showDifference, ...at);
+      await runs.opened; // it would take the focus from the question
+      const [undo, keep] = [{ label: t('Undo This Change') }, { label: t('Keep It') }];
+      const asked = { title: t('Undo this change?'), ignoreFocusOut: true };
+      if ((await vscode.window.showQuickPick([undo, keep], asked)) === undo) {
+        await runs.close();
+        await server.command(serverCommands.undoChange, ...at, true);
+      }
+    },
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),

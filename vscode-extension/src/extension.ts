@@ -45,6 +45,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const model = new Model(started);
   const status = new StatusItem(model);
   const view = new SuspectsView(model, context.workspaceState);
+  const runs = new Runs(started);
   const slices = new Slices(started);
   const testing = new Testing(started, model);
   const testingView = new TestingView(started);
@@ -57,7 +58,7 @@ export function activate(context: vscode.ExtensionContext): void {
     view,
     slices,
     new CausesView(started, model),
-    new Runs(started),
+    runs,
     new RunLines(started),
     new NativeProject(),
     new RunOffer(model, context.globalState),
@@ -70,7 +71,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Terminals(started, context.environmentVariableCollection),
     testing,
     testingView,
-    registerCommands({ server: started, model, view, status, slices, testing, testingView }),
+    registerCommands({ server: started, model, view, status, runs, slices, testing, testingView }),
     started.onDidExecute((done) => {
       const target = destination(done);
       if (target) {

@@ -1,4 +1,4 @@
-/** The lenses of the server, as VS Code shows them. */
+/** The lenses and the code actions of the server, as VS Code shows them. */
 
 import type * as vscode from 'vscode';
 
@@ -14,4 +14,15 @@ export function withMenu(lens: vscode.CodeLens): vscode.CodeLens {
     lens.command = { ...command, title: t('Why?') };
   }
   return lens;
+}
+
+/** What takes back a change shows the difference before it asks: a preview would be a list with empty boxes. */
+export function withDifference<Action extends vscode.CodeAction | vscode.Command>(action: Action): Action {
+  const undo = 'data' in action && (action.data as { undo?: [string, number] } | undefined)?.undo;
+  if (undo && 'edit' in action) {
+    const [uri, line] = undo;
+    delete action.edit;
+    action.command = { title: action.title, command: 'suspectra.undoChange', arguments: [{ uri, line }] };
+  }
+  return action;
 }

@@ -68,11 +68,7 @@ export function statusText(condition: Condition, first = ''): StatusText {
       return status('warning', 'Suspectra', condition.message, true);
     case 'ready':
       return condition.investigation
-        ? status(
-            'loading~spin',
-            alteredText(condition.investigation),
-            condition.investigation.test || runText(condition),
-          )
+        ? status('loading~spin', againText(condition.investigation), condition.investigation.test || runText(condition))
         : status('error', [failingText(condition.failed), first].filter(Boolean).join(' · '), runText(condition));
     case 'stale':
       return status(
@@ -99,8 +95,8 @@ function saveText({ done, total, failed }: Progress): string {
   return failed ? t('{0} · {1} ✗ this save', counted, failed) : t('{0} this save', counted);
 }
 
-function alteredText({ runs }: InvestigationMessage): string {
-  return runs === 1 ? t('1 altered run') : t('{0} altered runs', runs);
+function againText({ runs }: InvestigationMessage): string {
+  return runs ? t('Running tests again · {0}', runs) : t('Running tests again');
 }
 
 /** How many suspects were found to make failing tests pass. */

@@ -61,6 +61,13 @@ describe('what tells suspects apart', () => {
       'data-action="location"',
     );
   });
+
+  it('shows lines of a difference as code', () => {
+    const sentences = ['    a.py:3  − x = 1', '            + x = 2', 'This is certain.'];
+    const { text } = answer({ markdown: '', headline: 'Your change broke it:', sentences, location: null });
+    expect(text).toContain('<pre>a.py:3  − x = 1\n        + x = 2</pre>');
+    expect(text).toContain('<p>This is certain.</p>');
+  });
 });
 
 describe('html', () => {

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 
 import { serverCommands } from '../src/protocol';
 import { askUser } from '../src/questions';
-import { withMenu } from '../src/lenses';
+import { withDifference, withMenu } from '../src/lenses';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -39,4 +39,14 @@ describe('the lens of a failing test', () => {
     expect(lens('Why?', serverCommands.why)?.command).toBe(serverCommands.why);
     expect(lens('Debug', serverCommands.debugTest)?.title).toBe('Debug');
   });
+});
+
+it('an action that takes back a change shows the difference first', () => {
+  const edit: unknown = {};
+  const action = { title: 'Undo This Change', edit, data: { undo: ['file:///a.py', 3] } };
+  expect(withDifference(action as unknown as vscode.CodeAction)).toMatchObject({
+    command: { command: 'suspectra.undoChange', arguments: [{ uri: 'file:///a.py', line: 3 }] },
+  });
+  expect(action).not.toHaveProperty('edit');
+  expect(withDifference({ title: 'Apply', edit } as unknown as vscode.CodeAction).edit).toBe(edit);
 });

@@ -99,27 +99,24 @@ def find_source(
     # a newer recording without tests must not hide older evidence that has some
     useful = recorded if not (covered or recorded_c) or _has_tests(boundary.real(RECORDING)) else 0
     # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
-    if (
-        measured
-        and covered > max(useful, recorded_c)
-        and measured.reports()
-        and (not (recorded or recorded_c) or measured.names_tests())
-    ):
+    if measured and covered > max(useful, recorded_c) and measured.reports() and measured.names_tests():
         return measured
     if recorded_c > useful:
         return _c_recording_source(workspace, None)
     if recorded:
         return _recording_source(workspace, None, edges, flow)
-    if measured:
+    if measured and measured.names_tests():
         return _complete(measured)
     for place in (RECORDING, RECORDING_C / C_LOG, COVERAGE):
         if boundary.real(place) is None:
             cause = "it leads out of the workspace, so it was not looked at"
             cure = "remove the link and record again, or name the files with --coverage and --junit"
             raise EvidenceError(Problem(place.as_posix(), "", cause, cure))
+    # most projects that measure their coverage have such data: it is no error, and nothing was recorded yet
+    coverage = f", and {measured.name} names no tests" if measured else f" nor {COVERAGE}"
     cause = (
         f"there is no evidence in {workspace.resolve()}: neither {RECORDING.as_posix()} nor {RECORDING_C.as_posix()}"
-        f" nor {COVERAGE}"
+        f"{coverage}"
     )
     cure = (
         "run `suspectra record -- pytest`, for C and C++ `suspectra record-c`, or name the files with --coverage and"
@@ -270,7 +267,7 @@ def _complete(source: CoverageSource) -> CoverageSource:
     if not any(map(os.path.lexists, source.data_files())):
         cure = "name a coverage.py data file; `pytest --cov --cov-context=test` makes one"
         raise EvidenceError(Problem(source.name, "", "there is no such file", cure))
-    if not source.reports():
+    if source.names_tests() and not source.reports():
         cause = "it says what each test executed, but there is no JUnit XML beside it that says how the tests ended"
         cure = (
             "run `pytest --cov --cov-context=test --junit-xml=results.xml`, or name the report with --junit;"

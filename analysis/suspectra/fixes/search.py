@@ -109,9 +109,9 @@ class FixInquiry(Inquiry[Fix]):
         end = self.begin()
         wanted = {test.name for test in self.tests}
         groups = [
-            (number, [name for name in tests if name in wanted])
+            (number, [name for name in names if self.suspects.reaches(number, name)] or names)
             for number, tests in enumerate(self.suspects.groups)
-            if wanted.intersection(tests)
+            if (names := [name for name in tests if name in wanted])
         ]
         self.complete = True
         with self.setup.folder() as folder:
@@ -283,10 +283,9 @@ class _GroupSearch:
         return new, passing
 
     def _functions(self) -> Iterator[tuple[str, FunctionScope, dict[int, float]]]:
-        """The functions that all failing tests execute, the most suspicious first, with the lines of statements."""
+        """The functions that all of the tests execute, the most suspicious first, with the lines of statements."""
         elements, counts = self._spectrum.elements, self._spectrum.counts
-        failing = int(self._spectrum.failed.sum())
-        executed = np.flatnonzero((counts.ef >= failing) & self._spectrum.candidates)
+        executed = np.flatnonzero((counts.ef >= len(self._names)) & self._spectrum.candidates)
         if not len(executed):
             executed = np.flatnonzero((counts.ef > 0) & self._spectrum.candidates)
         at: dict[str, dict[int, float]] = defaultdict(dict)

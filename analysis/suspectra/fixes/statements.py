@@ -74,6 +74,11 @@ def head_edits(place: FixSite) -> Iterator[StatementEdit]:
             yield StatementEdit(edit, "decorator", cost - (0.6 if fits else 0))
 
 
+def _share_a_word(one: str, other: str) -> bool:
+    words = set(one.split("_")).intersection(other.split("_"))
+    return one != other and any(len(word) > 2 for word in words)
+
+
 def _is_elif(place: FixSite) -> bool:
     return isinstance(place.node, ast.If) and place.text.startswith("elif")
 
@@ -118,6 +123,8 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
                 cost = 1.4 if sign in ("+=", "-=", "&=", "|=") else 2.0
                 yield StatementEdit(_replaced(place, f"{target} {sign} {value}"), "operator", cost)
         yield StatementEdit(_replaced(place, f"{target} = {value}"), "assignment", 1.8)
+        for name in filter(partial(_share_a_word, target), place.names):  # such as `length = next_length`
+            yield StatementEdit(_replaced(place, f"{target} = {name}"), "assignment", 1.7)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Name, ast.Attribute, ast.Subscript)):
         target, value = source.segment(node.targets[0]), source.segment(node.value)
         yield StatementEdit(_replaced(place, f"{target} += {value}"), "assignment", 2.0)

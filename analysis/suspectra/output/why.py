@@ -9,6 +9,7 @@ from typing import TextIO
 
 from suspectra.base.english import many
 from suspectra.output.agents.bounded import NOTICE, as_data
+from suspectra.output.changed_lines import changed_lines
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.program.languages import is_python
 from suspectra.why.answer import AnswerLine, Certainty, Remedy, WhyAnswer
@@ -79,9 +80,9 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
     yield answer.conclusion
     for change in answer.changes[:2]:
         if change.moved_from:
-            yield f"    {change.location.file}  moved from {change.moved_from}"
-        lines = [*(f"− {line.strip()}" for line in change.before), *(f"+ {line.strip()}" for line in change.after)]
-        for number, line in enumerate(lines[:_MAX_CHANGED]):
+            yield f"    {change.location.file}  moved from {change.moved_from}; to undo this, move it back"
+        before, after = ([line.strip() for line in text] for text in (change.before, change.after))
+        for number, line in enumerate(changed_lines(before, after, _MAX_CHANGED)):
             yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
     if answer.suspect is not None:
         yield f"    {answer.suspect.code}"

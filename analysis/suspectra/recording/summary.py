@@ -77,13 +77,18 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
 
 
 def _errors(found: list[dict[str, Any]]) -> str:
-    """Summarize the collection errors, without duplicates from workers of pytest-xdist."""
+    """Summarize the collection errors, without duplicates from workers of pytest-xdist.
+
+    What is to be done about a module that is missing is not in its message, as it is for other errors.
+    """
     from suspectra_recorder.log.collection import CollectionError, summary
 
     errors: dict[str, CollectionError] = {}
     for error in map(CollectionError.from_dict, found):
         errors.setdefault(error.collector, error)
-    return summary(errors.values())
+    first = next(iter(errors.values()))
+    cure = f". Fix: {first.cure}" if first.exception == ModuleNotFoundError.__name__ else ""
+    return f"{summary(errors.values())}{cure}"
 
 
 def _by_unittest(status: list[dict[str, Any]]) -> bool:

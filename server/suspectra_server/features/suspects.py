@@ -68,7 +68,7 @@ def register(session: Session) -> None:
             "failedRuns": [
                 {"folder": folder.uri, "message": plain(why, MAX_TEXT)}
                 for folder in folders
-                if (why := session.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
+                if (why := session.test_run.failure_of(folder))
             ],
             "groups": [group for folder in folders for group in _overviews(session, folder)],
             "unexplained": [one for folder in folders for one in _unexplained(session, folder)],

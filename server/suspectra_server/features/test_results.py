@@ -14,7 +14,7 @@ from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.failures import range_of_failure
 from suspectra_server.features.locations import to_protocol
-from suspectra_server.features.suspect_texts import json_number, one_line
+from suspectra_server.features.suspect_texts import json_number, one_line, sentences_beyond
 from suspectra_server.messages import (
     ComparedMessage,
     Coverage,
@@ -100,7 +100,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         for names in (suspect.failing_tests, passing)
     )
     as_run = ranking.recorded_line(suspect.element)
-    sentences = (*explanation.sentences, ranking.shared, ranking.failed_in(suspect))
+    sentences = (*sentences_beyond(ranking, suspect), ranking.shared, ranking.failed_in(suspect))
     return {
         "location": where,
         "technique": ranking.technique.info.title,

@@ -12,7 +12,7 @@ from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
-from suspectra_server.state.undo import Undo
+from suspectra_server.state.undo import Undo, narrowed
 
 _ANNOTATION = "suspectra-undo"
 
@@ -24,22 +24,24 @@ def undo_actions(
     found = []
     for undo, edits in _undos(folder, elements):
         title = "Undo This Change" if len(undo.parts) == 1 else f"Undo These {len(undo.parts)} Changes"
-        edit = _workspace_edit(session, folder, undo, edits)
-        found.append(lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, diagnostics or None, edit=edit))
+        edit = _workspace_edit(session, folder, undo, edits, ask=True)
         first = undo.parts[0]
-        lines = edits[first.file][0]
-        shown = lsp.Command(
-            "Show Difference", COMMAND_IDS["showDifference"], arguments=[folder.uri_of(first.file), lines[0]]
-        )
-        found.append(lsp.CodeAction(shown.title, lsp.CodeActionKind.QuickFix, diagnostics or None, command=shown))
+        at = [folder.uri_of(first.file), edits[first.file][0][0]]
+        kind, known = lsp.CodeActionKind.QuickFix, diagnostics or None
+        found.append(lsp.CodeAction(title, kind, known, edit=edit, data={"undo": at}))
+        shown = lsp.Command("Show Difference", COMMAND_IDS["showDifference"], arguments=at)
+        found.append(lsp.CodeAction(shown.title, kind, known, command=shown))
     return found
 
 
-def undo_at(session: Session, folder: Folder, path: str, line: int) -> lsp.WorkspaceEdit | None:
-    """The edit that takes back the change on or beside a line that broke tests; None where there is none."""
+def undo_at(session: Session, folder: Folder, path: str, line: int, *, ask: bool) -> lsp.WorkspaceEdit | None:
+    """The edit that takes back the change on or beside a line that broke tests; None where there is none.
+
+    The client may have asked already. If not, one that can has to.
+    """
     for undo, edits in _undos(folder, folder.current().ranking.undos):
         if any(first <= line <= max(first, end - 1) for first, end, _ in edits.get(path, ())):
-            return _workspace_edit(session, folder, undo, edits)
+            return _workspace_edit(session, folder, undo, edits, ask=ask)
     return None
 
 
@@ -65,9 +67,11 @@ def _undos(folder: Folder, elements: Iterable[int]) -> Iterator[tuple[Undo, dict
 
 
 def _workspace_edit(
-    session: Session, folder: Folder, undo: Undo, edits: dict[str, list[tuple[int, int, str]]]
+    session: Session, folder: Folder, undo: Undo, edits: dict[str, list[tuple[int, int, str]]], *, ask: bool
 ) -> lsp.WorkspaceEdit:
-    annotated = session.can("workspace.workspace_edit.change_annotation_support") is not None
+    now = {file: list(placement.now) for file in edits if (placement := folder.placement(file)) is not None}
+    edits = {file: [narrowed(now.get(file, ()), *one) for one in several] for file, several in edits.items()}
+    annotated = ask and session.can("workspace.workspace_edit.change_annotation_support") is not None
     if not annotated or not session.can("workspace.workspace_edit.document_changes"):
         changes = {
             folder.uri_of(file): [lsp.TextEdit(_range(first, end), text) for first, end, text in several]

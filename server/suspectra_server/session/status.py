@@ -46,7 +46,7 @@ def status_of(folders: Folders, run: TestRun, experiments: ExperimentRun) -> Sta
         "onlyRead": recorded == {"record-c"} and not any(folder.rankings.build for folder in folders),
         "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
         "progress": _progress(run) if state is FolderState.RUNNING_TESTS else None,
-        "investigation": _investigation(experiments) if experiments.running else None,
+        "investigation": _investigation(experiments) if experiments.in_the_way else None,
     }
 
 

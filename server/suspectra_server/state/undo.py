@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suspectra.base.location import Location
@@ -42,11 +42,22 @@ class Undo:
         return found
 
 
+def narrowed(now: Sequence[str], first: int, end: int, before: str) -> tuple[int, int, str]:
+    """An edit of `Undo.edits` without its first and last lines that stay, so that a preview shows what changes."""
+    present, past = list(now[first:end]), before.splitlines(keepends=True)
+    while present and past and present[0] == past[0].rstrip("\r\n"):
+        del present[0], past[0]
+        first += 1
+    while present and past and present[-1] == past[-1].rstrip("\r\n"):
+        del present[-1], past[-1]
+    return first, first + len(present), "".join(past)
+
+
 def undos_at(experiments: Iterable[Experiment], found: Iterable[Experiment]) -> tuple[Undo, ...]:
     """What can be undone so that tests pass, of the experiments at a statement; each once."""
     tests: dict[tuple[TextBefore, ...], list[str]] = {}
     for one in found:
-        if one.kind == UNDO:
+        if one.kind == UNDO and one.outcome.repairs:
             together = [one] if one.action == "1" else [other for other in experiments if _belongs(other, one)]
             parts = tuple(sorted({_part(other) for other in together}, key=lambda part: (part.file, part.line)))
             if not any(other.place == MOVE for other in together):  # a file is moved back by hand

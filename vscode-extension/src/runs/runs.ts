@@ -13,6 +13,9 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
   private readonly disposables: vscode.Disposable;
   private texts: RunTexts | undefined;
 
+  /** The last diff that was opened: once it is there, it has the focus. */
+  opened: Promise<unknown> = Promise.resolve();
+
   readonly onDidChange = this.changed.event;
 
   constructor(server: Server) {
@@ -21,7 +24,7 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       server.onDidExecute(({ command, result }) => {
         if ((command === serverCommands.compareRuns || command === serverCommands.showDifference) && result) {
-          void this.show(result as RunTexts);
+          this.opened = this.show(result as RunTexts);
         }
       }),
     );
@@ -34,6 +37,14 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
 
   dispose(): void {
     this.disposables.dispose();
+  }
+
+  /** Close what is open. */
+  async close(): Promise<void> {
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+    const ours = ({ input }: vscode.Tab) =>
+      input instanceof vscode.TabInputTextDiff && input.modified.scheme === SCHEME;
+    await vscode.window.tabGroups.close(tabs.filter(ours));
   }
 
   /** Open both beside each other, with the first line that differs in sight. */

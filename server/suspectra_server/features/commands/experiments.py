@@ -20,6 +20,10 @@ from suspectra_server.session.experiments.value_comparison import ValueCompariso
 from suspectra_server.session.navigation.ranked_statement import RankedStatement
 from suspectra_server.session.session import Session
 
+_NO_KNOWN_CHANGE = (
+    "No change on this line is known to have broken a test. “Which Change Broke It?” finds out which one did."
+)
+
 
 class ExperimentCommands:
     """Experiments with failing tests, and comparisons of their values."""
@@ -69,16 +73,16 @@ class ExperimentCommands:
         found = self._session.folders.containing(uri)
         texts = difference(*found, line) if found else None
         if texts is None:
-            raise RequestFailed("No change on this line is known to have broken a test.")
+            raise RequestFailed(_NO_KNOWN_CHANGE)
         return texts
 
-    async def undo_change(self, uri: object = None, line: object = None) -> bool:
+    async def undo_change(self, uri: object = None, line: object = None, confirmed: object = None) -> bool:
         """Take back the change on a line that broke tests."""
         uri, line = parse_location(uri, line)
         found = self._session.folders.containing(uri)
-        edit = undo_at(self._session, *found, line) if found else None
+        edit = undo_at(self._session, *found, line, ask=confirmed is not True) if found else None
         if edit is None:
-            raise RequestFailed("No change on this line is known to have broken a test.")
+            raise RequestFailed(_NO_KNOWN_CHANGE)
         done = await self._session.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Undo a change"))
         if not done.applied:
             self._session.notify("The change was not taken back.")
@@ -98,7 +102,7 @@ class ExperimentCommands:
             raise RequestFailed("No failing test executes this line.")
         folder, _ = found
         statement = RankedStatement(folder, folder.snapshot.ranking, suspect.element)
-        failing = await self._runs.may_alter(folder, failing_tests(folder, suspect.failing_tests))
+        failing = await self._runs.may_alter(folder, failing_tests(folder, suspect.failing_tests), compiled=True)
         if failing is None:
             return False
         if (now := statement.now()) is None or (suspect := now.suspect) is None:

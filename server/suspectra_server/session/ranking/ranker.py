@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from suspectra.base.errors import EvidenceError, NothingToRank, UsageError
+from suspectra.base.errors import EvidenceError, NoEvidence, NothingToRank, UsageError
 from suspectra.base.technique_info import Need, TechniqueInfo
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import (
@@ -148,7 +148,7 @@ class Ranker:
             reading = self._disk.read(texts_of(ranking, given.texts), ranking.files, job)
         except EvidenceError as error:
             states |= self._states(set(watched) - states.keys(), known)
-            there = any(states.get(path) is not None for path in files)
+            there = any(states.get(path) is not None for path in files) and not isinstance(error, NoEvidence)
             state = FolderState.ERROR if there else FolderState.NO_EVIDENCE
             ranking, first = Ranking(state, str(error.problem), technique, (error.problem,)), technique
         unfinished = first is not technique and ranking.report is not None

@@ -21,6 +21,7 @@ from suspectra.recording.launch import TestCommand, resolve
 from suspectra.recording.pytest_command import resolve_again
 from suspectra_server.session.jobs import NICE
 from suspectra_server.session.tests.debug_launch import Launch
+from suspectra_server.session.tests.project_tests import is_own_package
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
@@ -186,7 +187,9 @@ def install_words(trust: Trust, folder: Folder, package: str) -> tuple[str, ...]
     """
     trust.require()
     python = _resolved(folder.root, folder.python_command(), folder.settings).python or sys.executable
-    return (python, "-m", "pip", "install", package)
+    # the package index may have one of the same name, which is not what the tests are about
+    wanted = ("--editable", str(folder.root)) if is_own_package(folder.root, package) else (package,)
+    return (python, "-m", "pip", "install", *wanted)
 
 
 def _resolved(root: Path, command: Sequence[str], settings: Settings) -> TestCommand:

@@ -93,7 +93,7 @@ class TestRun:
         self._runs: list[RequestedRun] = []  # the first of them is going on
         self.observers: list[Observer] = []
         self.progress = TestProgress()  # the progress of the run in the present folder
-        self.failures: dict[str, str] = {}  # why the last run of a folder failed, by the URI of the folder
+        self._failures: dict[str, str] = {}  # why the last run of a folder failed, by the URI of the folder
         self._unranked: set[Folder] = set()  # whose tests have run, but are not ranked yet
         self._offered = False
 
@@ -101,6 +101,12 @@ class TestRun:
     def running(self) -> bool:
         """Whether tests are running."""
         return bool(self._runs)
+
+    def failure_of(self, folder: Folder) -> str:
+        """Why the last run of a folder failed; empty if it did not, or if its recording says why."""
+        if folder.snapshot.errors:  # and once they are gone, its tests have been run elsewhere
+            self._failures.pop(folder.uri, None)
+        return self._failures.get(folder.uri, "")
 
     @property
     def on_save(self) -> bool:
@@ -132,7 +138,7 @@ class TestRun:
         self._runs.append(started)
         self.progress = TestProgress()
         for folder in folders:
-            self.failures.pop(folder.uri, None)
+            self._failures.pop(folder.uri, None)
         self._client.send_status()
         if len(self._runs) == 1:
             self._keep_running(asyncio.ensure_future(self._work()))
@@ -234,7 +240,8 @@ class TestRun:
             if run.cancelled or folder.removed:
                 return False, False
             seen = TestProgress()
-            progress.report(" ".join(shown), None)
+            command = " ".join(shown[shown.index("--") + 1 :] if "--" in shown else shown)  # as the user knows it
+            progress.report(command, None)
             log = RunLog(self._log)
             trouble, status = "", _USAGE
             try:
@@ -270,8 +277,8 @@ class TestRun:
         if ran:
             self.warm.collected(folder)
         else:
-            failure = trouble or f"{' '.join(shown)}: {in_words(status)}: {log.last.strip() or 'no output'}"
-            self.failures[folder.uri] = failure
+            failure = trouble or f"{command}: {in_words(status)}: {log.last.strip() or 'no output'}"
+            self._failures[folder.uri] = failure
             if run.on_save:
                 self._log(failure)
             else:
