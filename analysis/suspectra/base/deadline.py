@@ -28,7 +28,7 @@ def seconds_until(end: float, most: float = math.inf) -> float:
     return left
 
 
-_MAX_TIMES = 4.0  # as much longer work may take than on an idle machine
+_MAX_TIMES = 6.0  # as much longer work may take than on an idle machine
 _SPIN_S = 0.03  # of processor time: some turns of the scheduler
 
 
