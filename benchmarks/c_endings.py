@@ -20,13 +20,14 @@ from suspectra.c.recording.suites import shell_suite
 from suspectra.evidence.c.source import CRecordingSource
 
 PROGRAMS = Path(__file__).with_name("c_ends")
-FIRST_NOTE = {"program.c": 0, "program.cpp": 0, "part.c": 1000, "part.h": 2000}
+SUBJECTS = ("program.c", "program.cpp", "rarer.c", "rarer.cpp")
+FIRST_NOTE = {**dict.fromkeys(SUBJECTS, 0), "part.c": 1000, "part.h": 2000}
 COMPILERS = (
     "gcc",
     "clang-14",
     "clang-14 --flow-graphs",
     "gcc -fsanitize=address,undefined -fno-sanitize-recover=all",
-    "clang-14 -fsanitize=undefined",
+    "clang-14 -fsanitize=undefined -fno-sanitize-recover=all",
     "clang-14 -fsanitize=address",
 )
 
@@ -48,9 +49,12 @@ def build(folder: Path, program: str, compiler: list[str]) -> None:
     """Build a program and its library with coverage."""
     shutil.copytree(PROGRAMS, folder, dirs_exist_ok=True)
     flags = ["-O0", "-g", "-w", "-pthread", "--coverage", "-fprofile-update=atomic", *compiler[1:]]
-    plus = compiler[0].replace("gcc", "g++").replace("clang", "clang++") if program.endswith("cpp") else compiler[0]
+    language = []
+    plus = compiler[0]
+    if program.endswith("cpp"):
+        plus, language = plus.replace("gcc", "g++").replace("clang", "clang++"), ["-std=c++20"]
     subprocess.run([compiler[0], *flags, "-fPIC", "-shared", "part.c", "-o", "libpart.so"], cwd=folder, check=True)
-    subprocess.run([plus, *flags, program, "./libpart.so", "-o", "program"], cwd=folder, check=True)
+    subprocess.run([plus, *flags, *language, program, "./libpart.so", "-o", "program"], cwd=folder, check=True)
 
 
 def measure(program: str, words: str, timeout: float) -> Iterator[tuple[str, str]]:
@@ -66,7 +70,7 @@ def measure(program: str, words: str, timeout: float) -> Iterator[tuple[str, str
         (folder / "tests.tsv").write_text("".join(tests))
         suite = shell_suite(folder, "tests.tsv")
         run = record_c(folder, suite, timeout=timeout, flow_graphs="--flow-graphs" in words.split())
-        said = {problem.file: problem.cause for problem in run.problems if problem.file}
+        said = " ".join(f"{problem.file}, {problem.cause}" for problem in run.problems)
         evidence = CRecordingSource(folder).read()
         noting = set(noting_lines(program))
         for test, row in zip(evidence.tests, evidence.rows, strict=True):
@@ -74,10 +78,13 @@ def measure(program: str, words: str, timeout: float) -> Iterator[tuple[str, str
             found = {(place.file, place.line) for place in places} & noting
             notes = (folder / f"{test.name}.ran").read_bytes()
             ran = {(file, line) for file, line in noting if notes[FIRST_NOTE[file] + line]}
-            yield names[int(test.name)], verdict(len(ran - found), len(found - ran), said.get(test.name, ""))
+            yield (
+                names[int(test.name)],
+                verdict(len(ran - found), len(found - ran), re.search(rf"\b{test.name}(, | and |\))", said)),
+            )
 
 
-def verdict(missing: int, extra: int, said: str) -> str:
+def verdict(missing: int, extra: int, said: object) -> str:
     """A cell of the table."""
     wrong = [f"{missing} missing"] * bool(missing) + [f"{extra} too many"] * bool(extra)
     return ", ".join([*(wrong or ["exact"]), *(["said"] if said else [])])
@@ -91,12 +98,12 @@ def main() -> None:
     chosen = parser.parse_args()
     table: dict[str, dict[str, str]] = {}
     for words in chosen.compilers:
-        for program in ("program.c", "program.cpp"):
+        for program in SUBJECTS:
             for end, cell in measure(program, words, chosen.timeout):
                 table.setdefault(end, {})[words] = cell
     print("|", " | ".join(["the program ends by", *chosen.compilers]), "|")
     print("|---" * (len(chosen.compilers) + 1) + "|")
-    for end in [end for program in ("program.c", "program.cpp") for end in dict.fromkeys(ends(program))]:
+    for end in [end for program in SUBJECTS for end in dict.fromkeys(ends(program))]:
         print("|", " | ".join([end, *(table[end].get(words, "") for words in chosen.compilers)]), "|")
     cells = [cell for row in table.values() for cell in row.values()]
     exact = sum("exact" in cell for cell in cells)

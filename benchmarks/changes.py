@@ -4,7 +4,8 @@ Each subject is a newer release in which one of the statements that differ from 
 tests of the newer release, those count that pass with both releases as they are and fail with the mutant. A mutant that
 leaves nothing of its change, as one that deletes what the release added, is not used: there is nothing to undo.
 
-The change is found if it is in one of the causes; `of` says of how many changes that one is made. `named` is the time
+The change is found if it is in one of the causes; `of` says of how many changes that one is made. `run` says how many
+of a cause, and of what it alone lets run, a test is said to run, if the change is one of these. `named` is the time
 until the cause is known, `seconds` that until its first different value is, too, and `cpu` is processor time. Beside
 it: `lines`, how many changed, which somebody would read; with `--plain` the runs of delta debugging that knows nothing
 of the program; and with `--bisect` what `git bisect run` says of a history in which each change is a commit, in the
@@ -292,6 +293,7 @@ def judged(
     used = processor_time() - used
     place = subject.faulty.file, subject.faulty.line
     hits = [cause for cause in search.causes if place in {(unit.file, unit.line) for unit in cause.units}]
+    runs = [cause for cause in search.causes if place in {(unit.file, unit.line) for unit in cause.run}]
     lines = sum(unit.end_line - unit.line + 1 for unit in subject.baseline.units)
     return {
         "subject": subject.workspace.name,
@@ -299,6 +301,7 @@ def judged(
         "lines": lines,
         "found": bool(hits),
         "of": len(hits[0].units) if hits else 0,
+        "run": len(runs[0].run) if runs else 0,
         "causes": len(search.causes),
         "runs": search.runs,
         "named": round(named or search.elapsed, 1),
@@ -402,7 +405,7 @@ def main() -> None:
     chosen = parser.parse_args()
     given: Sequence[Sequence[str]] = [chosen.releases[i : i + 3] for i in range(0, len(chosen.releases), 3)]
     rows: list[dict[str, object]] = []
-    columns = ("changes", "lines", "found", "of", "causes", "runs", "named", "seconds", "cpu")
+    columns = ("changes", "lines", "found", "of", "run", "causes", "runs", "named", "seconds", "cpu")
     print(f"{'subject':24} " + " ".join(f"{column:>7}" for column in columns))
 
     def subjects(scratch: Path) -> Iterator[Seeded]:

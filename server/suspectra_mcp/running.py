@@ -12,6 +12,8 @@ from typing import NamedTuple
 from mcp.server.mcpserver.exceptions import ToolError
 
 from suspectra.base.cancellation import Token
+from suspectra.base.errors import SuspectraError
+from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.output.agents.bounded import as_data, refusal
 from suspectra.processes.events import Output, ProgramEnded, TestProgress, Trouble
 from suspectra.processes.runner import CommandToRun, Streams
@@ -19,7 +21,9 @@ from suspectra.processes.scratch import ScratchFolder
 from suspectra.recording.endings import in_words
 from suspectra.recording.pytest_command import pytest_words
 from suspectra_server.session.tests.processes import SUSPECTRA, environment, events_of
+from suspectra_server.session.tests.project_tests import compared_build
 from suspectra_server.session.trust import Trust
+from suspectra_server.settings import Settings
 
 USAGE = 2
 """The first exit status of pytest that says that not all tests were run."""
@@ -78,13 +82,19 @@ class AgentCommands:
                         return Ran(event.status, trouble or f"{in_words(event.status)}: {shown or 'no output'}")
         raise AssertionError("the last event says that the program has ended")
 
-    async def asked(self, arguments: Sequence[str]) -> Mapping[str, object]:
-        """Run a command that prints JSON.
+    async def asked(self, command: str, *arguments: str, compiled: bool = False) -> Mapping[str, object]:
+        """Run a command that prints JSON; with `compiled`, one that knows tests of C and C++, too.
 
         Raises ToolError when it printed nothing, with the reason.
         """
         async with self._one:
-            program, token = await self._program(arguments, Streams.KEPT), Token()
+            build = await asyncio.to_thread(recorded_build, self._root) if compiled else ""
+            if build:
+                words = (*SUSPECTRA, command, "--ctest", build, *arguments)
+                program = self._started(words, Streams.KEPT)
+            else:
+                program = await self._program([command, *arguments], Streams.KEPT)
+            token = Token()
             async with aclosing(events_of(self._trust, program, token)) as events:
                 async for event in events:
                     if isinstance(event, ProgramEnded):
@@ -93,8 +103,19 @@ class AgentCommands:
 
     async def _program(self, arguments: Sequence[str], streams: Streams, progress: Path | None = None) -> CommandToRun:
         command = await asyncio.to_thread(pytest_words, self._command, str(self._root))
-        words = (*SUSPECTRA, *arguments, "--", *command)
+        return self._started((*SUSPECTRA, *arguments, "--", *command), streams, progress)
+
+    def _started(self, words: tuple[str, ...], streams: Streams, progress: Path | None = None) -> CommandToRun:
         return CommandToRun(words, str(self._root), environment(), streams, guarded=True, progress=progress)
+
+
+def recorded_build(root: Path) -> str:
+    """The build folder of CMake whose tests were recorded last, relative to the root; empty for other tests."""
+    try:
+        is_compiled = recorded_by(find_source(root)) == "record-c"
+    except SuspectraError:
+        return ""
+    return compared_build(root, Settings()) if is_compiled else ""
 
 
 def _printed(ended: ProgramEnded) -> Mapping[str, object]:

@@ -75,6 +75,9 @@ Top = Annotated[int, Field(ge=1, le=MAX_TOP, description="Functions of each fail
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _RUNS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
 
+_COMPILED = {"why", "investigate"}
+"""The commands that run tests of C and C++ again, too."""
+
 _NO_TESTS = 5
 """pytest's exit status if it ran no test."""
 _NAMES = "take names of tests from `failing_tests`"
@@ -104,7 +107,8 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
     ) -> Mapping[str, object]:
         """What a command answers that runs tests with something altered, if the user permits that."""
         permissions.settle(Act.ALTERED, permission)
-        return await commands.asked([command, "--format", "json", "--seconds", str(seconds), *map(_named, tests)])
+        options = ("--format", "json", "--seconds", str(seconds))
+        return await commands.asked(command, *options, *map(_named, tests), compiled=command in _COMPILED)
 
     @server.tool(description=TOOL["why"].text, annotations=_RUNS, structured_output=True)
     async def why(
@@ -201,7 +205,7 @@ def make_server(workspace: AgentWorkspace, commands: AgentCommands, permissions:
             files = [str(scratch / f"{number}.diff") for number in range(1, len(changes) + 1)]
             for file, text in zip(files, changes, strict=True):
                 Path(file).write_text(text, "utf-8", errors="replace")
-            found = await commands.asked(["try", "--format", "json", "--seconds", str(seconds), *files])
+            found = await commands.asked("try", "--format", "json", "--seconds", str(seconds), *files)
         return _result(_changes(found, budget))
 
     return server

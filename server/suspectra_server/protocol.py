@@ -391,7 +391,7 @@ COMMANDS = (
         "boolean",
         "The same, but only the statement on this line is altered, with the failing tests that execute it.",
         icon="beaker-stop",
-        enablement=_REPEATS,
+        enablement=_COMPARES,
     ),
     CommandDeclaration(
         "compareValues",

@@ -14,6 +14,7 @@ import pytest
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, UsageError
 from suspectra.base.location import Location
+from suspectra.c.cmake_cache import default_configuration
 from suspectra.c.recording.case import CCase, cmake_pattern, judge
 from suspectra.c.recording.crash_calls import CrashCalls, calls_in_files
 from suspectra.c.recording.ctest_command import ctest_command
@@ -22,10 +23,11 @@ from suspectra.c.recording.run import record_c
 from suspectra.c.recording.suite import CSuite
 from suspectra.c.recording.suites import command_suite, ctest_suite, shell_suite
 from suspectra.c.recording.test_programs import FRAMEWORKS, program_suite
+from suspectra.c.recording.whole_programs import WholeProgram
 from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.c.store import FOLDER, CRecording
 from suspectra.evidence.c.writer import CRecorder
-from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.localizer import Localizer
 from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.techniques import make_technique
@@ -157,6 +159,14 @@ def test_ctest_properties_decide_as_ctest_does(tmp_path, ctest_project, tool):
     assert messages(run)["hangs"] == "timed out after 0.3 s"
     assert "no test left a profile" in texts(run.problems)
     assert "requires is missing" in texts(run.problems)
+
+
+def test_of_several_configurations_the_default_one_is_taken(tmp_path):
+    cache = "CMAKE_HOME_DIRECTORY:INTERNAL=/there\nCMAKE_CONFIGURATION_TYPES:STRING=Debug;Release\n"
+    (tmp_path / "CMakeCache.txt").write_text(f"{cache}CMAKE_GENERATOR:INTERNAL=Ninja\n")
+    assert default_configuration(tmp_path) is None
+    (tmp_path / "CMakeCache.txt").write_text(f"{cache}CMAKE_GENERATOR:INTERNAL=Ninja Multi-Config\n")
+    assert default_configuration(tmp_path) == "Debug"
 
 
 def test_tests_of_several_folders_may_have_the_same_name(tmp_path, ctest_project):
@@ -316,6 +326,25 @@ def test_catch2_programs_run_test_by_test(build_c, version):
     assert messages(run)["fails"] == "1 == 2"
     places = {test.name: test.location for test in run.tests}
     assert places["adds, twice"] == (Location("c.c", 5, 5) if version == 3 else None)
+
+
+def test_cases_that_print_a_failure_are_compared_by_what_they_print_alone():
+    """doctest prints failures of cases that are to fail, and names that several cases have."""
+    doctest = next(one for one in FRAMEWORKS if one.name == "doctest")
+    whole = CCase("t", ("./t",), "/")
+    names = ("to fail", "same", "same (2)", "disturbed", "needs others")
+    cases = tuple(CCase(name, ("./t",), "/", whole=whole) for name in names)
+    alone = {name: TestResult(name, Verdict.PASSED) for name in names}
+    alone |= {name: TestResult(name, Verdict.FAILED) for name in ("same (2)", "needs others")}
+    output = "".join(f"TEST CASE:  {name}\n" for name in ("to fail", "same", "disturbed"))
+    together = TestResult("t", Verdict.FAILED)
+    program = WholeProgram(whole, cases, doctest)
+    differs, said = program.differences(together, output, alone, ["to fail"], completed=True)
+    assert differs
+    assert [(problem.file, problem.cause.partition(",")[0]) for problem in said] == [
+        ("needs others", "this test fails alone"),
+        ("disturbed", "this test passes alone"),
+    ]
 
 
 def test_a_command_for_each_file_or_line(build_c):

@@ -18,6 +18,7 @@ from suspectra.cli.main import run
 from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.output.changed_lines import changed_lines
 from suspectra.recording import kept_texts
 from suspectra.recording.kept_texts import KeptTexts
 
@@ -158,6 +159,9 @@ def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsy
     first = groups["test_price.py::test_doubled"]["suspects"][0]
     assert (first["file"], first["line"]) in {("shop/price.py", 13), ("shop/price.py", 17)}
     assert first["reason"] == "The failing test passes without your change here and 2 more."
+    assert groups["test_price.py::test_old"]["since"] == "before"
+    assert run(["status"]) == 0
+    assert "\nWithout your change at shop/rates.json:2 test_rate passes.\n" in capsys.readouterr().out
     text = (project / "shop" / "price.py").read_bytes()
     (project / "shop" / "price.py").write_bytes(text + b"\n")
     assert read_experiments(project)[0] == ()
@@ -207,6 +211,14 @@ def test_what_failed_before_is_said(project, capsys, monkeypatch):
     assert run(["changes", "test_old", "--seconds", "120"]) == 1
     captured = capsys.readouterr()
     assert "fail with each older text that is known" in captured.err
+
+
+def test_of_a_long_statement_the_lines_that_differ_are_shown():
+    before, after = ["if (a", "    and b", "    or c):"], ["if (a", "    or b", "    or c):"]
+    assert changed_lines(before, after, 4) == ["−     and b", "+     or b"]
+    assert changed_lines(["a", "b", "c"], ["x", "y", "z"], 4) == ["− a", "− b", "+ x", "+ y", "… 2 more lines"]
+    assert changed_lines([], ["x", "y"], 4) == ["+ x", "+ y"]
+    assert changed_lines(["a", "a"], ["a"], 4) == ["− a"]
 
 
 def test_without_git_it_is_the_text_with_which_the_test_passed(tmp_path, capsys, monkeypatch):
@@ -288,9 +300,9 @@ def test_a_file_that_was_moved_is_one_change(tmp_path, capsys, monkeypatch, with
         (moved,) = causes["test_it.py::test_load"]
         assert (moved["file"], moved["moved_from"]) == ("high.json", "low.json")
         assert run(["changes", "test_load", "--seconds", "120"]) == 0
-        assert "\n  high.json   moved from low.json\n" in capsys.readouterr().out
+        assert "\n  high.json   moved from low.json; to undo this, move it back\n" in capsys.readouterr().out
         assert run(["why", "test_load", "--seconds", "120"]) == 0
-        assert "\n    high.json  moved from low.json\n" in capsys.readouterr().out
+        assert "\n    high.json  moved from low.json; to undo this, move it back\n" in capsys.readouterr().out
 
 
 def test_the_first_different_value_is_one_of_the_program(tmp_path):

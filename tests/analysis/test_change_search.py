@@ -4,6 +4,7 @@ import io
 import math
 import subprocess
 
+import numpy as np
 import pytest
 
 from suspectra.changes.baselines import Baseline, revisions
@@ -13,9 +14,11 @@ from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRu
 from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.noticed import ChangePlaces
 from suspectra.changes.units import FileDifference
+from suspectra.changes.value_trace import ValueTrace, _Site, first_difference
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.output.changes import write_changes
+from suspectra.runs.experiment import GOING_WITH
 
 FUNCTIONS = 40
 TEST = "test_all"
@@ -206,6 +209,26 @@ def test_two_causes_of_one_test_are_both_found(tmp_path):
     assert sorted(one.line for one in second.experiments()) == [2, 6]
 
 
+def test_what_is_undone_with_the_cause_is_told_apart_from_it(tmp_path):
+    before = b"def f():\n    a = 1\n    return a\n"
+    since = baseline(before, before.replace(b"a = 1", b"a = 2").replace(b"return a", b"return [a]"))
+    program = Ended(lambda name, lines: "a = 2" not in lines and ("return a" in lines or None))
+    search = ChangeIsolation(
+        setup=RerunSetup(tmp_path, ()),
+        tests=[FailingTest(TEST, "")],
+        baselines=[since],
+        start=lambda folder, end: program,
+    )
+    list(search.steps())
+    (cause,) = search.causes
+    assert [[unit.line for unit in some] for some in (cause.units, cause.going_with)] == [[2], [3]]
+    out = io.StringIO()
+    write_changes(search, out)
+    assert "Without it and 1 change that goes with it the test passes; with it alone the test fails." in out.getvalue()
+    made = [(one.line, one.place, one.action) for one in cause.experiments()]
+    assert made == [(2, "change", "2"), (3, GOING_WITH, "2")]
+
+
 def test_what_breaks_nothing_alone_is_sought_among_the_changes_of_its_function():
     """The new return is wrong, and the old lines end the function before it."""
     before = b"def f(a):\n    return [a]\n    return []\n"
@@ -250,3 +273,41 @@ def test_what_only_the_cause_runs_belongs_to_it():
     search.look([TEST])
     _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
     assert [unit.line for unit in search.units(cause)] == [2, 8]
+    every = frozenset(range(len(since.units)))
+    assert search.run_with(TEST, every, frozenset([1])) == every, "of a call, what it alone lets run"
+    assert search.run_with(TEST, every, every) == frozenset(), "it runs all of them"
+
+
+def test_a_new_function_that_only_the_cause_calls_belongs_to_it():
+    before = b"def f(a):\n    return a\n"
+    since = baseline(before, b"def new(a):\n    assert not a\n\n\n" + before.replace(b"return a", b"return new(a)"))
+
+    class Calling(Ended):
+        def executed(self, baseline, made, tests):
+            return ExecutedChanges({TEST: [("a.py", 6), ("a.py", 2)]}, frozenset(), frozenset())
+
+    def passes(test, lines):
+        return "return a" in lines  # without the new function it fails in the same way
+
+    search = ChangeNarrowing(since, Calling(passes), {TEST: FAILURE})
+    search.look([TEST])
+    _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
+    assert cause == frozenset(range(len(since.units)))
+
+
+@pytest.mark.parametrize(("in_functions", "line"), [(True, 2), (False, 1)])
+def test_no_value_differs_before_what_changed_runs(in_functions, line):
+    """That of the first line differs by chance, such as the order of a set."""
+
+    def trace(*values):
+        sites = tuple(
+            _Site("a.py", at, 0, "value", (), (("a.py", 0, name),), is_test=False) for at, name in ((1, "a"), (2, "b"))
+        )
+        number = np.arange(2)
+        return ValueTrace(sites, number, number * 0, number, number * 0 - 1, values, {}, whole=True)
+
+    lines = {"a.py": [("a.py", 0, 0), ("a.py", 1, -1)]}
+    found = first_difference(
+        trace("1", "2"), trace("3", "4"), lines, lines, lambda node: False, in_functions=in_functions
+    )
+    assert (found.line, found.name) == (line, "ab"[line - 1])

@@ -157,7 +157,7 @@ def test_each_failing_test_knows_what_changed_since_it_passed(broken):
 
 
 def test_what_runs_at_import_is_named_besides(broken):
-    assert besides(broken.read()) == ("Changed besides, in code that runs at import: shop.py:1.",)
+    assert besides(broken.read()) == ("Also changed, in code that runs at import: shop.py:1.",)
 
 
 @pytest.mark.slow
@@ -170,10 +170,10 @@ def test_what_is_ranked_as_changed_is_not_named_besides(project, capsys, monkeyp
     monkeypatch.chdir(project.folder)
     run(["rank"])
     table = capsys.readouterr().out
-    assert "Changed besides, in code that runs at import: rates.py:2.\n" in table
+    assert "Also changed, in code that runs at import: rates.py:2.\n" in table
     assert "rates.py:1" in table
     run(["rank", "--technique", "ochiai"])  # which ranks only what tests execute
-    assert "Changed besides, in code that runs at import: rates.py:1, 2.\n" in capsys.readouterr().out
+    assert "Also changed, in code that runs at import: rates.py:1, 2.\n" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -186,7 +186,7 @@ def test_what_changed_is_named_where_failing_tests_execute_nothing(project, caps
     monkeypatch.chdir(project.folder)
     assert run(["rank"]) == 1
     said = capsys.readouterr().err
-    assert "; changed besides, in code that runs at import: colours.py:2. Fix: look at what they use that ran" in said
+    assert "; also changed, in code that runs at import: colours.py:2. Fix: look at what they use that ran" in said
 
 
 def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
@@ -204,7 +204,7 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert "w C" in report.explain(0).substituted
     assert run(["rank", "--technique", "evidence"]) == 0
     table = capsys.readouterr().out
-    assert "Changed besides" not in table
+    assert "Also changed" not in table
     assert "You changed this" in table
     assert "failed before your changes" in table
     assert run(["rank", "--technique", "ochiai", "--format", "json"]) == 0
@@ -219,7 +219,7 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     notes = log["invocations"][0]["toolExecutionNotifications"]
     assert any("at import: shop.py:1" in note["message"]["text"] for note in notes)
     assert run(["rank", "--format", "agent", "--technique", "ochiai"]) == 0
-    assert '"Changed besides, in code that runs at import: shop.py:1."' in capsys.readouterr().out
+    assert '"Also changed, in code that runs at import: shop.py:1."' in capsys.readouterr().out
     assert run(["rank", "--format", "agent"]) == 0
     text = capsys.readouterr().out
     assert '"You changed this.' in text
@@ -228,7 +228,7 @@ def test_changes_come_first_and_say_so(broken, capsys, monkeypatch):
     assert '<span class="badge">you changed this since 2 of 6 failing tests passed</span>' in page
     assert run(["report", "--html", "page.html", "--technique", "ochiai"]) == 0
     page = (broken.folder / "page.html").read_text()
-    assert '<p class="besides">Changed besides, in code that runs at import: shop.py:1.</p>' in page
+    assert '<p class="besides">Also changed, in code that runs at import: shop.py:1.</p>' in page
 
 
 def test_tidying_and_merging_keep_last_passes(broken, tmp_path):
@@ -305,7 +305,7 @@ def test_a_module_that_no_test_had_imported_by_then_is_new_only_if_it_was_not_th
     project.write("fees.py", "FEE = 1\n")
     project.edit(("RATE = 20", "import fees\n\nRATE = 20"))
     project.run()
-    assert besides(project.read()) == ("Changed besides, in code that runs at import: fees.py:1; shop.py:1.",)
+    assert besides(project.read()) == ("Also changed, in code that runs at import: fees.py:1; shop.py:1.",)
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ MAPPED = mmap.mmap(os.open("mapped.txt", os.O_RDWR), 0)
 CONNECTED = socket.create_connection(("127.0.0.1", int(open("port.txt").read())))
 PIPED = subprocess.Popen(["sh", "-c", "read line && touch new.txt"], stdin=subprocess.PIPE)
 BOTH = open("kept.txt", "r+")
+CHMOD, CONNECT, SOCKET = (getattr(ctypes.CDLL(None), name) for name in ("chmod", "connect", "socket"))
 def act(tmp_path):
     with open("log.txt", "w") as stream:
         stream.write("as always")
@@ -91,6 +92,19 @@ HARMFUL = {
     "bind": "socket.socket().bind(('0.0.0.0', 0))",
     "socket file": "socket.socket(socket.AF_UNIX).bind('new.txt')",
     "library": "ctypes.CDLL(None).unlink(b'kept.txt')",
+    "function of a library": "CHMOD(b'kept.txt', 0)",
+    "the same by its address": (
+        "address = ctypes.cast(CHMOD, ctypes.c_void_p).value;"
+        " ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_int)(address)(b'kept.txt', 0)"
+    ),
+    "socket of a library": (
+        "CONNECT(SOCKET(2, 1, 0), b'\\2\\0' + port.to_bytes(2, 'big') + b'\\x7f\\0\\0\\1' + bytes(8), 16)"
+    ),
+    "same port of another kind": (
+        "own = socket.socket(type=socket.SOCK_DGRAM); own.bind(('127.0.0.1', port));"
+        " socket.socket().connect(('127.0.0.1', port))"
+    ),
+    "name of an address": "socket.getnameinfo(('192.0.2.1', 80), 0)",
     "attached database": "sqlite3.connect(':memory:').execute('attach \\'kept.db\\' as k')",
     "copy of a database": "sqlite3.connect(':memory:').execute('vacuum into \\'new.db\\'')",
     "another interpreter": "multiprocessing.get_context('spawn').Process(target=print).start()",
@@ -142,6 +156,9 @@ HARMLESS = {
     "environment": "os.environ['A'] = 'b'; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.umask(0o22)",
     "own server": (
         "server = socket.create_server(('127.0.0.1', 0)); socket.create_connection(server.getsockname()).close()"
+    ),
+    "other addresses of a name": (
+        "own = socket.create_server(('127.0.0.1', 0)); socket.create_connection(('localhost', own.getsockname()[1]))"
     ),
     "pair": "a, b = socket.socketpair(); a.send(b'x'); b.recv(1)",
     "held": "HELD.write('gone'); HELD.flush()",
@@ -261,6 +278,30 @@ def test_the_kernel_keeps_what_python_does_not_tell(workspace, tmp_path):
         pytest.skip("this kernel has no Landlock")
     assert ended == 0
     assert (tmp_path / "mine").exists()
+
+
+STARTS = """\
+import subprocess
+from os import mkfifo
+def act(tmp_path):
+    subprocess.run(["true"], check=True)
+    return False
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_functions_that_were_imported_by_name_are_watched_where_the_kernel_allows_programs(tmp_path):
+    (tmp_path / "program.py").write_text(STARTS)
+    (tmp_path / "test_program.py").write_text(TESTS)
+    name = "test_program.py::test_act"
+    source = "\n\ndef act(tmp_path):\n    mkfifo('new.txt')\n    return True\n"
+    job = {"kind": "mutant", "file": "program.py", "source": source, "functions": [["act", 3]]}
+    with Machine(PYTEST, tmp_path, "test_program.py", [name], ("mutant",)) as machine:
+        machine.ask(name, [{"kind": "trace"}], steps=1000, seconds=20.0)
+        (answer,) = machine.ask(name, [job], steps=1000, seconds=20.0)
+    assert answer["outcome"] == "refused"
+    assert not (tmp_path / "new.txt").exists()
 
 
 FORKS = """\

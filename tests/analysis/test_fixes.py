@@ -17,9 +17,12 @@ from suspectra.cli.main import run
 from suspectra.fixes import search
 from suspectra.fixes.candidate import together
 from suspectra.fixes.candidates import candidates, sites_by_line, stages
-from suspectra.fixes.diff import difference, edited
+from suspectra.fixes.changed_functions import changed_functions
+from suspectra.fixes.diff import difference, difference_as_bytes, edited
 from suspectra.fixes.executing_tests import ExecutingTests, stays_in_statement
+from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import definitions, scopes
+from suspectra.fixes.helper_modules import helper_modules
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.fixes.results import Alike, EqualResults
 from suspectra.mutation.edit import Edit
@@ -124,6 +127,14 @@ def key(text):
     return re.escape(text.casefold())
 
 
+def lengths(words):
+    length = 0
+    for word in words:
+        next_length = length + 1 + len(word)
+        length += len(word)
+    return length
+
+
 import re
 """
 
@@ -132,6 +143,7 @@ import re
     ("line", "text"),
     [
         (2, 'return f"{price:.3f} {unit}"'),  # a format
+        (30, "length = next_length"),  # what was computed for it
         (2, 'return f"{unit:.2f} {unit}"'),
         (7, 'return names[name].removesuffix(".py")'),  # a method with the same arguments
         (6, "except (KeyError, LookupError):"),
@@ -145,6 +157,68 @@ import re
 )
 def test_there_is_a_candidate_of_more_kinds(line, text):
     assert text in lines_after(MORE, line)
+
+
+OTHERS = """\
+import re
+from dataclasses import dataclass
+
+
+@dataclass
+class Task:
+    rank: int
+
+    def renamed(self, name):
+        self.name = name
+        return self  # as is usual here
+
+    def moved(self, place):
+        self.place = place
+
+    async def saved(self, store, *more):
+        if not store:
+            raise ValueError(store)
+        if len(more) > 1:
+            value = 0.5
+        if 1 < len(more) < 2:
+            value = store.load(self, more)
+        return value
+
+
+def lines(text, size):
+    line = []
+    for word in re.split("[a-z]+", text):
+        line.append(word)
+        if len(line) == size:
+            yield line
+            line = []
+
+
+def borrowed(stack, tasks):
+    stack.append(sorted(tasks))
+    yield stack
+    stack.pop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (14, "return self"),
+        (18, "raise LookupError(store)"),
+        (20, "value = 5.0"),
+        (21, "elif 1 < len(more) < 2:"),
+        (21, "if 1 <= len(more) <= 2:"),  # both comparisons
+        (22, "value = await store.load(self, more)"),
+        (22, "value = store.load(self, store)"),
+        (28, 'for word in re.split("[a-zA-Z]+", text):'),
+        (28, "if line:"),  # what is left after a loop
+        (36, "stack.append(sorted(tasks, key=lambda one: one.rank))"),
+        (37, "finally:"),
+    ],
+)
+def test_there_is_a_candidate_for_other_faults(line, text):
+    assert text in lines_after(OTHERS, line)
 
 
 FORMATTED = """\
@@ -339,14 +413,41 @@ def test_what_runs_has_the_lines_of_the_file_around_the_change():
     assert [both["functions"], both["others"][0]["functions"]] == [[("ends", 27)], [("total", 5)]]
 
 
-def test_a_difference_is_one_that_git_applies(tmp_path):
+def test_modules_that_only_tests_import_are_known():
+    texts = {
+        "shop/__init__.py": "from .sums import total",
+        "shop/sums.py": "from unittest import mock\nimport shop.check_tests.run",
+        "shop/command.py": "from shop.sums import total",  # nobody imports it, as what a program begins with
+        "shop/testing.py": "from shop.sums import total",
+        "shop/check_tests/run.py": "",
+        "tests_util/__init__.py": "",
+        "tests_util/prices.py": "from shop.testing import fill",
+        "helpers.py": "import pytest",
+        "shop/latest.py": "",
+    }
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    helpers = {"shop/testing.py", "tests_util/__init__.py", "tests_util/prices.py", "helpers.py"}
+    assert helper_modules(trees, [*texts], trees.get) == helpers
+    assert helper_modules({path: trees[path] for path in helpers}, [*helpers], trees.get) == set()
+    one, two, *_ = made(PROGRAM, 8)
+    fixes = [Fix((one,), (), 1, rank=1, for_tests=True), Fix((two,), (), 1, rank=99)]
+    assert in_order(fixes) == fixes[::-1]
+
+
+@pytest.mark.parametrize("unlike", [0, 1, -1], ids=["no line", "the first line", "the last lines"])
+def test_a_difference_is_one_that_git_applies(tmp_path, unlike):
     text = PROGRAM.replace("\n", "\r\n").encode() + b"# no end"
+    if unlike:  # of lines with other ends than those around
+        at = text.find(b"\r\n") if unlike > 0 else text.rfind(b"\r\n", 0, -20)
+        text = text[:at] + text[at:].replace(b"\r\n", b"\n", 1 if unlike > 0 else -1)
     (tmp_path / "program.py").write_bytes(text)
     chosen = [one for one in made(text.decode(), 30) if one.said == "`last` is one day later"]
     patch = difference(chosen, lambda file: text).encode()
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=patch, check=True)
-    assert (tmp_path / "program.py").read_bytes() == edited(text, chosen)
-    assert b"import date, timedelta\r\n" in edited(text, chosen)
+    changed = (tmp_path / "program.py").read_bytes()
+    assert changed == edited(text, chosen)
+    assert b"import date, timedelta\r\n" in changed
+    assert changed.count(b"\r") == text.count(b"\r")
 
 
 class Harmful:
@@ -518,6 +619,9 @@ def test_above():
 
 def test_even():
     assert forever(4) == "done"
+
+def test_tool():
+    raise FileNotFoundError("shop")
 """
 
 
@@ -537,7 +641,7 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     asked = []
     monkeypatch.setattr("click.confirm", asked.append)
     asking = ["--format", "json", "--seconds", "120", "--apply", "1"]
-    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "--", *PYTEST]
+    words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "*_tool", "--", *PYTEST]
     assert run(words) == 0
     found = json.loads(capsys.readouterr().out)
     first = next(one for one in found["fixes"] if one["line"] == 13)
@@ -591,7 +695,7 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
     assert len(judged["good"]["mends"]) == len(judged["constant"]["mends"]) == 2
     assert judged["good"]["breaks"] == judged["constant"]["breaks"] == []
-    assert judged["good"]["said"] == "2 of 3 failing tests pass, and no other test breaks (4 were run)"
+    assert judged["good"]["said"] == "2 of 4 failing tests pass, and no other test breaks (5 were run)"
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
     assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
     assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []
@@ -630,6 +734,41 @@ CHANGE = "--- a/{0}\n+++ b/{0}\n@@ -{1},2 +{1},2 @@\n x = 1\n-y = 1\n+y = 2\n"
 def test_a_change_of_any_text_is_read(source, patch):
     (made,) = patched(patch, {"shop.py": source, "là.py": source}.get, set().__contains__).values()
     assert [text.splitlines()[-2:] for text in made] == [["x = 1", "y = 1"], ["x = 1", "y = 2"]]
+
+
+KEEPING = """\
+import os
+
+
+def keeping(function):
+    known = {}
+    def kept(*given):
+        return known
+    return kept
+"""
+
+
+def test_functions_that_a_decorator_has_made_get_their_code_where_they_stand():
+    new = KEEPING.replace("{}", "dict()\n    # of all").replace("return known", "return known[given]")
+    job = changed_functions("program.py", KEEPING, new).job
+    (inner,) = job["others"]
+    assert (job["functions"], inner["functions"]) == ([("keeping", 4)], [("keeping", 3), ("kept", 6)])
+    found = {
+        node.name: node.lineno for node in ast.walk(ast.parse(inner["source"])) if isinstance(node, ast.FunctionDef)
+    }
+    assert found == {"keeping": 3, "kept": 6}
+
+
+def test_the_bytes_of_a_change_are_those_of_its_file():
+    source = "# coding: latin-1\nz = 'é'\ny = 1\n".encode("latin-1")
+    change = "--- a/shop.py\n+++ b/shop.py\n@@ -2,2 +2,2 @@\n-z = 'é'\n+z = 'è'\n y = 1\n".encode("latin-1")
+    patch = change.decode(errors="surrogateescape")
+    ((_, new),) = patched(patch, {"shop.py": source}.get, set().__contains__).values()
+    assert new == "# coding: latin-1\nz = 'è'\ny = 1\n"
+    program = "# coding: latin-1\ndef f(a):\n    return 'é' + a\n"
+    one, *_ = made(program, 3)
+    assert "'é'" in difference([one], lambda file: program.encode("latin-1"))
+    assert "'é'".encode("latin-1") in difference_as_bytes([one], lambda file: program.encode("latin-1"))
 
 
 @pytest.mark.parametrize(

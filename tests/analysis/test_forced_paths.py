@@ -158,6 +158,10 @@ def test_either():
     assert shop.both(False, False) in (1, 2)
 
 
+def test_first():
+    assert shop.both(False, False) in (1, 3)
+
+
 def test_shared():
     assert shop.shared(False, 3) == 12
 
@@ -305,8 +309,18 @@ def test_of_equally_many_decisions_the_most_suspicious_ones_are_turned_first(tes
     assert search(tests, "test_either", suspiciousness=suspiciousness, options=for_studies)[-1].report == latest.report
 
 
-def test_the_second_decision_is_the_one_that_corresponds_in_the_run_in_which_the_first_is_turned(tests):
-    found = search(tests, "test_shared")[-1]
+@pytest.mark.parametrize("order", Nearness)
+def test_what_is_not_needed_is_not_reported(tests, order):
+    found = search(tests, "test_first", options=PathOptions(order))[-1]
+    assert in_words(found.report) == [(line("    if a:"), "if", 1, False, True)]
+    late, early, both = (2,), (1,), (1, 2)
+    assert [one.turned for one in found.tried] == ([late, both] if order is Nearness.LATEST else [late, early])
+    assert [one.successful for one in found.tried] == [False, True]
+
+
+@pytest.mark.parametrize("order", Nearness)
+def test_the_second_decision_is_the_one_that_corresponds_in_the_run_in_which_the_first_is_turned(tests, order):
+    found = search(tests, "test_shared", options=PathOptions(order))[-1]
     # with the first one turned, `fee` is called twice: 2 * 1 + 10, and not 2 * 10 + 1
     assert in_words(found.report) == [
         (line("    if weight > 5:"), "if", 1, False, True),

@@ -1,21 +1,23 @@
 """Forced decisions and other inputs together: real runs of pytest and Z3, one machine for all cases."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from tests.analysis.test_paths import TABLE_2
 
 from suspectra.base.errors import EvidenceError
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
-from suspectra.paths.distance import Distance
 from suspectra.paths.inputs import search as search_module
 from suspectra.paths.inputs.generated_paths import GeneratedPaths
 from suspectra.paths.searches.recorded_paths import Paths
 from suspectra.paths.searches.search import Nearness, PathOptions, PathSearchLimits, PathSetting
 from suspectra.paths.searches.techniques import TECHNIQUES
+from suspectra.paths.searches.turned_decisions import MAX_TOGETHER
 
 SHOP = """\
 def discount(amount):
@@ -206,24 +208,79 @@ def test_program(a, b, c, d):
 """
 
 
+PROGRAMS = Path(__file__).parents[2]
+FIGURE_1 = """\
+def program(x):
+    v = 0
+    if x > 0:
+        u = 5
+    else:
+        u = v
+    return u
+"""
+OF_FIGURE_1 = """\
+from program import program
+
+
+def test_program():
+    assert program(0) == 5
+"""
+
+
+def tried(folder, test):
+    """What `suspectra paths` says was tried, by other inputs and by forced decisions."""
+
+    def suspectra(*arguments):
+        command = [sys.executable, "-m", "suspectra", *arguments]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+    assert suspectra("record", "--", sys.executable, "-m", "pytest", "-q").returncode == 1
+    run = suspectra("paths", test, "--technique", "apg", "--format", "json", "--seconds", "120")
+    return json.loads(run.stdout)["tried"]
+
+
+def is_nearer(distance, other):
+    """Definition 4, as paper 001 has it: read from the end, the later event is nearer, and the one that ends first."""
+    for one, another in zip(reversed(distance), reversed(other), strict=False):
+        if one != another:
+            return one > another
+    return len(distance) < len(other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "test", "fewest"),
+    [
+        ("figure 1", "*test_program", 1),
+        ("benchmarks/faulty_programs/matrix", "*test_product", 10),
+        ("examples/ledger", "*test_a_period_in_which_the_rate_changes", 10),
+    ],
+)
+def test_no_path_of_any_program_is_nearer_than_an_earlier_one(tmp_path, program, test, fewest):
+    """Theorem 1, of what the command prints; nobody knows here what is right for other inputs."""
+    if program == "figure 1":
+        (tmp_path / "program.py").write_text(FIGURE_1)
+        (tmp_path / "test_program.py").write_text(OF_FIGURE_1)
+    else:
+        shutil.copytree(PROGRAMS / program, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".suspectra"))
+    paths = tried(tmp_path, test)["decisions"]
+    assert len(paths) >= fewest
+    distances = [one["turned"] for one in paths]
+    assert not any(is_nearer(distances[n + 1], distances[n]) for n in range(len(distances) - 1))
+    assert all(len(one["places"]) == len(one["turned"]) for one in paths)
+
+
 @pytest.mark.slow
 def test_the_command_tries_the_paths_of_table_2_the_nearest_first(tmp_path):
     """Figure 2, where no run is right; the lines of its branches are here 3, 5, 7 and 8."""
     (tmp_path / "program.py").write_text(FIGURE_2)
     (tmp_path / "test_program.py").write_text(OF_FIGURE_2)
-
-    def suspectra(*arguments):
-        command = [sys.executable, "-m", "suspectra", *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    assert suspectra("record", "--", sys.executable, "-m", "pytest", "-q").returncode == 1
-    run = suspectra("paths", "*test_program*", "--technique", "apg", "--format", "json", "--seconds", "120")
-    tried = json.loads(run.stdout)["tried"]
-    assert not any(one["successful"] for one in tried)
-    assert all(one["feasible"] for one in tried)
-    distances = [tuple(one["turned"]) for one in tried]
+    inputs, forced = tried(tmp_path, "*test_program*").values()
+    assert not any(one["successful"] for one in inputs)
+    assert all(one["feasible"] for one in inputs)
+    distances = [tuple(one["turned"]) for one in inputs]
     places = sorted({place for one in distances for place in one})
     line = dict(zip(places, (1, 3, 5, 6), strict=True))  # as the figure numbers them
     assert [tuple(line[place] for place in one) for one in distances] == TABLE_2
-    nearness = [Distance(one).nearness for one in distances]
-    assert nearness == sorted(nearness)  # Theorem 1
+    assert inputs[1]["places"] == ["program.py:5", "program.py:8"]
+    assert [one["turned"] for one in forced] == [one["turned"] for one in inputs if len(one["turned"]) <= MAX_TOGETHER]

@@ -537,3 +537,28 @@ def test_a_parameter_that_nothing_reads_is_found_as_the_correction(tmp_path, cap
     subprocess.run([sys.executable, "-m", "suspectra", "record", "--", *command, "-q"], cwd=tmp_path, check=False)
     run(["investigate", "--workspace", str(tmp_path), "--", *command])
     assert "`weight` → `discount` repairs 1 test and breaks none" in capsys.readouterr().out
+
+
+def accepted(line, *, kind="mutant", spectrum=SPECTRUM):
+    """An alteration at a line with which both failing tests pass, and the passing ones still do."""
+    place = {"place": "x", "detail": "`a` → `b`"} if kind == "mutant" else {"place": "y", "detail": "1", "action": ""}
+    tests = spectrum.tests if kind == "mutant" else spectrum.tests[:2]
+    return [made(test, line, kind=kind, **place) for test in tests]
+
+
+def test_what_all_tests_accept_comes_in_the_order_of_functions_without_experiments():
+    two = Elements(
+        SPECTRUM.elements.files,
+        SPECTRUM.elements.file,
+        SPECTRUM.elements.line,
+        SPECTRUM.elements.end_line,
+        np.array([0, 0, 0, 1, 1, 1], np.int32),
+        (Function(0, "one", 1, 3), Function(0, "two", 4, 6)),
+    )
+    spectrum = replace(SPECTRUM, elements=two)
+    base = make_technique("evidence").localize(spectrum)
+    report, _ = ranked(*accepted(1), *accepted(6), spectrum=spectrum)
+    assert report.corrected == tuple(
+        element for function in base.functions() for element in function.elements if element in (0, 5)
+    )
+    assert report.first_suspect == report.corrected[0] == report.functions()[0].elements[0]

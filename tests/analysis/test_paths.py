@@ -63,7 +63,7 @@ def test_table_2_row_for_row():
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_sets_of_branches_are_chosen_in_the_order_of_table_2(size):
     depends_on = FIGURE_2.path(FAILING).depends_on.tolist()
-    chosen = [tuple(FAILING[place] for place in one) for one in sets_of_branches(depends_on, [0, 1, 2, 3], size)]
+    chosen = [tuple(FAILING[place] for place in one) for one in sets_of_branches(depends_on, [0, 1, 2, 3], size, size)]
     assert chosen == [turned for turned in TABLE_2 if len(turned) == size]
 
 

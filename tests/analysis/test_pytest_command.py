@@ -9,7 +9,7 @@ import venv
 
 import pytest
 
-from suspectra.recording.pytest_command import asked_about, pytest_command
+from suspectra.recording.pytest_command import asked_about, pytest_command, pytest_words
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
 
 FOLDER = {
@@ -146,3 +146,7 @@ def test_a_question_shows_the_interpreter_and_who_named_it(recorded_elsewhere, r
     assert asked_about([], str(recorded_here)) == ((sys.executable, "-m", "pytest"), False)
     assert asked_about(["pytest", "-x"], str(recorded_here))[0] == (sys.executable, "-m", "pytest", "-x")
     assert asked_about([], str(recorded_elsewhere), python=sys.executable) == ((sys.executable, "-m", "pytest"), False)
+
+
+def test_pytest_runs_the_tests_of_unittest_again(tmp_path):
+    assert pytest_words(["python3", "-m", "unittest", "discover"], str(tmp_path)) == ("python3", "-m", "pytest")

@@ -169,3 +169,21 @@ def test_a_picture_tells_dependences_apart_without_colours(trace):
     assert "mid.py:6" in texts
     assert "→ false" in texts
     assert picture.getElementsByTagName("title")[0].firstChild.data == "What led to this: test_mid"
+
+
+def test_a_slice_of_very_many_steps_after_each_other_is_cut_where_nobody_could_read_it():
+    many = 3_000
+    sites = tuple(TraceSite("deep.py", line, line, 0, "value", -1) for line in range(1, many + 1))
+    made = DependenceGraph.from_edges(many, [(node, node + 1, 0) for node in range(many - 1)])
+    order, ones = np.arange(many, dtype=np.int32), np.ones(many, np.int32)
+    graph = DependenceGraph(order, ones, made.start, made.source, made.kind)
+    deep = DependenceTrace(
+        "test_deep", sites, graph, ones * 0, np.full(many, -1, np.int8), ["1"] * many, many - 1, ones > 1, ()
+    )
+    out = io.StringIO()
+    write_slice_json(backward(deep), many, out)
+    depth, below = 0, json.loads(out.getvalue())["tree"]
+    while below:
+        depth, more, below = depth + 1, below[0]["more"], below[0]["branches"]
+    assert 100 <= depth < many
+    assert more == 1

@@ -137,7 +137,7 @@ def test_what_nothing_makes_pass_is_only_a_hint(project, answered):
     assert found["certainty"] == "low"
     assert found["place"] == "program.py:10"
     assert found["because"].startswith("no experiment has made a test pass")
-    assert found["surer"]
+    assert found["surer"] or found["because"].endswith("; nothing is left to be tried")
 
 
 @pytest.mark.slow

@@ -102,4 +102,4 @@ def test_of_a_statement_of_several_lines_only_what_differs_is_edited():
     assert narrowed(now, 4, 4, "    go()\n") == (4, 4, "    go()\n")
 
 
-FOUND = "The failing test passes without your change here."
+FOUND = "The failing test passes with `value = round(value)`, which you deleted here."

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from suspectra.techniques import technique_infos
+from suspectra_mcp.running import recorded_build
 
 FAULTY = "src/evaluate.c"
 FIX = ("double result = 0; /* fault", "double result = numbers[0]; /* no fault")
@@ -105,7 +106,7 @@ def offered(client, uri, line):
 
 
 COMPARES = ("why", "comparePassing", "investigate", "compareValues")
-REFUSED = ("testSuspect", "findFix", "findChange", "findCause", "showValues")
+REFUSED = ("findFix", "findChange", "findCause", "showValues")
 
 
 def test_what_is_refused_for_c_is_not_offered(client, shared, find_line):
@@ -114,7 +115,7 @@ def test_what_is_refused_for_c_is_not_offered(client, shared, find_line):
     client.wait(lambda: uri in client.diagnostics)
     assert {key: client.statuses[-1][key] for key in ("compiled", "onlyRead")} == {"compiled": True, "onlyRead": False}
     on_fault = offered(client, uri, find_line(shared / FAULTY, FIX[0]))
-    assert on_fault >= {*COMPARES, "explain"}
+    assert on_fault >= {*COMPARES, "testSuspect", "explain"}
     assert on_fault.isdisjoint({*REFUSED, "debugHere", "whatLedHere", "whatThisInfluenced", "compareRuns"})
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     assert "Why?" in [lens["command"]["title"] for lens in lenses]
@@ -146,7 +147,7 @@ def test_clones_are_refused_where_a_technique_knows_none(client, shared):
 
 
 @pytest.mark.slow
-def test_failing_tests_of_ctest_are_compared_and_altered(client, build_reckoner, tmp_path):
+def test_failing_tests_of_ctest_are_compared_and_altered(client, build_reckoner, tmp_path, find_line):
     folder = build_reckoner(tmp_path / "reckoner")
     suspectra(folder, "record-c", "--ctest", "build")
     client.start(folder, options={"investigationSeconds": 300})
@@ -162,6 +163,22 @@ def test_failing_tests_of_ctest_are_compared_and_altered(client, build_reckoner,
         r"src/evaluate\.c:31: 1 (failing test|of 2 failing tests) passes if this comes out true"  # by what was tried
     )
     assert re.match(passes, client.messages[-1]["message"])
+    uri = client.open(folder / FAULTY)
+    client.wait(lambda: uri in client.diagnostics)
+    assert client.command("testSuspect", uri, find_line(folder / FAULTY, "if (numbers[i] > result)")) is True
+    client.wait(lambda: "cancelled" not in client.messages[-1]["message"])
+    assert re.match(passes, client.outcome())
+    assert client.command("testSuspect", uri, find_line(folder / FAULTY, FIX[0])) is True
+    client.wait(lambda: "it decides nothing, and in tests of C and C++ only" in client.messages[-1]["message"])
+    client.outcome()
+    asked = {"tool": "investigate", "arguments": {"tests": ["largest_below_zero"], "seconds": 2}}
+    answer = json.loads(client.request("suspectra/agentAnswer", asked)["text"])
+    assert any("src/evaluate.c:31" in one["place"] for one in answer["findings"])
+
+
+def test_an_agent_asks_about_tests_of_the_build_folder(shared, tmp_path):
+    assert recorded_build(shared) == "build"
+    assert recorded_build(tmp_path) == ""
 
 
 @pytest.mark.slow

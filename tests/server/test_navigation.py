@@ -1,10 +1,13 @@
 """Moving through code by the debugging model: jumps, steps, the way back, marks, and what is learned from moves."""
 
+import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from suspectra.output.pictures.chain import chance
+from suspectra_server.features.commands.walking import WalkCommands
 from suspectra_server.session.navigation import learned_moves as learned_module
 from suspectra_server.state.trail import Stop, Trail
 
@@ -98,6 +101,23 @@ def test_a_client_without_a_list_is_asked_where_to_go(client, shop, vouchers, fi
     assert client.command("jump", cursor(vouchers, line))["chosen"] is None
     assert client.command("jump", cursor(vouchers, line), {"ask": False})["chosen"] is None
     assert sum(r["method"] == "window/showMessageRequest" for r in client.asked) == 2
+
+
+def test_a_jump_is_answered_by_the_ranking_that_is_present_then():
+    """The first ranking is that of all tests; those of the failure groups replace it."""
+    present = ["all tests", "group"]
+
+    async def ask(ranking, question):
+        if len(present) > 1:
+            present.pop(0)  # while the answer is computed
+        return f"ways of {ranking}"
+
+    def statement(ranking):
+        folder = SimpleNamespace(navigation=SimpleNamespace(ask=ask))
+        return SimpleNamespace(folder=folder, ranking=ranking, now=lambda: statement(present[0]))
+
+    asked, ways = asyncio.run(WalkCommands(None, None)._ways_from(statement("all tests"), 5))
+    assert (asked.ranking, ways) == ("group", "ways of group")
 
 
 def test_off_any_statement_a_jump_starts_from_the_first_suspect(client, shop, vouchers, find_line):

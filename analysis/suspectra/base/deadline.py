@@ -26,3 +26,20 @@ def seconds_until(end: float, most: float = math.inf) -> float:
     if left <= 0:
         raise TimeIsUp
     return left
+
+
+_MAX_TIMES = 4.0  # as much longer work may take than on an idle machine
+_SPIN_S = 0.03  # of processor time: some turns of the scheduler
+
+
+def while_others_work(seconds: float) -> float:
+    """How long work may take here and now that takes some seconds on an idle machine."""
+    wall, used = time.perf_counter(), time.thread_time()
+    while time.thread_time() - used < _SPIN_S:
+        pass
+    return seconds * slower(time.perf_counter() - wall, time.thread_time() - used)
+
+
+def slower(seconds: float, used: float) -> float:
+    """How many times as long work takes as the processor time that it uses; at least 1."""
+    return min(max(seconds / used, 1.0), _MAX_TIMES)

@@ -74,7 +74,7 @@ class Failures(Inquiry[Narrowing]):
 
     def _note_those_without_time(self, tests: Sequence[FailingTest]) -> None:
         cause = f"there was no time for {first_of([test.name for test in tests])}"
-        self.note([Problem("", "", cause, "allow more with --seconds")])
+        self.note([Problem("", "", cause, "give it more seconds")])
 
     def to_json(self) -> dict[str, object]:
         """What was found, for other tools.

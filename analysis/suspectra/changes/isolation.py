@@ -35,12 +35,12 @@ from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.paths.delta_debugging import Differences
-from suspectra.runs.experiment import EVERY, MOVE, UNDO, Experiment, ExperimentOutcome
+from suspectra.runs.experiment import EVERY, GOING_WITH, MOVE, UNDO, Experiment, ExperimentOutcome
 
 _MAX_CAUSES = 5
 _MAX_TESTS = 20
 _FEW = 4  # changes that are named in one sentence
-_MORE = 30  # that are a part of a cause, since they can't be made without it
+_MORE = 30  # that are undone with a cause
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,17 @@ class BreakingChange:
     minimal: bool  # whether nothing can be left out; False where there was no time to try
     since: Baseline  # what they were changes of
     difference: ValueDifference | None = None  # the first value that they make another one
+    going_with: tuple[ChangeUnit, ...] = ()  # others, without which the program works only if these are undone, too
     besides: tuple[ChangeUnit, ...] = ()  # other causes, without which the tests have to be, too, in order to pass
+    # of many changes those that a test runs, and other changes that it runs only with these and needs in order to fail
+    run: tuple[ChangeUnit, ...] = ()
 
     def __str__(self) -> str:
         tests = self.mends or self.tests
         what = "your change" if len(self.units) == 1 else f"{len(self.units)} of your changes together,"
         places = ", ".join(map(str, self.units[:_FEW])) + (" …" if len(self.units) > _FEW else "")
         it, pass_then = "it" if len(self.units) == 1 else "them", "it passes" if len(tests) == 1 else "they pass"
-        without = f"; without {it} {pass_then}" if self.mends else ""
+        without = f"; without {it}{self.with_these} {pass_then}" if self.mends else ""
         return f"{first_words(tests)} {'was' if len(tests) == 1 else 'were'} broken by {what} at {places}{without}."
 
     def __or__(self, other: BreakingChange) -> BreakingChange:
@@ -75,26 +78,49 @@ class BreakingChange:
 
     def said(self) -> frozenset[tuple[str, int, str, str]]:
         """What the changes are, by which they are the same as others since another text."""
-        return frozenset((one.file, one.line, one.before, one.after) for one in self.units)
+        return _said(self.units)
+
+    @property
+    def with_these(self) -> str:
+        """What else is undone, as a part of a sentence."""
+        if not self.going_with:
+            return ""
+        go = "goes" if len(self.going_with) == 1 else "go"
+        return f" and {many(len(self.going_with), 'change')} that {go} with {'it' if len(self.units) == 1 else 'them'}"
+
+    @property
+    def undone(self) -> tuple[ChangeUnit, ...]:
+        """The changes without which the tests pass that they broke."""
+        return *self.units, *self.going_with
 
     def experiments(self) -> Iterator[Experiment]:
         """What was tried with each of them: the tests that pass without it."""
-        for test in self.mends:
-            for unit in (*self.besides, *self.units):
-                yield Experiment(
-                    test,
-                    UNDO,
-                    unit.file,
-                    unit.line,
-                    unit.end_line,
-                    0,
-                    MOVE if unit.moved_from else "change",
-                    EVERY,
-                    str(len(self.besides) + len(self.units)),
-                    ExperimentOutcome.PASSED,
-                    detail=self.since.name,
-                    replacement=unit.moved_from or unit.before,
-                )
+        undone = *self.besides, *self.undone
+        return (
+            self._undone(unit, test, len(undone), ExperimentOutcome.PASSED) for test in self.mends for unit in undone
+        )
+
+    def in_vain(self, tests: Iterable[str]) -> Iterator[Experiment]:
+        """That tests fail without these changes, too, as they do without any."""
+        total = len(self.since.units)
+        return (self._undone(unit, test, total, ExperimentOutcome.FAILED) for test in tests for unit in self.units)
+
+    def _undone(self, unit: ChangeUnit, test: str, together: int, outcome: ExperimentOutcome) -> Experiment:
+        place = GOING_WITH if unit in self.going_with else "change"
+        return Experiment(
+            test,
+            UNDO,
+            unit.file,
+            unit.line,
+            unit.end_line,
+            0,
+            MOVE if unit.moved_from else place,
+            EVERY,
+            str(together),
+            outcome,
+            detail=self.since.name,
+            replacement=unit.moved_from or unit.before,
+        )
 
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
@@ -104,6 +130,8 @@ class BreakingChange:
             "mends": list(self.mends),
             "alone_breaks": list(self.alone_breaks),
             "minimal": self.minimal,
+            "run": [one.to_json() for one in self.run],
+            "going_with": [{"file": one.file, "line": one.line} for one in self.going_with],
             "besides": [{"file": one.file, "line": one.line} for one in self.besides],
             "first_difference": self.difference.to_json() if self.difference else None,
         }
@@ -193,15 +221,16 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 paths = {*files, *(one.path for one in cause.since.differences)}
                 texts = {path: text for path in sorted(paths) if (text := read(path)) is not None}
                 sources = {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
-                for experiment in cause.experiments():
+                for experiment in (*cause.experiments(), *cause.in_vain(self.old)):
                     log.add(experiment, sources)
 
     def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
         present = Baseline("the present text", ())
-        failing = program.run(present, (), names).failed
+        run = program.run(present, (), names)
+        failing = run.failed
         if not failing:
-            raise EvidenceError(_passing(names))
+            raise EvidenceError(_not_failing(names, run))
         self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
         for baseline in self._with_changes():
@@ -227,7 +256,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         high = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         for known in list(self.causes):  # since another text, of which other tests are left
-            if cause := search.numbers(known.said()):
+            if cause := search.numbers(known.said()) | search.numbers(_said(known.going_with)):
                 without = search.run(high - cause, left)
                 if mended := [name for name in left if name in without.passed]:
                     self._add(search, replace(known, tests=tuple(mended), mends=tuple(mended)), cause, left, failing)
@@ -239,27 +268,50 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             left.sort(key=lambda name: name != first)
             low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
             mended = [name for name in left if name in without.passed]
-            wider = search.needing(cause, high)
-            if len(mended) < len(left) and len(cause) < len(wider) <= len(cause) + _MORE:
-                without_all = search.run(high - wider, left)
-                more = [name for name in left if name in without_all.passed]
-                if set(mended) < set(more):  # what needs these changes can't be made without them
-                    cause, without, mended = wider, without_all, more
+            going_with = self._going_with(search, cause, high, left, mended)
+            if going_with:
+                without = search.run(high - cause - going_with, left)
+                mended = [name for name in left if name in without.passed]
             of = [name for name in left if name == left[0] or name in mended or name in decided]
-            besides = tuple(unit for one in self.causes if left[0] in one.tests for unit in one.units)
-            units_of = search.units(cause)
-            found = BreakingChange(tuple(of), units_of, tuple(mended), (), minimal, baseline, besides=besides)
+            run = search.units(search.run_with(left[0], high, cause | going_with)) if len(cause) > _FEW else ()
+            found = BreakingChange(
+                tuple(of),
+                search.units(cause),
+                tuple(mended),
+                (),
+                minimal,
+                baseline,
+                run=run,
+                going_with=search.units(going_with),
+                besides=tuple(unit for one in self.causes if left[0] in one.tests for unit in one.undone),
+            )
             at = self._add(search, found, cause, left, failing)
             yield IsolationStep(program.runs, len(cause), len(units))
-            decides.append((at, left[0], high - cause if left[0] in mended else low, cause))
+            others = high - cause if left[0] in mended and not going_with else low
+            decides.append((at, left[0], others, cause))
             if still := [name for name in left if without.failed.get(name) == failing[name]]:
-                high, left = high - cause, still  # some of them may have this cause, too
+                high, left = high - cause - going_with, still  # some of them may have this cause, too
             else:
                 left = [name for name in left if name not in of]
         for at, test, others, cause in decides if self.setup.values_shown else ():
             if self.causes[at].difference is None:
                 difference = search.first_difference(test, others, cause)
                 self.causes[at] = replace(self.causes[at], difference=difference)
+
+    def _going_with(
+        self,
+        search: ChangeNarrowing,
+        cause: Differences,
+        high: Differences,
+        tests: Sequence[str],
+        mended: Sequence[str],
+    ) -> Differences:
+        """What is undone with a cause without which the first test does not pass yet, if more tests pass then."""
+        others = search.going_with(cause, high)
+        if tests[0] in mended or not 0 < len(others) <= _MORE:
+            return frozenset()
+        passed = search.run(high - cause - others, tests).passed
+        return others if len(passed) > len(mended) and passed.issuperset(mended) else frozenset()
 
     def _add(
         self,
@@ -338,11 +390,17 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         return [name for name in self.old if name in before.passed]
 
 
+def _said(units: Iterable[ChangeUnit]) -> frozenset[tuple[str, int, str, str]]:
+    return frozenset((one.file, one.line, one.before, one.after) for one in units)
+
+
 def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*some, *others]))
 
 
-def _passing(names: Sequence[str]) -> Problem:
+def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
+    if run.error and not run.passed:
+        return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
     cause = f"{many(len(names), 'test')} that failed did not fail in a copy of the workspace"
     cure = "record the tests again; if they still fail, see what they need besides the workspace"
     return Problem("", "", cause, cure)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from suspectra.base.cancellation import check
+from suspectra.base.deadline import TimeIsUp
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.blocks import blocks
 from suspectra.changes.definitions import ChangeOrder
@@ -28,6 +29,9 @@ from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, i
 _FEW = 4  # changes that need each other, and are one cause
 _LOOKED_AT = 4  # tests of which one is chosen
 _LIKELY = 8  # blocks that are left out before all blocks of a file are
+_MANY = 8  # changes of a cause, with which the search begins anew
+_IN_TURN = 30  # runs that leave functions out, after which others are more promising
+_PLAINLY = 60  # runs of delta debugging that knows nothing of the program
 _UNTOLD = 30  # runs after each other that tell nothing, after which parts of a rewritten function belong together
 _NOTHING: Differences = frozenset()
 
@@ -75,12 +79,12 @@ class ChangeNarrowing:
         failed = self.run(low | cause, tests).failed
         return {name for name in tests if name in passed and failed.get(name) == self._failing[name]}
 
-    def needing(self, cause: Differences, high: Differences) -> Differences:
-        """The functions of some changes, with what can't be made without these in the same files, as their callers."""
+    def going_with(self, cause: Differences, high: Differences) -> Differences:
+        """Others of the functions of some changes, and what can't be made without these in the same files, as calls."""
         files = {self._units[number].file for number in cause}
         whole = self._whole(cause) & high
         needing = high - self._order.without_needing(high, whole)
-        return whole | frozenset(number for number in needing if self._units[number].file in files)
+        return whole.union(number for number in needing if self._units[number].file in files) - cause
 
     def load_anew(self) -> None:
         """Load the program for each run from now on."""
@@ -103,7 +107,8 @@ class ChangeNarrowing:
         def unstable(node: int) -> bool:
             return node not in same or passing.value(node) != again.value(same[node])
 
-        found = first_difference(passing, failing, before, after, unstable)
+        in_functions = cause <= self._places.functions.keys()
+        found = first_difference(passing, failing, before, after, unstable, in_functions=in_functions)
         if found is None or found.file not in present:
             return found
         place = after[found.file][found.line - 1]
@@ -122,19 +127,34 @@ class ChangeNarrowing:
             self._leave_out(test, _NOTHING.union(*(part for part in parts if part.isdisjoint(noticed))))
         parts = self._places.in_turn((part for part in parts if part & self.high), noticed)
         self._leave_out_in_turn(test, parts)
-        self._narrow(test, parts)
-        minimal = self._narrow(test, [frozenset([number]) for part in parts for number in sorted(part)])
+        minimal = not self.low and self._narrow_plainly(test, self.high)
+        if not minimal:
+            self._narrow(test, parts)
+            minimal = self._narrow(test, [frozenset([number]) for part in parts for number in sorted(part)])
         low, cause = self.low, self.high - self.low
         needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
-        own = (self._only_for(cause, high) & noticed.keys() & low) or self._runs_by(test, low, cause)
+        own = self._only_for(cause, high).intersection(noticed, low) or self._runs_by(test, low, cause)
         for part in dict.fromkeys((own, self._whole(own) & low)) if own else ():
             if self._verdict(test, low - part) is ConfigurationVerdict.PASSES:
                 low, cause = low - part, cause | own
                 break
         cause = self._breaking_alone(test, cause, high)
         return low - cause, cause, minimal
+
+    def run_with(self, test: str, high: Differences, cause: Differences) -> Differences:
+        """Those of many changes that a test runs, and what runs by these alone and is needed for the failure.
+
+        Nothing where that is all of them, or nobody knows what the test runs.
+        """
+        executed = self._executed.tests.get(test, ()) if self._executed is not None else ()
+        own = self._running(executed) & cause
+        try:
+            found = own | self._runs_by(test, high - cause, cause)
+        except TimeIsUp:
+            found = own
+        return found if found != cause else _NOTHING
 
     def _runs_by(self, test: str, low: Differences, cause: Differences) -> Differences:
         """What a test executes only if the cause is made, and without which it does not fail in the same way."""
@@ -249,12 +269,11 @@ class ChangeNarrowing:
 
     def _leave_out_growing(self, test: str, blocks: Sequence[Differences]) -> None:
         """Leave out one block, one more, two, four and so on, and halves of those with which nothing works."""
-        waiting, untold = list(_growing(blocks)), 0
-        while waiting and not self.low and untold < _UNTOLD:
+        waiting, end = list(_growing(blocks)), len(self._known) + _IN_TURN
+        while waiting and not self.low and len(self._known) < end:
             part = waiting.pop(0)
             some = self.high.intersection(_NOTHING.union(*part))
             unresolved = bool(some) and self._leave_out(test, some) is ConfigurationVerdict.UNRESOLVED
-            untold = untold + 1 if unresolved else 0
             if unresolved and len(part) > 1:
                 half = len(part) // 2
                 waiting[:0] = [part[:half], part[half:]]
@@ -294,6 +313,23 @@ class ChangeNarrowing:
             without=lambda some, others: within(self._order.without_needing(numbers(some), numbers(others) - low)),
         )
         self.low, self.high = numbers(found.passing), numbers(found.failing)
+        return found.minimal
+
+    def _narrow_plainly(self, test: str, high: Differences) -> bool:
+        """Begin anew, without what is known of the program, and keep a smaller cause; whether nothing can be left out.
+
+        What needs each other in a way that nobody sees is in one half now and then, by chance.
+        """
+        several, end = sorted(high), len(self._known) + _PLAINLY
+        found = isolate(
+            len(several),
+            lambda some: self._verdict(test, frozenset(several[number] for number in some)),
+            lambda: len(self._known) < end,
+        )
+        low, cause = (frozenset(several[number] for number in some) for some in (found.passing, found.cause))
+        if len(cause) >= len(self.high - self.low):
+            return False
+        self.low, self.high = low, low | cause
         return found.minimal
 
     def _verdict(self, test: str, made: Differences) -> ConfigurationVerdict:

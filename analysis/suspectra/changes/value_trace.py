@@ -92,6 +92,11 @@ class ValueTrace:
         known = [numbers.setdefault(one.key(lines), len(numbers)) for one in self.sites]
         return np.array(known, np.int64)[self.site]
 
+    def first_change(self, lines: LineKeys) -> int:
+        """The first node in a changed line; how many nodes there are if none is."""
+        changed = np.array([one.is_changed(lines) for one in self.sites], bool)[self.site]
+        return int(changed.argmax()) if changed.any() else len(self)
+
     def variables(self, node: int) -> dict[str, str]:
         """What the variables were that a node reads, as far as that is known."""
         found: dict[str, str] = {}
@@ -133,6 +138,11 @@ class _Site(NamedTuple):
         file, piece, line = keys[self.line - 1] if self.line <= len(keys) else (self.file, -1, -1)
         return (file, piece, line, self.kind, self.column if line >= 0 else -1)
 
+    def is_changed(self, lines: LineKeys) -> bool:
+        """Whether it is in a changed line."""
+        keys = lines.get(self.file, ())
+        return self.line <= len(keys) and keys[self.line - 1][2] < 0
+
 
 _NOWHERE = _Site("", 0, 0, "", (), (), is_test=False)
 
@@ -150,7 +160,13 @@ def _sites(table: SourceTable) -> list[_Site]:
 
 
 def first_difference(
-    passing: ValueTrace, failing: ValueTrace, before: LineKeys, after: LineKeys, unstable: Callable[[int], bool]
+    passing: ValueTrace,
+    failing: ValueTrace,
+    before: LineKeys,
+    after: LineKeys,
+    unstable: Callable[[int], bool],
+    *,
+    in_functions: bool = False,  # whether what changed runs only while the test does, so no value differs before
 ) -> ValueDifference | None:
     """Find the first value of the failing run that the passing one has otherwise; one in test code only without others.
 
@@ -158,12 +174,15 @@ def first_difference(
     """
     numbers: dict[tuple[object, ...], int] = {}
     keys = passing.keys(before, numbers), failing.keys(after, numbers)
+    begin = passing.first_change(before), failing.first_change(after)
+    if not in_functions or begin == (len(passing), len(failing)):
+        begin = 0, 0
     equal, in_test = 0, None
     for one, other in _corresponding(*keys, len(numbers)):
         values = passing.value(one), failing.value(other)
         if values[0] == values[1]:
             equal += bool(values[0])
-        elif all(values) and not unstable(one):
+        elif all(values) and (one >= begin[0] or other >= begin[1]) and not unstable(one):
             if not failing.sites[int(failing.site[other])].is_test:
                 return _difference(passing, failing, one, other, equal)
             in_test = in_test or (one, other, equal)

@@ -21,6 +21,7 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    seconds_option,
     warn,
     workspace_option,
     written,
@@ -70,7 +71,7 @@ def register(cli: click.Group) -> None:
     @cli.command(cls=BeforeCommand)
     @workspace_option
     @python_option
-    @declared(CAUSES_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @seconds_option(CAUSES_SECONDS)
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
     @click.option("--right", **_PLACES, help="What this line did was right (repeatable).")
     @click.option("--wrong", **_PLACES, help="What this line did was wrong (repeatable).")

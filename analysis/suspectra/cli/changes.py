@@ -16,6 +16,7 @@ from suspectra.cli.console import (
     NOTHING_TO_RANK,
     declared,
     python_option,
+    seconds_option,
     warn,
     workspace_option,
     written,
@@ -48,7 +49,7 @@ def register(cli: click.Group) -> None:
     @click.option(
         "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TESTs are of this CMake build folder."
     )
-    @declared(CHANGES_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @seconds_option(CHANGES_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @declared(EXCLUDE_MARKERS)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+from click.core import ParameterSource
 
 from suspectra.base.errors import Problem, UsageError
 
@@ -58,6 +59,20 @@ def declared(option: Option, **more: object) -> Decorator:
     elif default:
         shown = {"default": default, "show_default": True}
     return click.option(flag, option.name, **{**shown, "help": help_text, **more})
+
+
+def seconds_option(option: Option) -> Decorator:
+    """The command-line option for how long a search may take; its default is longer on a busy machine."""
+    longer = f"{option.help} On a busy machine the default is as much longer as it is slower."
+    return declared(option, type=click.FloatRange(min=0, min_open=True), callback=_as_long_as_here, help=longer)
+
+
+def _as_long_as_here(context: click.Context, parameter: click.Parameter, seconds: float) -> float:
+    if parameter.name is None or context.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT:
+        return seconds
+    from suspectra.base.deadline import while_others_work
+
+    return while_others_work(seconds)
 
 
 workspace_option = click.option(

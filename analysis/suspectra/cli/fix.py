@@ -13,7 +13,16 @@ import click
 
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, FIX_SECONDS
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    options,
+    python_option,
+    seconds_option,
+    warn,
+    workspace_option,
+)
 from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ def register(cli: click.Group) -> None:
     @cli.command(cls=BeforeCommand)
     @workspace_option
     @python_option
-    @declared(FIX_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @seconds_option(FIX_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json", "diff"]), default="table", show_default=True)
     @click.option(
         "--apply", "applied", type=click.IntRange(min=1), metavar="N", help="Write the Nth fix, after asking."
@@ -111,10 +120,10 @@ def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
 
 
 def _write_difference(fixes: Sequence[Fix], number: int | None, read: Callable[[str], bytes | None]) -> None:
-    from suspectra.fixes.diff import difference
+    from suspectra.fixes.diff import difference_as_bytes
 
     if fixes:
-        click.echo(difference(_chosen(fixes, number or 1).candidates, read), nl=False)
+        click.echo(difference_as_bytes(_chosen(fixes, number or 1).candidates, read), nl=False)
 
 
 def _chosen(fixes: Sequence[Fix], number: int) -> Fix:

@@ -16,7 +16,16 @@ import click
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import EXPERIMENTS, INVESTIGATION_SECONDS
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    options,
+    python_option,
+    seconds_option,
+    warn,
+    workspace_option,
+)
 from suspectra.cli.localization import parameter_option, technique_parameters
 from suspectra.cli.rerun import (
     COMMAND,
@@ -56,7 +65,7 @@ def register(cli: click.Group) -> None:
     @cli.command(cls=BeforeCommand)
     @workspace_option
     @python_option
-    @declared(INVESTIGATION_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @seconds_option(INVESTIGATION_SECONDS)
     @click.option("--technique", type=click.Choice(_TECHNIQUES), default=COMBINATION, show_default=True)
     @parameter_option
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")

@@ -22,6 +22,7 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    seconds_option,
     warn,
     workspace_option,
 )
@@ -56,7 +57,7 @@ def register(cli: click.Group) -> None:
     @cli.command(cls=BeforeCommand)
     @workspace_option
     @python_option
-    @declared(PATHS_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @seconds_option(PATHS_SECONDS)
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)
     @click.option(
         "--order",

@@ -50,7 +50,7 @@ def register(cli: click.Group) -> None:
             write_next([NextCommand(*one) for one in _first_commands(workspace)], sys.stdout)
             return NOTHING_TO_RANK
         except NothingToRank as error:
-            click.echo(f"There is no suspect: {error.problem.cause}.\n")
+            click.echo(f"There is no suspect: {error.problem.cause.rstrip('.')}.\n")
             write_next([NextCommand(*_after_none(workspace))], sys.stdout)
             return NOTHING_TO_RANK
         evidence, selection = localized.evidence, _selection(workspace, localized.evidence)
@@ -135,7 +135,7 @@ def _next_commands(workspace: Path, localized: Localized, selection: Selection) 
     failed = localized.report.spectrum.counts.failed
     option = _option(workspace, Path.cwd())
     report = localized.groups[0].report if localized.groups else localized.report
-    first = report.spectrum.elements.location(report.first_of_functions)
+    first = report.spectrum.elements.location(report.first_suspect)
     if affected:
         yield _again(workspace, selection), f"run these {many(failed + affected, 'test')}"
     yield f"suspectra rank{option}", "list all suspects"

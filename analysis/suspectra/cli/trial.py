@@ -12,7 +12,16 @@ import click
 
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, FIX_SECONDS
-from suspectra.cli.console import INTERRUPTED, NOTHING_TO_RANK, declared, options, python_option, warn, workspace_option
+from suspectra.cli.console import (
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    declared,
+    options,
+    python_option,
+    seconds_option,
+    warn,
+    workspace_option,
+)
 from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
 
 if TYPE_CHECKING:
@@ -30,7 +39,7 @@ def register(cli: click.Group) -> None:
     @cli.command("try", cls=BeforeCommand)
     @workspace_option
     @python_option
-    @declared(FIX_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @seconds_option(FIX_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @options(*map(declared, (EXCLUDE_MARKERS, COPY)))
     @click.argument("patches", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATCH...")
@@ -83,6 +92,6 @@ def _try(command: Sequence[str], chosen: _Options) -> int:
 def _read(path: Path) -> str:
     try:
         with path.open("rb") as stream:
-            return stream.read(_MAX_BYTES).decode(errors="replace")
+            return stream.read(_MAX_BYTES).decode(errors="surrogateescape")
     except OSError as error:
         raise UsageError(Problem(str(path), "", f"it can't be read: {error.strerror}", "name a file")) from None

@@ -19,6 +19,7 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    seconds_option,
     warn,
     workspace_option,
     written,
@@ -51,7 +52,7 @@ def register(cli: click.Group) -> None:
     @cli.command(cls=BeforeCommand)
     @workspace_option
     @python_option
-    @declared(WHY_SECONDS, type=click.FloatRange(min=0, min_open=True))
+    @seconds_option(WHY_SECONDS)
     @click.option("--since", metavar="REVISION", help="What changed since this git revision.  [default: the last pass]")
     @click.option(
         "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TESTs are of this CMake build folder."

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.slices import Slice, SliceStep
 
+_MAX_DEPTH = 200  # nobody reads further to the right, and few programs read JSON that is much deeper
 _NODES = 8  # that are looked at for each branch that is wanted, since one branch may have many rounds
 
 
@@ -81,11 +82,13 @@ class _Folding:
         roots = self._together((root, None) for root in self._found.roots)
         is_cut = len(roots) > self._limit
         made = level = roots[: self._limit]
+        depth = 0
         while level:
+            depth += 1
             following: list[_Rounds] = []
             for one in level:
                 below = self._together(self._after(one))
-                free = max(self._limit - len(made) - len(following), 0)
+                free = max(self._limit - len(made) - len(following), 0) if depth < _MAX_DEPTH else 0
                 one.below = below[:free]
                 one.more = sum(map(self._elsewhere.__getitem__, one.nodes)) + len(below[free:])
                 is_cut |= len(below) > free

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from suspectra.base.arrays import Bools
+from suspectra.base.english import first_of
+from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.since import Since
+from suspectra.runs.experiment import GOING_WITH, UNDO, Experiment
 from suspectra.spectrum import changes_by_git
 
 _MAX_LISTED = 8  # lines or names in one sentence
 
 
 def failing_since(evidence: Evidence) -> dict[str, Since]:
-    """Since when tests fail, as far as that is known, by name."""
+    """Since when tests fail, as far as that is known, by name: from earlier runs, or from runs without changes."""
     assumed = changes_by_git(evidence.changed)
-    return dict.fromkeys(evidence.old, Since.BEFORE) | {
-        test: Since.CHANGE for test in evidence.changed if test not in assumed
-    }
+    undone = [one for one in evidence.experiments if one.kind == UNDO]
+    return (
+        {one.test: Since.BEFORE for one in undone if not one.outcome.repairs}
+        | dict.fromkeys(evidence.old, Since.BEFORE)
+        | {test: Since.CHANGE for test in evidence.changed if test not in assumed}
+        | {one.test: Since.CHANGE for one in undone if one.outcome.repairs}
+    )
 
 
 class ChangedLines(NamedTuple):
@@ -56,17 +63,34 @@ def changed_at_import(evidence: Evidence, ranked: Bools | None = None) -> tuple[
 
 
 def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
-    """What changed outside of what failing tests execute, in sentences.
+    """What changed outside of what failing tests execute, in sentences, that first which broke tests.
 
     Foreign names among them; empty where nothing is known to have changed.
     """
-    found = []
+    found = list(_broken_elsewhere(evidence))
     imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence, ranked)]
     if imported:
-        found.append(f"Changed besides, in code that runs at import: {_listed(imported, '; ')}.")
+        found.append(f"Also changed, in code that runs at import: {_listed(imported, '; ')}.")
     if evidence.replaced:
-        found.append(f"Changed besides: {_listed(map(str, evidence.replaced))}.")
+        found.append(f"Also changed: {_listed(map(str, evidence.replaced))}.")
     return tuple(found)
+
+
+def _broken_elsewhere(evidence: Evidence) -> Iterator[str]:
+    """The changes without which tests pass, where no statement can be suspected, as in a file of data."""
+    elements, tests = evidence.elements, dict[Location, list[str]]()
+    for one in evidence.experiments:
+        is_undone = one.kind == UNDO and one.outcome.repairs and one.place != GOING_WITH
+        if is_undone and not any(elements.at(one.file, line) is not None for line in _near(one)):
+            at = Location(one.file, one.line, one.line)
+            tests.setdefault(at, []).append(one.test.rpartition("::")[2])
+    for at, names in tests.items():
+        yield f"Without your change at {at} {first_of(names)} {'passes' if len(names) == 1 else 'pass'}."
+
+
+def _near(one: Experiment) -> range:
+    """The lines of a change; of a deleted text those around it."""
+    return range(one.line, one.end_line + 1) if one.end_line >= one.line else range(one.line - 1, one.line + 1)
 
 
 def _listed(names: Iterable[str], between: str = ", ") -> str:

@@ -74,7 +74,7 @@ def _too_slow(took: float) -> Problem:
         "the time was over before the first altered run: to collect the failing tests and to run one unaltered took"
         f" {took:.0f} s"
     )
-    return Problem("", "", cause, "allow more with --seconds; editors have a setting for it")
+    return Problem("", "", cause, "give it more seconds")
 
 
 class _Underway:
@@ -151,15 +151,9 @@ class _Underway:
     def _streams(self) -> Iterator[Stream]:
         """All kinds with each test; tests that execute nothing suspicious are left out, as long as others do."""
         group_of, tests = self._group_of, self._investigation.tests
-        for test in [test for test in tests if self._executes_suspects(group_of[test.name], test.name)] or tests:
+        for test in [test for test in tests if self._suspects.reaches(group_of[test.name], test.name)] or tests:
             for kind in self._investigation.kinds:
                 yield Stream(group_of[test.name], test.name, kind)
-
-    def _executes_suspects(self, group: int, test: str) -> bool:
-        """Whether a test gets to any candidate: one that fails in a fixture may not."""
-        spectrum = self._suspects.spectrum(group)
-        row = spectrum.test_index.get(test)
-        return row is None or bool(spectrum.candidates[spectrum.rows[row]].any())
 
     def _note(self, experiment: Experiment) -> None:
         """Keep a result for the streams of other tests."""

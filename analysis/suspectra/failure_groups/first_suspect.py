@@ -28,13 +28,7 @@ class FirstSuspect:
 
         No element that the failing tests do not execute, even if it ranks higher.
         """
-        spectrum, wanted = report.spectrum, 32
-        ef = spectrum.counts.ef
-        while not ef[first := report.top(wanted)].any() and len(first) == wanted:
-            wanted *= 8
-        start, end = report.level_span(int(first[ef[first] > 0][0]))
-        tied = np.sort(report.top(end)[start:])  # since some of a tie may have changed, and come first
-        return cls(int(tied[ef[tied] > 0][0]), spectrum.elements, rows, technique)
+        return cls(report.first_suspect, report.spectrum.elements, rows, technique)
 
     @classmethod
     def by_counts(cls, spectrum: Spectrum, rows: tuple[Row, ...], technique: Technique) -> FirstSuspect | None:

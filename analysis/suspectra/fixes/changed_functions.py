@@ -38,6 +38,7 @@ def changed_functions(path: str, old: str, new: str) -> ChangedFile:
             if ast.dump(known[name].args) != ast.dump(function.args):
                 raise PatchRefused(f"it changes the parameters of {name[-1]}")
             requests.append(_request(path, new, name, known[name], function))
+            requests += _inner_requests(path, new, name, known[name], function)
             lines.append((first_line(known[name]), known[name].end_lineno or 0))
     if gone := [".".join(name) for name in known if name not in now]:
         raise PatchRefused(f"it removes {gone[0]}, which can't be tried")
@@ -64,13 +65,52 @@ def _functions(tree: ast.Module) -> Iterator[tuple[tuple[str, ...], _Function]]:
 def _request(path: str, text: str, name: tuple[str, ...], old: _Function, new: _Function) -> RunRequest:
     """The new text of a function, where the old one begins, with the classes around it."""
     begins = first_line(old)
-    lines = text.split("\n")[first_line(new) - 1 : new.end_lineno]
-    classes = name[:-1]
-    if len(classes) >= begins:
+    if len(name) > begins:
         raise PatchRefused(f"{name[-1]} stands on the line of its class")
-    headers = [f"{' ' * number}class {one}:" for number, one in enumerate(classes)]
+    return _request_at(path, text, name, new, [(old.name, begins)], begins)
+
+
+def _request_at(
+    path: str, text: str, name: tuple[str, ...], new: _Function, functions: list[tuple[str, int]], begins: int
+) -> RunRequest:
+    lines = text.split("\n")[first_line(new) - 1 : new.end_lineno]
+    headers = [f"{' ' * number}class {one}:" for number, one in enumerate(name[:-1])]
     source = "\n".join([*headers, *[""] * (begins - 1 - len(headers)), *lines])
-    return {"kind": "mutant", "file": path, "source": source, "functions": [(old.name, begins)]}
+    return {"kind": "mutant", "file": path, "source": source, "functions": functions}
+
+
+def _inner_requests(
+    path: str, text: str, name: tuple[str, ...], old: _Function, new: _Function
+) -> Iterator[RunRequest]:
+    """The same for each function inside, which may exist already, as those that a decorator has made.
+
+    The text is moved so far that the inner function is where it was.
+    """
+    before, now = dict(_inner(old)), dict(_inner(new))
+    for key, chain in now.items():
+        known = before.get(key)
+        if known is None or ast.dump(known[-1]) == ast.dump(chain[-1]):
+            continue
+        moved = first_line(known[-1]) - first_line(chain[-1])
+        begins = first_line(new) + moved
+        if begins >= len(name) and ast.dump(known[-1].args) == ast.dump(chain[-1].args):
+            functions = [(one.name, first_line(one) + moved) for one in (new, *chain)]
+            yield _request_at(path, text, name, new, functions, begins)
+
+
+def _inner(
+    function: _Function, around: tuple[_Function, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], tuple[_Function, ...]]]:
+    """The functions inside of one, each with those around it, by their names."""
+    waiting: list[ast.AST] = [function]
+    while waiting:
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                chain = (*around, child)
+                yield tuple(one.name for one in chain), chain
+                yield from _inner(child, chain)
+            elif not isinstance(child, (ast.ClassDef, ast.Lambda)):
+                waiting.append(child)
 
 
 def _definitions(before: ast.Module, after: ast.Module, path: str) -> list[str]:

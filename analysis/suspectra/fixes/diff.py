@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from difflib import unified_diff
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher, unified_diff
 
 from suspectra.fixes.candidate import Candidate
 from suspectra_recorder.instrumentation.parser_references import io, tokenize
@@ -15,12 +15,27 @@ _NO_END = "\\ No newline at end of file\n"
 def edited(source: bytes, candidates: Sequence[Candidate]) -> bytes:
     """A file with edits."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-    text = source.decode(encoding)
-    ending = "\r\n" if "\r\n" in text else "\n"
-    text = text.replace("\r\n", "\n")
+    before = source.decode(encoding)
+    text = before.replace("\r\n", "\n")
     for edit in sorted({edit for one in candidates for edit in one.edits}, reverse=True):
         text = edit.apply(text)
-    return text.replace("\n", ending).encode(encoding)
+    return _with_endings(text.split("\n"), before.split("\n")).encode(encoding)
+
+
+def _with_endings(lines: list[str], before: list[str]) -> str:
+    """Lines, each with the end that it had; new ones with that of what they stand for."""
+    bare = [line.removesuffix("\r") for line in before]
+    if bare == before:
+        return "\n".join(lines)
+    found: list[str] = []
+    for kind, first, end, new_first, new_end in SequenceMatcher(None, bare, lines, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found += before[first:end]
+        else:
+            carriage = "\r" if before[min(first, len(before) - 2)].endswith("\r") else ""
+            found += [line + carriage for line in lines[new_first:new_end]]
+    found[-1] = found[-1].removesuffix("\r")  # the text ends there
+    return "\n".join(found)
 
 
 def edits_by_file(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
@@ -33,13 +48,24 @@ def edits_by_file(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]
 
 def difference(candidates: Sequence[Candidate], read: Callable[[str], bytes | None]) -> str:
     """The unified difference that edits make of what is read; empty for files that can't be read."""
-    found = []
+    return "".join(text for text, _ in _differences(candidates, read))
+
+
+def difference_as_bytes(candidates: Sequence[Candidate], read: Callable[[str], bytes | None]) -> bytes:
+    """The same with the bytes of the files, whatever their encodings are."""
+    return b"".join(text.encode(encoding) for text, encoding in _differences(candidates, read))
+
+
+def _differences(candidates: Sequence[Candidate], read: Callable[[str], bytes | None]) -> Iterator[tuple[str, str]]:
+    """That of each file, and the encoding of the file."""
     for file, several in sorted(edits_by_file(candidates).items()):
-        source = read(file)
-        if source is not None:
-            before, after = (text.decode(errors="surrogateescape") for text in (source, edited(source, several)))
-            found += [_with_end(line) for line in unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")]
-    return "".join(found)
+        if (source := read(file)) is None:
+            continue
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        encoding = encoding.removesuffix("-sig")  # the mark at the beginning is a part of the first line
+        before, after = (_lines(text.decode(encoding)) for text in (source, edited(source, several)))
+        changed = unified_diff(before, after, f"a/{file}", f"b/{file}")
+        yield "".join(map(_with_end, changed)), encoding
 
 
 def _lines(text: str) -> list[str]:

@@ -27,6 +27,12 @@ _MAX_METHODS = 20
 _MAX_PERMUTED, _MAX_ITEMS = 8, 40
 """Arguments or items of which any two are exchanged, and of which each is left out."""
 
+EXCEPTIONS = (
+    "LookupError", "ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "OSError", "ArithmeticError",
+    "RuntimeError", "NotImplementedError",
+)  # fmt: skip
+"""Those that are raised and handled most."""
+
 NEAR = 8
 """Names that are tried where several could stand: those that were used last."""
 
@@ -127,8 +133,19 @@ _KEYWORDS = {
     "round": ("ndigits=2",),
     "sub": ("count=1",),
     "next": ("None",),
+    "compile": ("flags=re.IGNORECASE", "flags=re.MULTILINE", "flags=re.DOTALL"),
 }
 """Arguments of functions and methods of Python's own that are forgotten."""
+
+_ORDERING = frozenset({"sorted", "sort", "min", "max"})
+"""Functions that can be told what to compare."""
+
+_PATTERN_PARTS = (
+    ("+", "*"), ("*", "+"), ("+", "+?"), ("*", "*?"), ("+?", "+"), ("*?", "*"), ("?", ""), (".", "\\."), ("\\.", "."),
+    ("a-z", "a-zA-Z"), ("A-Z", "a-zA-Z"), ("0-9", "0-9."), ("\\d", "[\\d.]"), ("\\d", "\\w"), ("\\w", "[\\w-]"),
+    ("\\s", "\\s*"), ("^", ""), ("$", ""), ("\\b", ""), (" ", "\\s+"),
+)  # fmt: skip
+"""Parts of regular expressions, and what is often meant instead."""
 
 _EACH = ("int", "str", "float", "abs", "len")
 
@@ -180,7 +197,7 @@ def expression_stages(place: FixSite) -> list[tuple[float, Callable[[FixSite], I
     if not isinstance(getattr(place.node, "ctx", ast.Load()), ast.Load):
         return [(1.7, _targets)]
     if isinstance(place.node, _UNFITTED):
-        return [(1.7, _yields)]
+        return [(1.7, _yields), (1.3, _awaited)]
     if place.in_table:
         return [(1.2, _constants)]
     return [*_TEMPLATES]
@@ -210,8 +227,10 @@ def fitting(place: FixSite, text: str) -> str | None:
         return text
     if made is None or not isinstance(node, ast.expr):
         return None
-    if text.startswith("(") and not _QUOTES.intersection(text):
-        text = ast.unparse(made)  # without parentheses that it does not need
+    if text.startswith("("):  # without parentheses that it does not need
+        inner = parsed(text[1:-1]) if _QUOTES.intersection(text) else made
+        if inner is not None and ast.dump(inner) == ast.dump(made):
+            text = text[1:-1] if inner is not made else ast.unparse(made)
     loose = precedence_of_expression(made) < demanded(place.parent, node) or isinstance(made, ast.Tuple)
     if loose and not place.source.in_parentheses(node):
         if isinstance(made, ast.Tuple) and isinstance(place.parent, (ast.Subscript, ast.Assign, ast.Return)):
@@ -245,6 +264,10 @@ def _comparison(place: FixSite) -> Iterator[Made]:
                     f" {sign} {_operand(place, part)}" for sign, part in zip(signs, parts[1:], strict=True)
                 )
                 yield text, "comparison", 1.0 if (now, other) in _CLOSE or (other, now) in _CLOSE else 1.5
+    if len(parts) > 2:
+        texts = [_operand(place, part) for part in parts]
+        for sign in _ORDERS:  # the same everywhere
+            yield f" {sign} ".join(texts), "comparison", 1.5
     if len(parts) == 2:
         left, right = (_operand(place, part) for part in parts)
         sign = SIGNS[type(node.ops[0])]
@@ -322,7 +345,7 @@ def _constants(place: FixSite) -> Iterator[Made]:
     if value is None:
         for text in ("[]", "0", "''", "{}", "True", "False"):
             yield text, "constant", 2.6
-    if isinstance(value, int):
+    elif isinstance(value, int):
         for number, cost in (
             (value + 1, 1.2),
             (value - 1, 1.2),
@@ -337,6 +360,9 @@ def _constants(place: FixSite) -> Iterator[Made]:
             (value // 2, 2.6),
         ):
             yield str(number), "constant", cost
+    elif isinstance(value, float):
+        for near in (value * 10, value / 10, value * 100, value / 100, 1 - value, 1 + value, -value, 0.0, 1.0):
+            yield repr(round(near, 12)), "constant", 2.3
     counts: Mapping[object, int] = place.scope.ingredients.constants.get(type(value), {})
     for other in place.scope.constants.get(type(value), ()) if not place.in_table else ():
         if other != value:
@@ -347,9 +373,38 @@ def _constants(place: FixSite) -> Iterator[Made]:
             for number in (int(match[0]) + 1, int(match[0]) - 1):
                 if number >= 0:
                     yield f"{text[: match.start()]}{number}{text[match.end() :]}", "constant", 1.9
+        if _is_pattern(place):
+            yield from _patterns(text)
         for changed in (value.strip(), value.lower(), value.upper(), f"{value} ", ""):
             if changed != value:
                 yield repr(changed), "constant", 2.6
+
+
+def _is_pattern(place: FixSite) -> bool:
+    """Whether a text is the first argument of a function of `re`."""
+    call = place.parent
+    function = call.func if isinstance(call, ast.Call) and call.args[:1] == [place.node] else None
+    return getattr(getattr(function, "value", None), "id", "") == "re"
+
+
+def _patterns(text: str) -> Iterator[Made]:
+    """A regular expression that takes a little more or less."""
+    first, last = re.search("[\"']", text), text[-1:]
+    if first is None:
+        return
+    begin, end = first.start() + 1, len(text) - 1
+    for old, new in _PATTERN_PARTS:
+        for match in re.finditer(re.escape(old), text[:end]):
+            if match.start() >= begin:
+                yield f"{text[: match.start()]}{new}{text[match.end() :]}", "constant", 2.0
+    if text[begin - 1 : begin + 2] != last * 3:
+        for made in (
+            f"{text[:begin]}^{text[begin:]}",
+            f"{text[:end]}${last}",
+            f"{text[:end]}+{last}",
+            f"{text[:end]}*{last}",
+        ):
+            yield made, "constant", 2.2
 
 
 def _names(place: FixSite) -> Iterator[Made]:
@@ -359,6 +414,9 @@ def _names(place: FixSite) -> Iterator[Made]:
         if called:
             if node.id in _OPPOSITES:
                 yield _OPPOSITES[node.id], "function", 1.2
+            if isinstance(place.statement, ast.Raise) and place.parent is place.statement.exc:
+                for number, name in enumerate(dict.fromkeys([*ingredients.exceptions, *EXCEPTIONS])):
+                    yield name, "exception", 1.4 + 0.1 * min(number, 6)
             for name, _ in ingredients.called.most_common():
                 yield name, "function", 2.2
             for name, arity in ingredients.arities.items():
@@ -392,6 +450,16 @@ def _names(place: FixSite) -> Iterator[Made]:
             yield node.attr, "name", 1.4
         for name, count in ingredients.attributes.most_common(40):
             yield f"{base}.{name}", "attribute", 1.9 - 0.1 * min(count, 4)
+
+
+def _awaited(place: FixSite) -> Iterator[Made]:
+    node = place.node
+    if not isinstance(place.scope.function, ast.AsyncFunctionDef) or isinstance(place.parent, ast.Await):
+        return
+    if isinstance(node, ast.Await):
+        yield place.source.segment(node.value), "await", 1.8
+    elif isinstance(node, ast.Call) and not place.bound:
+        yield f"await {place.text}", "await", 1.3
 
 
 def _calls(place: FixSite) -> Iterator[Made]:
@@ -434,6 +502,11 @@ def _calls(place: FixSite) -> Iterator[Made]:
     for given in _KEYWORDS.get(name, ()):
         if given.partition("=")[0] not in {one.arg for one in node.keywords}:
             yield call([*positional, *named], [given]), "argument", 1.9
+    if name in _ORDERING and "key" not in {one.arg for one in node.keywords}:
+        for number, attribute in enumerate(place.scope.ingredients.attributes):
+            yield call([*positional, *named], [f"key=lambda one: one.{attribute}"]), "argument", 2.0 + 0.05 * number
+        for at in ("0", "1", "-1"):
+            yield call([*positional, *named], [f"key=lambda one: one[{at}]"]), "argument", 2.2
     if not named:
         for value in (*place.names[:NEAR], *place.scope.own_attributes[:NEAR], "1", "0", "True", "None", "''"):
             yield call([*positional, value]), "argument", 2.3
@@ -635,6 +708,8 @@ def _conditions(place: FixSite) -> Iterator[Made]:
     if not _is_asked(place) or not isinstance(node, ast.expr):
         return
     text = _operand(place, node) if isinstance(node, ast.BoolOp) else place.text
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        yield f"{text} is not None", "condition", 1.8  # what is false is not what is missing
     bases = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
     guarded = {f"{one.value.id} is None" for one in bases if isinstance(one.value, ast.Name)}
     guarded |= {f"{one.value.id} is not None" for one in bases if isinstance(one.value, ast.Name)}
@@ -748,6 +823,7 @@ _TEMPLATES: tuple[tuple[float, Callable[[FixSite], Iterator[Made]]], ...] = (
     (1.2, _logic),
     (1.2, _constants),
     (1.2, _names),
+    (1.3, _awaited),
     (1.3, _calls),
     (1.5, _displays),
     (1.6, _formats),

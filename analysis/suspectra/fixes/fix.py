@@ -24,6 +24,7 @@ class Fix:
     # the share of passing tests, of those that were looked at, in which it gives another value than the program
     changes: float = 0.0
     kept: tuple[str, ...] = ()  # the passing tests of the judges, by name
+    for_tests: bool = False  # whether it changes a module that only tests use
 
     def experiments(self) -> Iterator[Experiment]:
         """What was tried, if it is one edit: each of its judges passes with it."""
@@ -101,11 +102,15 @@ def overfit(candidate: Candidate) -> float:
 
 
 def in_order(fixes: Sequence[Fix]) -> list[Fix]:
-    """Fixes, the likeliest first, and of equals the shortest: those that may only hide the failure last."""
+    """Fixes, the likeliest first, and of equals the shortest.
+
+    Those that may only hide the failure come behind, and those in modules that only tests use at the end.
+    """
     return sorted(fixes, key=_place)
 
 
-def _place(fix: Fix) -> tuple[bool, float, int, int]:
+def _place(fix: Fix) -> tuple[bool, bool, float, int, int]:
     """What orders fixes, the first first."""
     written = sum(len(one.edit.text) for one in fix.candidates)
-    return fix.hides, round(fix.cost + 0.15 * min(fix.rank - 1, 16) ** 0.5, 6), written, fix.line
+    cost = round(fix.cost + 0.15 * min(fix.rank - 1, 16) ** 0.5, 6)
+    return fix.for_tests, fix.hides, cost, written, fix.line

@@ -80,6 +80,8 @@ class FileIngredients:
         for node in ast.walk(source.tree):
             if isinstance(node, ast.Constant) and not isinstance(node.value, bool):
                 self.constants.setdefault(type(node.value), Counter())[node.value] += 1
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                self.attributes[node.target.id] += 1  # it may be a field of a class
             elif isinstance(node, ast.Attribute):
                 (self.methods if id(node) in called else self.attributes)[node.attr] += 1
 
@@ -126,7 +128,8 @@ class FunctionScope:
         for node in ast.walk(scope):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == self.itself:
                 found[f"{self.itself}.{node.attr}"] += 1
-        methods = {one.name for one in getattr(scope, "body", ()) if isinstance(one, ast.FunctionDef)}
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        methods = {one.name for one in getattr(scope, "body", ()) if isinstance(one, functions)}
         return [name for name in found if name.partition(".")[2] not in methods] if self.itself else []
 
     @cached_property

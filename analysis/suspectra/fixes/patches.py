@@ -10,6 +10,7 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 MAX_LENGTH, MAX_FILES = 200_000, 20
@@ -41,6 +42,10 @@ class _Hunk:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
+    def decoded(self, encoding: str) -> _Hunk:
+        """The hunk with lines whose bytes are no UTF-8 read as those of the file."""
+        return _Hunk(self.first, *([_decoded(line, encoding) for line in some] for some in (self.before, self.after)))
+
 
 def patched(
     text: str, read: Callable[[str], bytes | None], is_test: Callable[[str], bool]
@@ -70,7 +75,7 @@ def patched(
             old = source.decode(encoding).replace("\r\n", "\n")
         except (UnicodeDecodeError, SyntaxError, LookupError):
             raise PatchRefused(f"{path} can't be read: its encoding is not the one that it names") from None
-        found[path] = old, _applied(old, several, path)
+        found[path] = old, _applied(old, [hunk.decoded(encoding) for hunk in several], path)
     return found
 
 
@@ -140,6 +145,16 @@ def _unquoted(name: str) -> str:
         for number, part in enumerate(parts)
     ]
     return b"".join(found).decode(errors="replace")
+
+
+def _decoded(line: str, encoding: str) -> str:
+    """A line as it stands in a file: where it is no UTF-8, its bytes are kept in surrogates."""
+    if line.isascii():
+        return line
+    with suppress(UnicodeError):
+        line.encode()
+        return line
+    return line.encode(errors="surrogateescape").decode(encoding, errors="replace")
 
 
 def _applied(text: str, hunks: list[_Hunk], path: str) -> str:

@@ -8,11 +8,11 @@ import heapq
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations, count
+from itertools import combinations, count, product
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence.sources import SourceReader
+from suspectra.evidence.test_code import TestCode
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
@@ -30,6 +31,7 @@ from suspectra.fixes.candidates import LEAST_COST, PARTS, Stage, sites_by_line, 
 from suspectra.fixes.executing_tests import ExecutingTests
 from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import FixSite, FunctionScope, definitions, scopes
+from suspectra.fixes.helper_modules import helper_modules
 from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.results import LIKE_ANOTHER, Alike, EqualResults
 from suspectra.mutation.excerpt import CodeName, first_line
@@ -71,7 +73,12 @@ _APART_S, _APART_SHARE, _TOLD_APART, _APART_JUDGES = 1.5, 0.1, 3, 2
 _MAX_WAITING = 200_000
 """Drafts that wait at a time: more than are run in minutes, and each takes half a kilobyte."""
 
-_MAX_PAIRED = 40
+_MAX_REFUSED = 1_000
+"""Edits that are tried with another test, if some edits repair a part of the tests."""
+
+_MAX_PAIRED, _MAX_ALIKE = 40, 6
+"""Edits of which any two are tried together, and places of which any two get the same edit."""
+
 _PAIRS_FROM = 0.75
 """The share of the time after which pairs are tried, where no single edit does."""
 
@@ -102,9 +109,9 @@ class FixInquiry(Inquiry[Fix]):
         end = self.begin()
         wanted = {test.name for test in self.tests}
         groups = [
-            (number, [name for name in tests if name in wanted])
+            (number, [name for name in names if self.suspects.reaches(number, name)] or names)
             for number, tests in enumerate(self.suspects.groups)
-            if wanted.intersection(tests)
+            if (names := [name for name in tests if name in wanted])
         ]
         self.complete = True
         with self.setup.folder() as folder:
@@ -149,9 +156,13 @@ class _GroupSearch:
         self._first: JudgingTest
         self._executing = ExecutingTests(self._spectrum)
         self._rank_of: dict[tuple[str, int], int] = {}
+        self._helpers: set[str] = set()  # files that only tests use
         self._waiting = _Waiting()
         self._equal: dict[tuple[str, Function], EqualResults] = {}
         self._almost: list[tuple[float, Candidate]] = []  # those that may be one half of a fix
+        self._refused: list[Candidate] = []  # those with which the first test still fails
+        # those with which the first test passes, by a test with which one fails
+        self._halves: dict[JudgingTest, list[Candidate]] = defaultdict(list)
         self._began, self._judging_s = time.monotonic(), 0.0
         self._pending: list[tuple[Candidate, ...]] = []  # failing tests pass with these; others have not judged all
         self._accepting: dict[str, set[tuple[Candidate, ...]]] = defaultdict(set)  # by the name of the test
@@ -211,7 +222,8 @@ class _GroupSearch:
                 return
             new, passing = self._sorted(taken)
             for fix in self._judged([(one,) for one in new], passing):
-                self._best = min(self._best, waiting.cost)
+                if not fix.for_tests:
+                    self._best = min(self._best, waiting.cost)
                 yield fix
 
     # which candidates, in which order
@@ -271,10 +283,9 @@ class _GroupSearch:
         return new, passing
 
     def _functions(self) -> Iterator[tuple[str, FunctionScope, dict[int, float]]]:
-        """The functions that all failing tests execute, the most suspicious first, with the lines of statements."""
+        """The functions that all of the tests execute, the most suspicious first, with the lines of statements."""
         elements, counts = self._spectrum.elements, self._spectrum.counts
-        failing = int(self._spectrum.failed.sum())
-        executed = np.flatnonzero((counts.ef >= failing) & self._spectrum.candidates)
+        executed = np.flatnonzero((counts.ef >= len(self._names)) & self._spectrum.candidates)
         if not len(executed):
             executed = np.flatnonzero((counts.ef > 0) & self._spectrum.candidates)
         at: dict[str, dict[int, float]] = defaultdict(dict)
@@ -285,10 +296,11 @@ class _GroupSearch:
             {(value, file, line) for file, lines in at.items() for line, value in lines.items()}, reverse=True
         )
         self._rank_of = {(file, line): rank for rank, (_, file, line) in enumerate(ranked, 1)}
+        texts = {file: source for file in at if (source := self._source(file)) is not None}
+        self._helpers = self._helper_modules(texts)
         found: list[tuple[float, str, FunctionScope, dict[int, float]]] = []
-        for file, lines in at.items():
-            if (source := self._source(file)) is None:
-                continue
+        for file, source in texts.items():
+            lines = at[file]
             inner: dict[int, FunctionScope] = {}
             for scope in scopes(source):  # those around come first
                 for line in range(scope.function.lineno, (scope.function.end_lineno or 0) + 1):
@@ -298,7 +310,7 @@ class _GroupSearch:
                 if line in inner and line > inner[line].function.lineno:
                     of_scope[inner[line]][line] = value
             found += [(max(own.values()), file, scope, own) for scope, own in of_scope.items()]
-        found.sort(key=lambda one: -one[0])
+        found.sort(key=lambda one: (one[1] in self._helpers, -one[0]))
         for _, file, scope, lines in found:
             yield file, scope, lines
         read: dict[str, set[str]] = defaultdict(set)
@@ -309,6 +321,17 @@ class _GroupSearch:
         for file, names in read.items():
             for scope in definitions(sources[file], names, at[file]):
                 yield file, scope, {scope.owners[-1].lineno: 0.0}
+
+    def _helper_modules(self, sources: Mapping[str, ParsedSource]) -> set[str]:
+        """The files that only tests use."""
+        tests = TestCode({test.partition("::")[0] for test in self._spectrum.tests})
+
+        def read(file: str) -> ast.Module | None:
+            source = sources.get(file) or self._source(file)
+            return source.tree if source else None
+
+        program = [file for file in self._spectrum.elements.files if file not in tests]
+        return helper_modules({file: source.tree for file, source in sources.items()}, program, read)
 
     def _source(self, file: str) -> ParsedSource | None:
         source = self._inquiry.suspects.read(file)
@@ -373,6 +396,8 @@ class _GroupSearch:
                 continue
             if len(several) == 1:
                 several[0].passes = answer["outcome"] == "passed"
+                if not several[0].passes and len(self._refused) < _MAX_REFUSED:
+                    self._refused.append(several[0].members[0])
             if answer["outcome"] == "passed":
                 alone = [(one,) for one in several[0].members]
                 left += alone if len(several) == 1 else [tuple(one.members[0] for one in several)]
@@ -410,7 +435,11 @@ class _GroupSearch:
                 executing = set(self._executing.for_change(candidate))
                 rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
                 changes = self._share_changed(one, [judge for judge in passing if judge.name in executing][:_LOOKED_AT])
-                yield Fix(one, tuple(judge.name for judge in failing), len(failing) + len(kept), rank, changes, kept)
+                names, for_tests = (
+                    tuple(judge.name for judge in failing),
+                    any(other.file in self._helpers for other in one),
+                )
+                yield Fix(one, names, len(failing) + len(kept), rank, changes, kept, for_tests)
 
     def _judged_widely(self, left: list[tuple[Candidate, ...]]) -> list[tuple[Candidate, ...]]:
         """Those that no other test of the changed functions refuses, as far as there is time for these tests."""
@@ -470,6 +499,7 @@ class _GroupSearch:
                 kept.append(one)
             elif executing is None and len(one) == 1:
                 self._almost.append((one[0].cost, one[0]))  # it repairs one test at least
+                self._halves[judge].append(one[0])
         return kept
 
     def _passing(self, left: Sequence[tuple[Candidate, ...]], executing: _Executing) -> Iterator[JudgingTest]:
@@ -495,13 +525,35 @@ class _GroupSearch:
         best: dict[tuple[str, object], Candidate] = {}
         for _, one in sorted(self._almost, key=lambda two: two[0]):
             best.setdefault(one.key, one)
-        chosen = list(best.values())[:_MAX_PAIRED]
-        pairs = [(one, two) for one, two in combinations(chosen, 2) if not one.overlaps(two)]
-        pairs.sort(key=lambda pair: pair[0].cost + pair[1].cost)
-        for first in range(0, len(pairs), _CHUNK):
+        alike: dict[tuple[str, str, str], list[Candidate]] = defaultdict(list)
+        for one in best.values():
+            alike[one.file, one.edit.replaced(one.source.text), one.edit.text].append(one)
+        twice = [pair for several in alike.values() for pair in combinations(several[:_MAX_ALIKE], 2)]
+        yield from self._tried_together(sorted(twice, key=_cost))  # the same change at two places
+        yield from self._tried_together(self._pairs_of_halves())
+        yield from self._tried_together(sorted(combinations([*best.values()][:_MAX_PAIRED], 2), key=_cost))
+
+    def _pairs_of_halves(self) -> list[tuple[Candidate, Candidate]]:
+        """Edits with which some failing tests pass, each with one that repairs another test alone."""
+        if not self._halves or self._found:
+            return []
+        judge = max(self._halves, key=lambda one: len(self._halves[one]))
+        tried = sorted(self._refused, key=lambda one: one.cost)
+        answers = judge.accepts([one.to_json() for one in tried], self._end)
+        others = [
+            one
+            for one, answer in zip(tried, answers, strict=True)
+            if answer is not None and answer["outcome"] == "passed"
+        ]
+        halves = sorted(self._halves[judge], key=lambda one: one.cost)
+        return sorted(product(halves[:_MAX_PAIRED], others[:_MAX_PAIRED]), key=_cost)
+
+    def _tried_together(self, pairs: Sequence[tuple[Candidate, Candidate]]) -> Iterator[Fix]:
+        apart = [(one, two) for one, two in pairs if not one.overlaps(two)]
+        for first in range(0, len(apart), _CHUNK):
             if time.monotonic() >= self._end or self._found:
                 return
-            yield from self._judged([(Alike([one]), Alike([two])) for one, two in pairs[first : first + _CHUNK]])
+            yield from self._judged([(Alike([one]), Alike([two])) for one, two in apart[first : first + _CHUNK]])
 
 
 def _cost(several: Sequence[Candidate]) -> float:

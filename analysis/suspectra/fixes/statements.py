@@ -9,13 +9,16 @@ from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
-from suspectra.fixes.expressions import NEAR, atoms
+from suspectra.fixes.expressions import EXCEPTIONS, NEAR, atoms
 from suspectra.fixes.fix_site import SIMPLE, FixSite
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import TextSpan
 from suspectra.mutation.scopes import bodies
 
 _MAX_RETURNED = 6
+_MAX_REPEATED = 4
+"""Statements that are done once more, or in any case."""
+
 _JUMPS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _AUGMENTED = ("+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=")
 _SIGNS = {
@@ -23,11 +26,6 @@ _SIGNS = {
     ast.BitAnd: "&=", ast.BitOr: "|=", ast.BitXor: "^=", ast.Pow: "**=", ast.LShift: "<<=", ast.RShift: ">>=",
 }  # fmt: skip
 
-
-_EXCEPTIONS = (
-    "LookupError", "ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "OSError", "ArithmeticError",
-)  # fmt: skip
-"""Those that are handled most."""
 
 _PUTTING = ("append", "add", "extend", "push", "remove")
 
@@ -76,6 +74,11 @@ def head_edits(place: FixSite) -> Iterator[StatementEdit]:
             yield StatementEdit(edit, "decorator", cost - (0.6 if fits else 0))
 
 
+def _share_a_word(one: str, other: str) -> bool:
+    words = set(one.split("_")).intersection(other.split("_"))
+    return one != other and any(len(word) > 2 for word in words)
+
+
 def _is_elif(place: FixSite) -> bool:
     return isinstance(place.node, ast.If) and place.text.startswith("elif")
 
@@ -110,6 +113,9 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
     if isinstance(node, (ast.Break, ast.Continue)):
         yield StatementEdit(_replaced(place, "continue" if isinstance(node, ast.Break) else "break"), "jump", 1.5)
         yield StatementEdit(_replaced(place, "return"), "jump", 2.6)
+    if isinstance(node, ast.If) and _follows_if(place):
+        start = source.span(node).start
+        yield StatementEdit(source.edit(TextSpan(start, start), "el")._replace(whole_statement=True), "elif", 1.6)
     if isinstance(node, ast.AugAssign):
         target, value = source.segment(node.target), source.segment(node.value)
         for sign in _AUGMENTED:
@@ -117,6 +123,8 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
                 cost = 1.4 if sign in ("+=", "-=", "&=", "|=") else 2.0
                 yield StatementEdit(_replaced(place, f"{target} {sign} {value}"), "operator", cost)
         yield StatementEdit(_replaced(place, f"{target} = {value}"), "assignment", 1.8)
+        for name in filter(partial(_share_a_word, target), place.names):  # such as `length = next_length`
+            yield StatementEdit(_replaced(place, f"{target} = {name}"), "assignment", 1.7)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Name, ast.Attribute, ast.Subscript)):
         target, value = source.segment(node.targets[0]), source.segment(node.value)
         yield StatementEdit(_replaced(place, f"{target} += {value}"), "assignment", 2.0)
@@ -154,6 +162,13 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
     yield from _handlers(place)
 
 
+def _follows_if(place: FixSite) -> bool:
+    """Whether the statement before is a condition without another branch."""
+    at = next((number for number, one in enumerate(place.block) if one is place.node), 0)
+    before = place.block[at - 1] if at else None
+    return isinstance(before, ast.If) and not before.orelse
+
+
 def _handlers(place: FixSite) -> Iterator[StatementEdit]:
     """Other exceptions that are handled."""
     source = place.source
@@ -164,9 +179,9 @@ def _handlers(place: FixSite) -> Iterator[StatementEdit]:
         own = [source.segment(one) for one in handler.type.elts] if isinstance(handler.type, ast.Tuple) else [text]
         if text != "Exception":
             yield StatementEdit(source.edit(source.span(handler.type), "Exception"), "handler", 2.6, hides=True)
-        known = [*place.scope.ingredients.exceptions, *_EXCEPTIONS]
+        known = [*place.scope.ingredients.exceptions, *EXCEPTIONS]
         made = {f"({', '.join([*own, one])})": 2.2 for one in known if one not in own}
-        made |= {f"({', '.join([*own, *two])})": 2.5 for two in combinations(_EXCEPTIONS, 2) if not {*two} & {*own}}
+        made |= {f"({', '.join([*own, *two])})": 2.5 for two in combinations(EXCEPTIONS, 2) if not {*two} & {*own}}
         made |= {one: 2.3 for one in (*place.names[:NEAR], *known) if one != text}
         for one, cost in made.items():
             yield StatementEdit(source.edit(source.span(handler.type), one), "exception", cost)
@@ -198,6 +213,39 @@ def _inserted(place: FixSite, indent: str) -> Iterator[StatementEdit]:
                 yield StatementEdit(_after(place, text, indent), kind, cost)
     if is_last:
         yield from _left_at_the_end(place, indent)
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and not node.orelse:
+        yield from _once_more(place, node, indent)
+    yield from _in_any_case(place, indent)
+
+
+def _once_more(place: FixSite, loop: ast.For | ast.AsyncFor | ast.While, indent: str) -> Iterator[StatementEdit]:
+    """What a loop does in some rounds also after it: the last one may have left something."""
+    inside = [one for one in ast.walk(loop) if isinstance(one, (ast.Expr, ast.AugAssign))]
+    for node in inside[:_MAX_REPEATED]:
+        text = place.source.segment(node)
+        if "\n" in text or not place.fits(node):
+            continue
+        yield StatementEdit(_after(place, text, indent), "insertion", 2.2)
+        for name in sorted({one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & set(place.names)):
+            yield StatementEdit(_after(place, f"if {name}:\n{indent}    {text}", indent), "insertion", 2.5)
+
+
+def _in_any_case(place: FixSite, indent: str) -> Iterator[StatementEdit]:
+    """What follows also after an exception."""
+    node, source = place.node, place.source
+    if not isinstance(node, SIMPLE) or isinstance(node, _JUMPS) or "\n" in place.text:
+        return
+    at = next((number for number, one in enumerate(place.block) if one is node), len(place.block))
+    later = place.block[at + 1 :]
+    if not 0 < len(later) <= _MAX_REPEATED or not all(isinstance(one, SIMPLE) for one in later):
+        return
+    begin, end = source.span(node).start, source.span(later[-1]).end
+    rest = "\n".join(f"{indent}    {source.segment(one)}" for one in later)
+    yields = any(isinstance(one, ast.Yield) for one in ast.walk(node))
+    if "\n" not in "".join(map(source.segment, later)):
+        text = f"try:\n{indent}    {place.text}\n{indent}finally:\n{rest}"
+        edit = source.edit(TextSpan(begin, end), text)._replace(whole_statement=True)
+        yield StatementEdit(edit, "finally", 1.9 if yields else 2.7)
 
 
 def _left_at_the_end(place: FixSite, indent: str) -> Iterator[StatementEdit]:
@@ -212,6 +260,10 @@ def _left_at_the_end(place: FixSite, indent: str) -> Iterator[StatementEdit]:
         cost = (1.8 if name in assigned else 2.4) + (0.0 if whole or not place.in_loop else 0.4)
         yield StatementEdit(_after(place, f"return {name}", indent), "return", cost)
     returned = [source for one in ast.walk(function) if (source := _returned(place, one))]
+    if itself := place.scope.itself:
+        others = ast.walk(place.scope.owner) if place.scope.owner is not None else ()
+        is_usual = any(isinstance(one, ast.Return) and getattr(one.value, "id", "") == itself for one in others)
+        yield StatementEdit(_after(place, f"return {itself}", indent), "return", 1.8 if is_usual else 2.6)
     for text in dict.fromkeys(["return", *returned][:_MAX_RETURNED]):
         yield StatementEdit(_after(place, text, indent), "return", 2.3)
 

@@ -43,8 +43,9 @@ class Variables:
         parameters = [*arguments.posonlyargs, *arguments.args]
         if method and parameters:
             self._skipped.add(parameters[0].arg)
-        for parameter in (*parameters, *arguments.kwonlyargs):
-            self._use(parameter.arg, position(parameter), binds=True)
+        for parameter in (*parameters, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+            if parameter is not None:
+                self._use(parameter.arg, position(parameter), binds=True)
         if not isinstance(function, ast.Lambda):
             for statement in function.body:
                 self._read(statement)

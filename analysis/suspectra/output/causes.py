@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from suspectra.base.english import many
+from suspectra.base.location import Location
 from suspectra.causes.report import CauseReport, CauseState, Narrowing
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
@@ -91,6 +92,7 @@ def _write_states(states: tuple[CauseState, ...] | list[CauseState], out: TextIO
     ]
     most = min(max(map(width, places)), int(columns * _PLACE_SHARE))  # longer ones move what comes after them
     for place, state in zip(places, states, strict=True):
-        text = safe(state.operand or sources.line(state.file, state.line).strip())
+        at = Location(state.file, state.line, max(state.line, state.end_line))
+        text = safe(state.operand or sources.lines(at))
         value = safe(f"  → {state.value}") if state.value else ""
         out.write(after_place(f"  {pad(place, most)}  ", text + value, columns) + "\n")

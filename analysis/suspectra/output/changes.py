@@ -31,13 +31,17 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         )
         for unit in cause.units:
             _write_unit(unit, out, style)
+        if cause.run:
+            out.write(f"  The failing test runs {len(cause.run)} of these, or of changes that only run with them:\n")
+            for unit in cause.run:
+                _write_unit(unit, out, style)
         out.write(f"  {safe(_effect(cause))}\n")
         if (found_at := cause.difference) is not None:
             out.write(f"  First different value: {safe(_difference(found_at))}\n")
     if found.old and found.baseline:
         out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
     if not found.complete:
-        out.write("There was not enough time for all of it: more --seconds may find more.\n")
+        out.write("The time was over before all was tried: give it more with --seconds.\n")
 
 
 def _listed(tests: Sequence[str]) -> str:
@@ -58,7 +62,7 @@ def _effect(cause: BreakingChange) -> str:
     it = "it" if len(cause.units) == 1 else "them"
     of = len(cause.tests)
     breaks = len(set(cause.tests).intersection(cause.alone_breaks))
-    without_it = f"without {it} and what is named before" if cause.besides else f"without {it}"
+    without_it = f"without {it}{cause.with_these}{' and what is named before' if cause.besides else ''}"
     without = f"{without_it} {share_does(len(cause.mends), of, 'test', 'pass')}" if cause.mends else ""
     alone = f"with {it} alone {share_does(breaks, of, 'test', 'fail')}" if breaks else ""
     said = "; ".join(filter(None, (without, alone)))
@@ -81,15 +85,13 @@ def _difference(found: ValueDifference) -> str:
 def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
     place = style(safe(str(unit)), "red")
     if unit.moved_from:
-        out.write(f"  {place}   moved from {safe(unit.moved_from)}\n")
+        out.write(f"  {place}   moved from {safe(unit.moved_from)}; to undo this, move it back\n")
         return
-    lines = changed_lines(_said(unit.before), _said(unit.after))
+    lines = changed_lines(_said(unit.before), _said(unit.after), _MAX_LINES)
     if not lines:
         out.write(f"  {place}\n")
-    for number, (sign, line) in enumerate(lines[:_MAX_LINES]):
-        out.write(f"  {place if not number else ' ' * len(str(unit))}   {sign} {safe(line)}\n")
-    if len(lines) > _MAX_LINES:
-        out.write(f"  … {many(len(lines) - _MAX_LINES, 'more line')}\n")
+    for number, line in enumerate(lines):
+        out.write(f"  {place if not number else ' ' * len(str(unit))}   {safe(line)}\n")
 
 
 def _said(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TextIO
 from suspectra.base.english import many, ordinal
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, after_place, fit, pad, safe, terminal_width, width
+from suspectra.paths.generation import TriedPath
 from suspectra.paths.report import CALL, PathReport, ReportedPlace, grouped
 from suspectra.paths.transition_search import Transition
 
@@ -36,9 +37,11 @@ def write_json(report: PathReport, out: TextIO) -> None:
         "complete": report.complete,
         "seconds": round(report.seconds, 3),
         "notes": list(report.notes),
+        "tried": {
+            "inputs": [_tried_in_json(one) for one in report.tried if not one.forced],
+            "decisions": [_tried_in_json(one) for one in report.tried if one.forced],
+        },
     }
-    if report.tried:
-        document["tried"] = [one._asdict() for one in report.tried]
     if report.transitions:
         document["transitions"] = [entry for one in report.transitions for entry in _in_json(one)]
     out.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
@@ -76,6 +79,15 @@ def _place_in_json(one: ReportedPlace) -> dict[str, object]:
         "wanted": one.wanted,
         "column": one.column,
         "operand": one.operand,
+    }
+
+
+def _tried_in_json(one: TriedPath) -> dict[str, object]:
+    return {
+        "turned": list(one.turned),
+        "places": list(one.places),
+        "feasible": one.feasible,
+        "successful": one.successful,
     }
 
 

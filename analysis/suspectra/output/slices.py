@@ -11,6 +11,7 @@ from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import Direction
 from suspectra.dependences.slice_tree import SliceBranch, slice_tree
 from suspectra.output.terminal import Style, fit, safe, terminal_width
+from suspectra.program.python.decision_texts import in_one_line
 
 if TYPE_CHECKING:
     from suspectra.dependences.slices import Slice, SliceStep
@@ -88,7 +89,9 @@ def step_in_words(step: SliceStep, line_of: LineOf, rounds: int = 1) -> str:
     again = f"  (the {ordinal(step.instance)} time)" if step.instance > 1 else "" if step.instance else "  (at import)"
     if rounds > 1:
         again = f"  ({rounds} times)"
-    return safe(f"{step.place}  {step.operand or line_of(step.file, step.line).strip()}{again}")
+    lines = range(step.line, max(step.line, step.end_line) + 1)
+    source = step.operand or in_one_line([line_of(step.file, line) for line in lines]).strip()
+    return safe(f"{step.place}  {source}{again}")
 
 
 def results_of(branch: SliceBranch) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TextIO
 
 from suspectra.base.english import many
+from suspectra.evidence.changes import besides
 from suspectra.output.rankings.ranking import Listing
 from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
 
@@ -30,7 +31,9 @@ def write_status(ranking: Listing, age: float | None, affected: int, out: TextIO
     when = "" if age is None else f", {ago(age)}"
     ended = f"Of {many(counts.failed + counts.passed, 'test')} {counts.failed} failed{when}."
     changes = f" Changes since then can affect {many(affected, 'other')}." if affected else ""
-    out.write(style(ended + changes, "bold") + "\n\n")
+    out.write(style(ended + changes, "bold") + "\n")
+    out.writelines(f"{safe(sentence)}\n" for sentence in besides(ranking.evidence, ranking.ranked_as_changed))
+    out.write("\n")
     write_first_suspects(ranking, out)
 
 

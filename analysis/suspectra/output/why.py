@@ -80,10 +80,10 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
     yield answer.conclusion
     for change in answer.changes[:2]:
         if change.moved_from:
-            yield f"    {change.location.file}  moved from {change.moved_from}"
-        for number, (sign, line) in enumerate(changed_lines(change.before, change.after)[:_MAX_CHANGED]):
-            place = str(change.location) if not number else " " * len(str(change.location))
-            yield f"    {place}  {sign} {line.strip()}"
+            yield f"    {change.location.file}  moved from {change.moved_from}; to undo this, move it back"
+        before, after = ([line.strip() for line in text] for text in (change.before, change.after))
+        for number, line in enumerate(changed_lines(before, after, _MAX_CHANGED)):
+            yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
     if answer.suspect is not None:
         yield f"    {answer.suspect.code}"
     yield from answer.reasons[:3]

@@ -18,8 +18,10 @@ class TriedPath(NamedTuple):
 
     turned: tuple[int, ...]  # positions of the failing run's branches that come out differently: its distance
     # how it was judged
-    feasible: bool
+    feasible: bool  # whether a run took it; a run with forced decisions may differ in others, too
     successful: bool
+    forced: bool = False  # whether these decisions were forced, instead of looking for an input
+    places: tuple[str, ...] = ()  # where they are, as files and lines
 
 
 class Judge(Protocol[Run]):
@@ -89,8 +91,10 @@ class PathSearch(Generic[Run]):
         return event == branch
 
 
-def sets_of_branches(depends_on: Sequence[int], branches: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
-    """Choose the branches that come out differently together, in the order in which `PathSearch` turns them.
+def sets_of_branches(
+    depends_on: Sequence[int], branches: Sequence[int], most: int, least: int = 1
+) -> Iterator[tuple[int, ...]]:
+    """Choose so many branches that come out differently together, in the order in which `PathSearch` turns them.
 
     Positions, ascending. No branch depends on another one of its set: turned, that would not be executed.
     """
@@ -102,9 +106,9 @@ def sets_of_branches(depends_on: Sequence[int], branches: Sequence[int], size: i
             if any(branch in reasons(event) or event in reasons(branch) for event in others):
                 continue
             turned = (branch, *others)
-            if len(turned) == size:
+            if len(turned) >= least:
                 yield tuple(sorted(turned))
-            else:
+            if len(turned) < most:
                 yield from chosen(place, turned)
 
     yield from chosen(len(branches), ())

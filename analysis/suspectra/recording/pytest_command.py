@@ -73,7 +73,12 @@ def _known(words: Sequence[str], workspace: str) -> tuple[str, ...]:
 
 
 def pytest_words(given: Sequence[str], workspace: str) -> tuple[str, ...]:
-    """Find the command that runs recorded tests again, as the user would type it."""
+    """Find the command that runs recorded tests again, as the user would type it.
+
+    Pytest runs those of unittest, too, so it comes in the place of that.
+    """
+    if tuple(given[1:3]) == ("-m", "unittest"):
+        return (given[0], "-m", "pytest")
     return tuple(given) or pytest_as_in(recorded_tests(recording_folder(workspace)).command)
 
 

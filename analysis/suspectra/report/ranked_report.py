@@ -468,14 +468,16 @@ class RankedReport:
         return np.flatnonzero((self.level >= 0) & (self.spectrum.counts.ef > 0))
 
     @property
-    def first_of_functions(self) -> int:
-        """The first element of the first function; the first element where failing tests execute none.
+    def first_suspect(self) -> int:
+        """What every view names first: the first element of the first function.
+
+        The first element of all where failing tests execute none.
 
         Examples
         --------
         >>> from suspectra import Spectrum, make_technique
         >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-        >>> make_technique("ochiai").localize(spectrum).first_of_functions
+        >>> make_technique("ochiai").localize(spectrum).first_suspect
         1
         """
         first = self.functions(1)

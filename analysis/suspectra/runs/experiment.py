@@ -20,6 +20,9 @@ SHIFT = "shift"
 MOVE = "move"
 """As the place of a change: that its file was moved. The replacement is then where it was."""
 
+GOING_WITH = "going with"
+"""As the place of a change: that it is only undone with the one that broke a test, so it says nothing of its place."""
+
 COMBINATION = "investigation"
 """The technique that uses experiments of every kind."""
 
@@ -112,7 +115,12 @@ class Experiment:
         """What was different, as the end of a sentence: ``if this comes out false the 3rd time``."""
         if self.kind == UNDO:
             others = int(self.action) - 1 if self.action.isdecimal() else 0
-            return f"without your change here{f' and {others} more' if others else ''}"
+            deleted = self.replacement.strip() if self.end_line < self.line and self.place != MOVE else ""
+            if not deleted:
+                return f"without your change here{f' and {others} more' if others else ''}"
+            what = f"the {len(deleted.splitlines())} lines" if "\n" in deleted else f"`{deleted}`"
+            without = f", and without {others} more of your changes" if others else ""
+            return f"with {what}, which you deleted here{without}"
         if self.kind == "mutant":
             return f"with {self.detail}"
         if self.kind == SHIFT:

@@ -75,6 +75,7 @@ class WhyAnswer:
     surer: Remedy | None = None  # what would raise it; None where nothing would
     suspect: AnswerLine | None = None  # the line that the conclusion is about
     changes: tuple[AnswerChange, ...] = ()  # the change that the conclusion is about
+    first: Location | None = None  # the statement that rankings have first because of the change
     reasons: tuple[str, ...] = ()  # what speaks for it, in sentences, the strongest first
     chain_of: str = ""  # the test whose run the chain is of
     chain: tuple[AnswerLine, ...] = ()  # lines of this run, in their order
@@ -85,8 +86,10 @@ class WhyAnswer:
 
     @property
     def place(self) -> Location | None:
-        """The line that it is about: the first of a change, or the suspect."""
-        return self.changes[0].location if self.changes else self.suspect.location if self.suspect else None
+        """The line that it is about: what rankings have first, or the first of a change that they don't know."""
+        if self.changes:
+            return self.first or self.changes[0].location
+        return self.suspect.location if self.suspect else None
 
     def to_json(self) -> dict[str, object]:
         """The answer for other tools."""

@@ -17,6 +17,8 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+
 from suspectra.base.english import every, first_of, many, share_does
 from suspectra.base.errors import EvidenceError, NothingToRank
 from suspectra.base.location import Location
@@ -63,6 +65,8 @@ _AGAIN_S = 1.0
 _SHOWN_KINDS = ("value", "decision", "target", "argument")  # of nodes that are shown with their values
 _ALIKE = 0.5  # the least similarity of a passing test that is worth a look
 _MAX_PLACES = 12  # at which a difference is tried with the other tests
+_MORE_RUNS, _FEW_MORE_RUNS = 2.0, 1.25
+"""As many as before a shifted value was found, if another may be found before it, and if none may."""
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
@@ -79,10 +83,13 @@ class WhyInquiry(Inquiry[str]):
     answer: WhyAnswer = field(init=False)  # what is known by now
     _sources: Sources = field(init=False)
     _tried: list[str] = field(default_factory=list, init=False)
-    _again: Localizer | None = field(default=None, init=False)  # ranks what experiments have found meanwhile
+    _localizer: Localizer | None = field(default=None, init=False)
+    _cause: BreakingChange | None = field(default=None, init=False)  # the change that broke the tests
     _shifted: int | None = field(default=None, init=False)  # where all tests pass with the same difference
+    _first: Location | None = field(default=None, init=False)  # what the ranking has first
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
+    _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
 
     def __post_init__(self) -> None:
@@ -118,6 +125,9 @@ class WhyInquiry(Inquiry[str]):
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
             yield from self._learn()
+        if self._all_tried and self._left > 0 and self.answer.surer is MORE_TIME:
+            because = f"{self.answer.because}; nothing is left to be tried"
+            self.answer = replace(self.answer, because=because, surer=None)
         self.complete = True
 
     def _learn(self) -> Iterator[str]:
@@ -127,25 +137,19 @@ class WhyInquiry(Inquiry[str]):
         yield from self._follow(suspicion)
 
     def _rank(self) -> None:
-        """Choose a failure group, and answer by all that is known without another run."""
+        """Answer about the first failure group by the ranking that every view has, with all that is known by now."""
         self.evidence = with_experiments(self.evidence, self.setup.workspace)
-        localizer = Localizer(default_technique(self.evidence.experiments))
-        localizer.update(self.evidence)
-        first, *others = localizer.groups().groups
+        technique = default_technique(self.evidence.experiments)
+        if self._localizer is None or self._localizer.technique.name != technique.name:
+            self._localizer = Localizer(technique)
+        self._localizer.update(self.evidence)
+        first, *others = self._localizer.groups().groups
         self._group, self._report = first.group, first.report
         self._others = [name for one in others for name in one.group.tests]
         self._tests = [test for test in self.failing if test.name in first.group.tests]
         self.answer = self._ranked(self._report)
-
-    def _rank_again(self) -> None:
-        """Answer by what experiments have found meanwhile, about the same tests."""
-        evidence = with_failing(with_experiments(self.evidence, self.setup.workspace), self._group.tests)
-        technique = default_technique(evidence.experiments)
-        if self._again is None or self._again.technique.name != technique.name:
-            self._again = Localizer(technique)
-        self._report = self._again.update(evidence)
-        if not self.answer.changes:
-            self.answer = self._ranked(self._report)
+        if self._cause is not None:
+            self.answer = self._broken(self._cause)
 
     @property
     def _left(self) -> float:
@@ -172,11 +176,14 @@ class WhyInquiry(Inquiry[str]):
         if isolation.runs:
             self._tried.append(f"{many(isolation.runs, 'run')} with some of your changes")
         self._narrowed(isolation)
+        if self._unranked is None:
+            self._rank()  # with what was found
 
     def _narrowed(self, isolation: ChangeIsolation) -> None:
         """Answer by what is known by now of the changes."""
         if isolation.causes:
-            self.answer = self._broken(isolation.causes[0], len(isolation.tests))
+            self._cause = isolation.causes[0]
+            self.answer = self._broken(self._cause)
         elif self._passing is not isolation.baseline and self._unranked is None:
             self._passing = isolation.baseline
             self.answer = self._ranked(self._report)
@@ -188,39 +195,54 @@ class WhyInquiry(Inquiry[str]):
 
     @property
     def _suspects_a_change(self) -> bool:
-        return self._unranked is None and bool(self._report.suspect(0).badge)
+        return self._unranked is None and bool(self._report.suspect_of(self._report.first_suspect).badge)
 
-    def _broken(self, cause: BreakingChange, tested: int) -> WhyAnswer:
-        """The answer that a change is."""
-        total, count = len(cause.since.units), len(cause.units)
+    def _broken(self, cause: BreakingChange) -> WhyAnswer:
+        """The answer that a change is, about the tests that it broke."""
+        total, count, tested = len(cause.since.units), len(cause.units), len(cause.tests)
+        others = [test.name for test in self.failing if test.name not in cause.tests]
         which = "Your only change" if total == 1 else f"{'One' if count == 1 else count} of your {total:,} changes"
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
         conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
+        first = self._first_undone()
         it = "it" if count == 1 else "them"
-        without = f"without {it} {share_does(len(cause.mends), tested, 'test', 'pass')}" if cause.mends else ""
-        alone = (
-            f"with {it} alone {share_does(len(cause.alone_breaks), tested, 'test', 'fail')}"
-            if cause.alone_breaks
-            else ""
+        without = f"without {it}{cause.with_these} {share_does(len(cause.mends), tested, 'test', 'pass')}"
+        breaks = len(set(cause.tests).intersection(cause.alone_breaks))
+        alone = f"with {it} alone {share_does(breaks, tested, 'test', 'fail')}" if breaks else ""
+        because = (
+            ", and ".join(filter(None, (without if cause.mends else "", alone)))
+            or "it decides whether the test passes, with the others"
         )
-        because = ", and ".join(filter(None, (without, alone))) or "it decides whether the test passes, with the others"
         return replace(
             self.answer,
+            tests=cause.tests,
+            failure=self._failure(cause.tests[0]),
+            others=len(others),
+            another=others[0] if others else "",
             conclusion=conclusion,
             certainty=Certainty.SHOWN if shown else Certainty.HIGH,
             because=because,
             surer=None if shown else MORE_TIME,
             suspect=None,
-            changes=tuple(map(_changed, cause.units)),
-            reasons=() if cause.difference is None else (_difference(cause.difference),),
+            changes=tuple(sorted(map(_changed, cause.units), key=lambda one: not _has(one, first))),
+            first=first,
+            reasons=(
+                *([_run(cause)] if cause.run else []),
+                *([_difference(cause.difference)] if cause.difference else []),
+            ),
             tried=tuple(self._tried),
         )
+
+    def _first_undone(self) -> Location | None:
+        """The first suspect, if it comes first since tests pass without the change there."""
+        finding = self._finding
+        return self._first if finding is not None and finding.kind == UNDO else None
 
     # what experiments find
 
     def _experiment(self, suspicion: Suspicion) -> Iterator[str]:
         """Alter the first suspects, until one change makes all tests pass and breaks none."""
-        if self._is_sure():
+        if self._is_sure() or (self._finding is not None and self._finding.kind == SHIFT):
             return
         wanted = {test.name: test for test in self._tests}
         inquiry = ExperimentInquiry(
@@ -237,12 +259,12 @@ class WhyInquiry(Inquiry[str]):
                     news |= experiment.outcome.repairs
                     if made >= enough or (news and time.monotonic() - looked > _AGAIN_S):
                         yield _found(experiment, made)
-                        self._rank_again()
+                        self._rank()
                         self._shift_meanwhile(inquiry)
                         if made >= enough:
                             break
                         if self._shifted is not None:  # what the value is made of may be shifted, too
-                            enough = min(enough, 2 * made)
+                            enough = min(enough, made * (_MORE_RUNS if self._may_begin_before() else _FEW_MORE_RUNS))
                         looked = time.monotonic()
                         news = self._is_sure() and not self._is_verified()  # passing tests are still run
                         if self._is_sure() and not news:
@@ -250,10 +272,10 @@ class WhyInquiry(Inquiry[str]):
         except EvidenceError as error:
             self.note([error.problem])
         self.note(inquiry.problems)
+        self._all_tried = inquiry.complete
         if made:
             self._tried.append(many(made, "altered run"))
-        if made:
-            self._rank_again()
+            self._rank()
 
     def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> None:
         """Try the differences that are known by now with the other tests, if other values are all that helps."""
@@ -269,6 +291,14 @@ class WhyInquiry(Inquiry[str]):
         for element in better:
             if self._shift_at(element, found[element], inquiry.tests_again):
                 break
+
+    def _may_begin_before(self) -> bool:
+        """Whether a statement that all tests execute may have a shifted value and would be named instead."""
+        report = self._report
+        assert isinstance(report, InvestigationReport)
+        counts = report.spectrum.counts
+        executed = np.flatnonzero(report.spectrum.candidates & (counts.ef == len(self._group.tests)))
+        return shifts_in_turn(report.base, executed.tolist())[0] != self._shifted
 
     def _is_sure(self) -> bool:
         return self._is_corrected or self.answer.certainty in (Certainty.SHOWN, Certainty.HIGH)
@@ -288,15 +318,15 @@ class WhyInquiry(Inquiry[str]):
 
     def _ranked(self, report: RankedReport) -> WhyAnswer:
         """The answer by a ranking."""
+        first = report.suspect_of(report.first_suspect)
         corrected = _corrected(report)
-        first = report.suspect_of(corrected[0]) if corrected else report.suspect(0)
         repairs = report.repairs.get(first.element, ()) if isinstance(report, InvestigationReport) else ()
         repairs = tuple(repair for repair in repairs if not repair.hides)
         place = _named(first.location, first.function)
         counts = in_words(first.ef, first.ep, report.spectrum.counts, only_read=first.only_read)
         reasons = [*([first.badge.capitalize() + "."] if first.badge else []), counts]
         best = max(repairs, key=lambda repair: repair.factor, default=None)
-        self._finding = best
+        self._finding, self._first = best, first.location
         self._is_corrected = bool(corrected)
         certainty, because, surer = _weighed(best, len(self._group.tests), first.ep)
         if corrected[1:]:
@@ -317,7 +347,7 @@ class WhyInquiry(Inquiry[str]):
             conclusion = f"Look at {place} first: it is the most suspicious line."
         answer = WhyAnswer(
             tests=self._group.tests,
-            failure=self._failure(),
+            failure=self._failure(self._tests[0].name),
             conclusion=conclusion,
             certainty=certainty,
             because=because,
@@ -344,7 +374,7 @@ class WhyInquiry(Inquiry[str]):
             after = tuple(self._sources.line(undone.file, line) for line in present)
             change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
         conclusion = f"Your change since {undone.detail} broke it:"
-        return replace(answer, conclusion=conclusion, suspect=None, changes=(change,), reasons=())
+        return replace(answer, conclusion=conclusion, suspect=None, changes=(change,), first=self._first, reasons=())
 
     def _one_of_the_changes(self, passing: Baseline, first: Suspect, place: str) -> tuple[Certainty, str, str]:
         """The answer where a test passes without the changes, and no run has shown which of them broke it."""
@@ -368,15 +398,14 @@ class WhyInquiry(Inquiry[str]):
         """What is known where nothing is suspicious."""
         return WhyAnswer(
             tests=tuple(test.name for test in self._tests),
-            failure=self._failure(),
+            failure=self._failure(self._tests[0].name),
             conclusion="Nothing that the failing tests execute is suspicious.",
             certainty=Certainty.LOW,
             because=error.problem.cause,
         )
 
-    def _failure(self) -> str:
-        """How the first test fails."""
-        first = self._tests[0].name
+    def _failure(self, first: str) -> str:
+        """How a test fails."""
         failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
         return first.rpartition("::")[2] + failed.removeprefix(first)
 
@@ -403,20 +432,14 @@ class WhyInquiry(Inquiry[str]):
                     yield str(step)
         except EvidenceError:
             pass  # nothing can be altered there: what is known by now is the answer
-        report = inquiry.report
-        if report.alterations:
-            self._tried.append(f"{many(report.alterations, 'run')} with other states")
-        if report.roots and not report.fails_later:
-            root = report.roots[0]
-            location = Location(root.file, root.line, max(root.line, root.end_line))
-            self.answer = replace(
-                self.answer,
-                conclusion=f"Look at {_named(location, '')}: with another value there the test passes.",
-                because="another value there may only make up for a fault before or behind it",
-                suspect=self._line(location),
-                chain_of=test.name,
-                chain=_shortened(self._lines(report.chain)),
-            )
+        found = inquiry.report
+        if found.alterations:
+            self._tried.append(f"{many(found.alterations, 'run')} with other states")
+        self._rank()
+        if found.roots and not found.fails_later:
+            root, suspect = found.roots[0], self.answer.suspect
+            if suspect is not None and (suspect.location.file, suspect.location.line) == (root.file, root.line):
+                self.answer = replace(self.answer, chain_of=test.name, chain=_shortened(self._lines(found.chain)))
         elif parting := self._parting():
             self.answer = replace(self.answer, reasons=(*self.answer.reasons, parting))
 
@@ -456,42 +479,24 @@ class WhyInquiry(Inquiry[str]):
         )
 
     def _from_inputs(self, trace: DependenceTrace) -> None:
-        """Go to the first statement at which the value can be replaced, and to what its function makes it of."""
-        report = self._report
-        assert isinstance(report, InvestigationReport)
-        first: tuple[int, int] | None = None
-        for element, repairs in report.repairs.items():
-            found = [one for repair in repairs if repair.kind == "value" for one in repair.found]
-            times = [one.instance for one in found if one.test == trace.test]
-            where = report.spectrum.elements.location(element)
-            at_place = nodes_at(trace, where.file, where.line).tolist()
-            nodes = [node for node in at_place if EVERY in times or trace.graph.instance[node] in times]
-            if times and nodes:
-                first = min(filter(None, (first, (nodes[-1], element))))
-        if first is None:
+        """Show what the suspect's function makes its value of."""
+        assert self._finding is not None
+        assert self.answer.suspect is not None
+        times = [one.instance for one in self._finding.found if one.test == trace.test]
+        at = self.answer.suspect.location
+        nodes = [
+            node
+            for node in nodes_at(trace, at.file, at.line).tolist()
+            if EVERY in times or trace.graph.instance[node] in times
+        ]
+        if not nodes:
             return
-        node, element = first
+        node = nodes[-1]
         made_of = backward(trace, [node])
         inside = [one for one in range(node + 1) if made_of.members[one] and trace.call[one] == trace.call[node]]
         steps = [step for one in inside if (step := made_of.step(one)).result and step.kind in _SHOWN_KINDS]
-        self._about(element)
         self.answer = replace(
             self.answer, chain_of=trace.test, chain=_shortened(self._lines(steps)), leads_to_failure=False
-        )
-
-    def _about(self, element: int) -> None:
-        """Let the answer be about another statement that has a repair."""
-        report = self._report
-        assert isinstance(report, InvestigationReport)
-        suspect = report.suspect_of(element)
-        place = _named(suspect.location, suspect.function)
-        counts = in_words(suspect.ef, suspect.ep, report.spectrum.counts)
-        found = _findings(report, element, self._finding)
-        self.answer = replace(
-            self.answer,
-            conclusion=_conclusion(self._finding, self.answer.certainty, place),
-            suspect=self._line(suspect.location),
-            reasons=(*found, counts),
         )
 
     def _shift(self, trace: DependenceTrace) -> bool:
@@ -514,7 +519,7 @@ class WhyInquiry(Inquiry[str]):
         if self._shifts.common(found, repeated) is None:
             return False
         self._shifted = element
-        self._rank_again()
+        self._rank()
         return True
 
     def _lines(self, steps: Iterable[SliceStep | CauseState]) -> list[AnswerLine]:
@@ -540,23 +545,10 @@ def _with_other_values(report: InvestigationReport) -> dict[int, list[Experiment
 
 
 def _corrected(report: RankedReport) -> list[int]:
-    """The statements at which a change of the program is accepted by all tests, if that is what comes first.
-
-    The first one is in the function that comes first without experiments, as they say no more for one than for another.
-    """
-    if not isinstance(report, InvestigationReport):
+    """The statements at which a change of the program is accepted by all tests, if one of them comes first."""
+    if not isinstance(report, InvestigationReport) or report.first_suspect not in report.corrected:
         return []
-    passing = report.spectrum.counts.ep
-    accepted = [
-        element
-        for element, several in report.repairs.items()
-        if passing[element] and any(repair.accepted and not repair.hides for repair in several)
-    ]
-    first = int(report.top(1)[0])
-    if first not in accepted or any(repair.kind == UNDO for repair in report.repairs[first]):
-        return []
-    ranks = report.base.function_ranks(accepted)
-    return [element for _, _, element in sorted(zip(ranks, report.position[accepted], accepted, strict=True))]
+    return list(report.corrected)
 
 
 def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, str, Remedy | None]:
@@ -591,6 +583,11 @@ def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, 
     return certainty, f"{which} with one thing altered there, and {alone}", MORE_TIME
 
 
+def _run(cause: BreakingChange) -> str:
+    places = first_of([Location(one.file, one.line, one.line).short for one in cause.run])
+    return f"The failing test runs {len(cause.run)} of these, or of changes that only run with them: {places}."
+
+
 def _difference(found: ValueDifference) -> str:
     place = Location(found.file, found.line, found.line).short
     return f"The first value that this changes is {found.name} at {place}: {found.after}, was {found.before}."
@@ -623,6 +620,11 @@ def _named(location: Location, function: str) -> str:
 def _changed(unit: ChangeUnit) -> AnswerChange:
     location = Location(unit.file, unit.line, max(unit.line, unit.end_line))
     return AnswerChange(location, tuple(unit.before.splitlines()), tuple(unit.after.splitlines()), unit.moved_from)
+
+
+def _has(change: AnswerChange, place: Location | None) -> bool:
+    at = change.location
+    return place is not None and place.file == at.file and place.line <= at.end_line and at.line <= place.end_line
 
 
 def _shortened(lines: Sequence[AnswerLine]) -> tuple[AnswerLine, ...]:

@@ -13,14 +13,17 @@ to its end: the code may have left a thread.
 
 from __future__ import annotations
 
+import errno
 import ipaddress
+import socket
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from suspectra_recorder.experiments.inherited import Inherited, path_of
 from suspectra_recorder.experiments.landlock import Landlock
+from suspectra_recorder.experiments.library_functions import LibraryFunctions
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
 
@@ -59,6 +62,8 @@ class Containment:
         self._process, self._forks = os.getpid(), _MAX_FORKS  # how many more processes it may make
         self._bound: list[weakref.ref[Any]] = []
         self._inherited = Inherited(())
+        self._functions: LibraryFunctions | None = None
+        self._references: list[tuple[Any, str, Callable[..., Any]]] = []
         self._shared: set[str] = set()  # the names of memory that this process has made for others
         self._landlock = Landlock()
         self._checks: dict[str, Callable[[str, tuple[Any, ...]], Call | None]] = {
@@ -71,6 +76,7 @@ class Containment:
             "sqlite3.connect": self._database,
             **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), self._socket),
             **dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"), self._name),
+            "socket.getnameinfo": self._name_of,
             **dict.fromkeys(("os.kill", "os.killpg"), self._signal),
             "ctypes.dlopen": self._library,
             **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), _as_texts),
@@ -83,6 +89,8 @@ class Containment:
         for name in _WATCHED_MODULES:
             with suppress(ImportError):
                 __import__(name)
+        self._functions = LibraryFunctions()
+        self._references = list(self._find_unheard())
         sys.addaudithook(self._hear)
 
     def close_files(self, *own: int) -> None:
@@ -120,6 +128,8 @@ class Containment:
             own = {self._folder, _SHARED_MEMORY}
             restricted = self._landlock.restrict(sorted(folders | own), sorted({os.devnull, *files}))
             self._kernel = restricted and not (self._allowed or self._touched)
+        if self._functions is not None:
+            self._functions.replace(self._note_refusal)
 
     def end(self) -> tuple[str, list[list[str]]]:
         """A run has ended: what was refused, and what an unaltered run did."""
@@ -159,8 +169,11 @@ class Containment:
             if len(self._touched) < _MAX_NOTED:
                 self._touched[call] = None
         elif call not in self._allowed and call not in self._touched:
-            self._refused = self._refused or " ".join(call)
+            self._note_refusal(" ".join(call))
             raise RefusedCall(self._refused)
+
+    def _note_refusal(self, what: str) -> None:
+        self._refused = self._refused or what
 
     # what there is to say about a call: None if it may be made
 
@@ -243,13 +256,31 @@ class Containment:
                 with suppress(TypeError):
                     self._bound.append(weakref.ref(one))
                 return None
-        else:
-            for known in self._bound:
-                bound = known()
-                with suppress(OSError, AttributeError):
-                    if bound is not None and _same(bound.getsockname(), address):
-                        return None
+        elif self._is_own_server(one, address):
+            return None
         return (event, repr(address))
+
+    def _is_own_server(self, one: Any, address: object) -> bool:
+        """Whether a socket reaches, by an address, one that the run has opened itself.
+
+        Raises ConnectionRefusedError for the port of such a one with another loopback address: that is how a program
+        finds out which of the addresses of `localhost` its server has.
+        """
+        has_port = False
+        for known in self._bound:
+            with suppress(OSError, AttributeError, ValueError):
+                bound = known()
+                if bound is None or bound.type != one.type:
+                    continue
+                own = bound.getsockname()
+                if bound.family == one.family and _is_same(own, address, one.family):
+                    return True
+                has_port = has_port or (
+                    isinstance(address, tuple) and own[1] == address[1] and _is_loopback(address[0])
+                )
+        if has_port:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+        return False
 
     def _is_own(self, address: object) -> bool:
         """Whether nobody else can reach an address."""
@@ -261,6 +292,9 @@ class Containment:
     def _name(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         host = arguments[0]
         return None if host in (None, "", b"") or _is_loopback(_text(host)) else (event, _text(host))
+
+    def _name_of(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
+        return self._name(event, arguments[0]) if arguments else None
 
     def _signal(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         process, number = arguments[0], arguments[1]
@@ -284,16 +318,25 @@ class Containment:
 
     def _instead_of_unheard(self) -> None:
         """Watch the functions that no hook is told of."""
-        for names, check in self._unheard():
-            for whole in names:
-                module, _, name = whole.rpartition(".")
-                loaded = sys.modules.get(module)
-                if (function := getattr(loaded, name, None)) is not None:
-                    setattr(loaded, name, self._watched(whole, function, check))
+        for module, name, instead in self._references:
+            setattr(module, name, instead)
         for module in ("sqlite3", "sqlite3.dbapi2", "_sqlite3"):
             loaded = sys.modules.get(module)
             if (connect := getattr(loaded, "connect", None)) is not None:
                 setattr(loaded, "connect", self._connecting(connect))  # noqa: B010  # modules have no such attribute
+
+    def _find_unheard(self) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+        """Where modules have functions that no hook is told of, also imported by name, and what to call instead."""
+        watched: dict[int, Callable[..., Any]] = {}
+        for names, check in self._unheard():
+            for whole in names:
+                module, _, name = whole.rpartition(".")
+                if (function := getattr(sys.modules.get(module), name, None)) is not None:
+                    watched.setdefault(id(function), self._watched(whole, function, check))
+        for loaded in list(sys.modules.values()):
+            for name, value in list(getattr(loaded, "__dict__", {}).items()):
+                if id(value) in watched:
+                    yield loaded, name, watched[id(value)]
 
     def _unheard(self) -> list[tuple[tuple[str, ...], Callable[[str, tuple[Any, ...], dict[str, Any]], Call | None]]]:
         """Functions that hooks are not told of, with what there is to say about a call."""
@@ -429,8 +472,11 @@ def _is_loopback(host: object) -> bool:
     return False
 
 
-def _same(bound: object, address: object) -> bool:
-    """Whether an address is that of a socket of this machine."""
-    if isinstance(bound, tuple) and isinstance(address, tuple):
-        return bound[1] == address[1] and _is_loopback(address[0])
-    return bool(bound) and _text(bound) == _text(address)
+def _is_same(own: object, address: object, family: int) -> bool:
+    """Whether an address is that of a socket."""
+    if isinstance(own, tuple) and isinstance(address, tuple):
+        host = _text(address[0])
+        if host == "localhost":
+            host = "::1" if family == socket.AF_INET6 else "127.0.0.1"
+        return own[1] == address[1] and ipaddress.ip_address(own[0]) == ipaddress.ip_address(host)
+    return bool(own) and _text(own) == _text(address)

@@ -157,7 +157,7 @@ class AgentTools:
         """Say why tests fail."""
         from suspectra.output.why import answer_object
 
-        failing = await self._may_alter(folder, tests, "nothing to explain")
+        failing = await self._may_alter(folder, tests, "nothing to explain", compiled=True)
         search = WhySearch(self._session, *failing, seconds)
         await self._runs.until_ended(search)
         if search.answer is None:
@@ -169,7 +169,7 @@ class AgentTools:
         self, folder: Folder, tests: list[str], seconds: float, budget: int
     ) -> InvestigationAnswer:
         """Find out what would make tests pass."""
-        failing = await self._may_alter(folder, tests, "nothing to find out")
+        failing = await self._may_alter(folder, tests, "nothing to find out", compiled=True)
         run = self._session.experiment_run
         work = Investigating(self._session, run, *failing, seconds=seconds)
         taken = await self._timed(work)
@@ -259,12 +259,14 @@ class AgentTools:
         ]
         return changes_answer(judged, Spent(trials.outcome is not None and trials.outcome.complete, taken), budget)
 
-    async def _may_alter(self, folder: Folder, tests: list[str], nothing: str = "nothing to do") -> Failing:
+    async def _may_alter(
+        self, folder: Folder, tests: list[str], nothing: str = "nothing to do", *, compiled: bool = False
+    ) -> Failing:
         """The failing tests, once the user agrees to alter them; `nothing` is what there is where none fails."""
         await folder.rankings.settled()
         names = tests or list(folder.snapshot.ranking.failing)
         chosen = self._find.failing(folder.uri, names, None, nothing).tests
-        failing = await self._runs.may_alter(folder, chosen)
+        failing = await self._runs.may_alter(folder, chosen, compiled=compiled)
         if failing is None:
             raise RequestFailed(_REFUSED)
         return failing

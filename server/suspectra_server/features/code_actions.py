@@ -30,6 +30,8 @@ from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
 
+TEST_IT = "Test this suspect"
+
 
 def register(session: Session) -> None:
     """Answer `textDocument/codeAction`."""
@@ -86,7 +88,7 @@ def register(session: Session) -> None:
             ("Go to the next suspect", "nextSuspect", [cursor]),
             *([(WHY, "why", about)] if can_compare else []),
             *(_runs(uri, mark.first) if can_run else []),
-            *(_for_compiled(folder.uri, mark) if can_compare and not can_run else []),
+            *(_for_compiled(folder.uri, uri, mark) if can_compare and not can_run else []),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         offered += _actions(session, params, wanted)
@@ -123,13 +125,14 @@ def _compared(session: Session) -> list[tuple[str, str, list[object]]]:
     ]
 
 
-def _for_compiled(folder: str, mark: Mark) -> list[tuple[str, str, list[object]]]:
+def _for_compiled(folder: str, uri: str, mark: Mark) -> list[tuple[str, str, list[object]]]:
     """What runs failing tests of a compiled program again, which have no code actions of their own."""
     tests = list(mark.suspect.failing_tests)
     about: list[object] = [folder, tests]
     compared: list[list[object]] = [[folder, test] for test in tests[:1]]
     return [
         (WOULD_PASS, "investigate", about),
+        (TEST_IT, "testSuspect", [uri, mark.first]),
         (COMPARE_VALUES, "compareValues", about),
         *((COMPARE_RUNS, "comparePassing", one) for one in compared),
     ]
@@ -139,7 +142,7 @@ def _runs(uri: str, line: int) -> list[tuple[str, str, list[object]]]:
     """What runs failing tests again."""
     return [
         (DEBUG_HERE, "debugHere", [uri, line]),
-        ("Test this suspect", "testSuspect", [uri, line]),
+        (TEST_IT, "testSuspect", [uri, line]),
         (LED_HERE, "whatLedHere", [uri, line]),
         (INFLUENCED, "whatThisInfluenced", [uri, line]),
     ]

@@ -57,7 +57,7 @@ def undos_at(experiments: Iterable[Experiment], found: Iterable[Experiment]) -> 
     """What can be undone so that tests pass, of the experiments at a statement; each once."""
     tests: dict[tuple[TextBefore, ...], list[str]] = {}
     for one in found:
-        if one.kind == UNDO:
+        if one.kind == UNDO and one.outcome.repairs:
             together = [one] if one.action == "1" else [other for other in experiments if _belongs(other, one)]
             parts = tuple(sorted({_part(other) for other in together}, key=lambda part: (part.file, part.line)))
             if not any(other.place == MOVE for other in together):  # a file is moved back by hand

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from suspectra.base.cancellation import current_token
-from suspectra.base.errors import EvidenceError
+from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.c.paths.conditions import CONDITION
 from suspectra.c.paths.decisions import CDecision, Turn, decisions_of, turns_by_suspicion
@@ -37,6 +37,7 @@ class CSwitchInquiry(Inquiry[Experiment]):
     tests: Sequence[FailingTest]  # in the order in which they are investigated
     suspects: SuspicionSource  # where experiments are worth most
     notify: Callable[[InquiryProgress], object] = lambda progress: None  # called before each experiment
+    at: Location | None = None  # the statement whose decisions are turned; by default all
 
     def steps(self) -> Generator[Experiment]:
         """Make the experiments that are not in the log yet.
@@ -82,6 +83,10 @@ class CSwitchInquiry(Inquiry[Experiment]):
         refuse_if_started_by_another(tests.case(name))
         failing = CFailingRun.from_test(name, tests)
         decisions = decisions_of(failing, tests, name, self.suspects.spectrum(self.suspects.group_of(name)))
+        if self.at is not None:
+            decisions = [one for one in decisions if _is_within(one.location, self.at)]
+            if not decisions:
+                raise EvidenceError(Problem(str(self.at), "", _DECIDES_NOTHING, _ELSEWHERE))
         turned = TurnedTests(tests, name, failing, current_token())
         switching = _Switching(name, tests, decisions)
         repaired: set[int] = set()
@@ -96,6 +101,14 @@ class CSwitchInquiry(Inquiry[Experiment]):
                 yield (made := replace(experiment, outcome=outcome, seconds=seconds))
             if made.outcome.repairs:
                 repaired.add(turn.decision.node)
+
+
+_DECIDES_NOTHING = "it decides nothing, and in tests of C and C++ only decisions can be altered"
+_ELSEWHERE = "find out what would make the test pass, which turns decisions anywhere"
+
+
+def _is_within(place: Location, statement: Location) -> bool:
+    return place.file == statement.file and statement.line <= place.line <= statement.end_line
 
 
 class _Switching:

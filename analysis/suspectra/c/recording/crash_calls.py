@@ -36,6 +36,7 @@ _UNKNOWN = {
     "stack": ("its stack is damaged", "find out what damages it: build it with -fsanitize=address"),
     "threads": ("other threads still ran when it ended", "let it wait for its threads before it ends"),
     "cancelled": ("a thread was cancelled", "let the thread end by itself"),
+    "stacks": ("it switched between stacks (swapcontext)", "let each of its coroutines end"),
     "jumps": ("not each longjmp() could be followed", "record on x86-64, with fewer threads"),
 }
 

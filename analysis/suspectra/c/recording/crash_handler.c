@@ -12,7 +12,7 @@
  * Where SUSPECTRA_CALLS names a file, the addresses of the calls that are under way go into one with this name and the
  * number of the process, and what is mapped where. Nothing is looked up in the crashing program: the program that reads
  * the file finds the lines. For a program of clang the same goes for exit(), with "-exit" behind the name: gcc knows
- * which calls may not return, and counts accordingly. A file with "-open" behind the name is there as long as a process
+ * which calls may not return, and counts accordingly. It does not know that of exec(). A file with "-open" behind the name is there as long as a process
  * has written no profile.
  */
 #define _GNU_SOURCE
@@ -25,6 +25,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #if defined(__linux__) && defined(__GLIBC__)
@@ -40,17 +42,18 @@ extern void __gcov_dump(void);
 #define suspectra_stop_threads() ((void)0)
 #define suspectra_release_threads() ((void)0)
 #define suspectra_note_threads(moved) ((void)0)
+#define suspectra_switched() 0
 #endif
 #ifdef __linux__
 #include <link.h>
 #endif
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
 #include <elf.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #endif
 
 #define MAX_DUMPS 64
+#define ROOM (1 << 21) /* bytes; the profiling runtime needs less */
 #define MAX_CALLS (1 << 18) /* a stack of 8 MiB has no more */
 #define FULL_CALLS 100      /* those further out are counted by address */
 #define MAX_COUNTED 512
@@ -60,15 +63,22 @@ static struct sigaction reporting[NSIG]; /* what sanitizers do at a signal */
 static int sanitized;
 static struct {
     void (*write)(void);
-    void (*reset)(void); /* of clang, where several libraries can have one list of counters; else NULL */
+    void (*between)(void), (*reset)(void); /* to go on counting after it was written; NULL where the program has none */
+    int by_clang; /* whether several libraries can have one list of counters, which is written each time */
 } dumps[MAX_DUMPS]; /* each program and shared library has a copy of libgcov of its own */
 static size_t found;
 static int by_clang; /* whether clang built any of them */
 static char own_stack[1 << 17]; /* a stack overflow leaves no room on the program's own */
 
 #define FAULTS 4 /* of these, what the program itself causes */
-static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT, SIGTERM,   SIGTRAP, SIGSYS,  SIGALRM,
-                             SIGPIPE, SIGXCPU, SIGXFSZ, SIGHUP, SIGINT,  SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2};
+static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL, SIGABRT, SIGTERM,   SIGTRAP, SIGSYS,  SIGALRM, SIGPIPE,
+                             SIGXCPU, SIGXFSZ, SIGHUP, SIGINT, SIGQUIT, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2,
+#ifdef __linux__
+                             SIGIO,   SIGPWR,  SIGSTKFLT,
+#endif
+};
+
+static void *room; /* kept for a program that has used up its memory */
 
 /* The process whose counters these are. A child of vfork() has the memory, and so the counters, of its parent. */
 static pid_t own_process;
@@ -147,7 +157,7 @@ static void unwind_crash(void) {
     if (__builtin_setjmp(unwound) == 0) {
         if (unwind && address_of && frame_of)
             unwind(add_call, &trace);
-        damaged = trace.count < MAX_CALLS && trace.count > 0 && calls[trace.count - 1].at != 0;
+        damaged = !suspectra_switched() && trace.count < MAX_CALLS && trace.count > 0 && calls[trace.count - 1].at != 0;
     } else {
         damaged = 1;
     }
@@ -156,7 +166,19 @@ static void unwind_crash(void) {
     call_count = trace.count;
 }
 
-/* Who called what can't be executed: a null pointer to a function has no frame of its own. */
+/* Where a signal came. */
+static uintptr_t interrupted_at(const ucontext_t *context) {
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+/* Who called what can't be executed: where a bad pointer to a function leads, there is no frame. */
 static void add_callers(const ucontext_t *context) {
     uintptr_t at = 0, *frame = NULL;
 #if defined(__x86_64__)
@@ -207,7 +229,7 @@ void suspectra_remove_calls(const char *kind, unsigned long number) {
 
 void suspectra_close_calls(int descriptor) {
     put(descriptor, "\n", 1);
-    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int maps = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC); /* that of a main thread that has ended is empty */
     if (maps >= 0) {
         char part[4096];
         for (ssize_t size; (size = read(maps, part, sizeof part)) > 0;)
@@ -272,20 +294,22 @@ static int first_interrupted(void) {
     return at;
 }
 
-static void write_crash(const ucontext_t *context) {
+static void write_crash(const siginfo_t *information, const ucontext_t *context) {
     unwind_crash();
-    int from = first_interrupted();
-    if (from == call_count)
-        from = 0;
-    else if (from == call_count - 1 && context)
+    int from = first_interrupted(), nowhere = context && (uintptr_t)information->si_addr == interrupted_at(context);
+    if (context && (from == call_count - 1 || (from == call_count && nowhere))) {
         add_callers(context);
+        damaged = damaged && !nowhere; /* the unwinder reads where the bad pointer leads */
+    } else if (from == call_count) {
+        from = 0;
+    }
     write_calls(".", from, call_count);
 }
 
-static void write_exit(void) {
+static void write_exit(int unknown_to_gcc) {
     call_count = suspectra_unwind(calls, MAX_CALLS);
     int at = first_interrupted();
-    if (by_clang)
+    if (by_clang || unknown_to_gcc)
         write_calls("-exit.", 0, at);
     if (at < call_count)
         write_calls(".", at, call_count); /* the handler of a signal ends the program */
@@ -357,31 +381,120 @@ static int is_deadly(int number) {
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
         if (deadly[i] == number)
             return 1;
+#ifdef SIGRTMIN
+    return number >= SIGRTMIN && number <= SIGRTMAX;
+#else
     return 0;
+#endif
+}
+
+/* What blocks a fault lets the system end the program at once, without a handler. */
+static void allow_faults(sigset_t *blocked) {
+    for (int i = 0; i < FAULTS; i++)
+        sigdelset(blocked, deadly[i]);
+}
+
+static struct sigaction once[NSIG]; /* of handlers that the program has for one signal only */
+
+static void handle_once(int number, siginfo_t *information, void *context) {
+    set_action(number, 0);
+    if (once[number].sa_flags & SA_SIGINFO)
+        once[number].sa_sigaction(number, information, context);
+    else
+        once[number].sa_handler(number);
 }
 
 /* A program that wants the default action gets the one that keeps the profile, and takes it for the default. */
 int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
-    int ours = armed && !begun && action && action->sa_handler == SIG_DFL && is_deadly(number);
-    int failed = really_sigaction(number, ours ? NULL : action, old);
+    int known = is_deadly(number), ours = known && armed && !begun && action;
+    int by_default = ours && action->sa_handler == SIG_DFL;
+    struct sigaction theirs, before = once[known ? number : 0];
+    if (ours && !by_default) {
+        theirs = *action;
+        allow_faults(&theirs.sa_mask);
+        if ((theirs.sa_flags & (int)SA_RESETHAND) && theirs.sa_handler != SIG_IGN) {
+            once[number] = *action;
+            theirs.sa_sigaction = handle_once;
+            theirs.sa_flags = (theirs.sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+        }
+        action = &theirs;
+    }
+    int failed = really_sigaction(number, by_default ? NULL : action, old);
     if (!failed && old && old->sa_sigaction == handle) {
         old->sa_handler = SIG_DFL;
         old->sa_flags = 0;
+    } else if (!failed && old && old->sa_sigaction == handle_once) {
+        *old = before;
     }
-    if (!failed && ours)
+    if (!failed && by_default)
         set_action(number, 0);
     return failed;
 }
 
-void (*signal(int number, void (*handler)(int)))(int) {
+static void (*set_handler(int number, void (*handler)(int), int flags))(int) {
     struct sigaction action, old;
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
-    action.sa_flags = SA_RESTART;
+    action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
     return sigaction(number, &action, &old) ? SIG_ERR : old.sa_handler;
 }
+
+void (*signal(int number, void (*handler)(int)))(int) { return set_handler(number, handler, SA_RESTART); }
+
+/* What signal() is where a program asks for nothing but the X/Open standard. */
+void (*__sysv_signal(int number, void (*handler)(int)))(int) {
+    return set_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+}
+
+#define BLOCK(name)                                                                                                    \
+    int name(int how, const sigset_t *some, sigset_t *old) {                                                           \
+        static int (*real)(int, const sigset_t *, sigset_t *);                                                         \
+        sigset_t others;                                                                                               \
+        if (!real)                                                                                                     \
+            *(void **)&real = dlsym(RTLD_NEXT, #name);                                                                 \
+        if (armed && some && how != SIG_UNBLOCK) {                                                                     \
+            others = *some;                                                                                            \
+            allow_faults(&others);                                                                                     \
+            some = &others;                                                                                            \
+        }                                                                                                              \
+        return real(how, some, old);                                                                                   \
+    }
+BLOCK(sigprocmask)
+BLOCK(pthread_sigmask)
+
+/* The system takes the default action if the program ignores SIGABRT, or its handler returns. */
+__attribute__((noreturn)) void abort(void) {
+    void (*real)(void);
+    struct sigaction present;
+    if (armed && !begun && !really_sigaction(SIGABRT, NULL, &present) && present.sa_sigaction != handle) {
+        sigset_t one;
+        sigemptyset(&one);
+        sigaddset(&one, SIGABRT);
+        sigprocmask(SIG_UNBLOCK, &one, NULL);
+        raise(SIGABRT);
+        set_action(SIGABRT, 0);
+    }
+    *(void **)&real = dlsym(RTLD_NEXT, "abort");
+    real();
+    __builtin_unreachable();
+}
 #endif
+
+/* Memory and files for the profile, which a program that ends may have used up. */
+static void make_room(void) {
+    static const int limited[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_NOFILE};
+    if (room)
+        munmap(room, ROOM);
+    room = NULL;
+    for (size_t i = 0; i < sizeof limited / sizeof *limited; i++) {
+        struct rlimit limit;
+        if (getrlimit(limited[i], &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+            limit.rlim_cur = limit.rlim_max;
+            setrlimit(limited[i], &limit);
+        }
+    }
+}
 
 /* Another thread holds what the profile needs. */
 static void waited(int number) {
@@ -400,10 +513,11 @@ static void write_profile(void) {
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
     suspectra_prefix();
 #endif
+    make_room();
     alarm(6); /* a crash inside malloc may hold a lock that the dump needs */
     for (size_t i = 0; i < found; i++) {
         dumps[i].write();
-        if (dumps[i].reset)
+        if (dumps[i].by_clang && dumps[i].reset)
             dumps[i].reset();
     }
     suspectra_closed();
@@ -411,13 +525,27 @@ static void write_profile(void) {
     suspectra_write_left();
 }
 
-/* Another program is about to replace this one, which has written its profile. */
-__attribute__((visibility("hidden"))) void suspectra_replaced(void) {
-    if (!found || begun || getpid() != own_process)
+/* Another program is about to replace this one. clang lets it write its profile first, where it knows the function that
+ * does so, and gcc, too, but it knows fewer, and writes once. A child of vfork() writes that of its parent, which then
+ * counts on from zero.
+ */
+__attribute__((visibility("hidden"))) void suspectra_replaced(int known_to_clang) {
+    if (!found || begun)
+        return;
+    int own = getpid() == own_process;
+    for (size_t i = 0; i < found; i++)
+        if (dumps[i].by_clang && known_to_clang) {
+            continue;
+        } else if (dumps[i].between && dumps[i].reset) {
+            dumps[i].between();
+            dumps[i].reset();
+        } else if (own) {
+            dumps[i].write();
+        }
+    if (!own)
         return;
 #ifdef KNOWS_CALLS
-    if (by_clang)
-        write_exit();
+    write_exit(1);
 #endif
     suspectra_write_left();
     suspectra_closed();
@@ -461,13 +589,14 @@ static void handle(int number, siginfo_t *information, void *context) {
     if (begun)
         end_by(ending_by ? ending_by : number);
     ending_by = number;
+    make_room();
     find_dumps();
     if (!found)
         pass_on(number, information, context);
     suspectra_stop_threads();
     write_profile();
 #ifdef KNOWS_CALLS
-    write_crash(context);
+    write_crash(information, context);
 #endif
     suspectra_note_threads(0);
     pass_on(number, information, context);
@@ -486,9 +615,11 @@ static void forked(void) {
 
 /* Before the program ends by itself, which it can do anywhere. */
 static void leaving(void) {
+    if (found && getpid() == own_process)
+        make_room();
 #ifdef KNOWS_CALLS
     if (!begun && getpid() == own_process)
-        write_exit();
+        write_exit(0);
 #endif
 }
 
@@ -502,6 +633,7 @@ static void keep_profile(void) {
 
 static void leave(int status) {
     if (armed && getpid() == own_process) {
+        make_room();
         find_dumps();
         if (found)
             keep_profile();
@@ -533,7 +665,7 @@ static void die_by_sanitizer(void) {
     suspectra_stop_threads();
     write_profile();
 #ifdef KNOWS_CALLS
-    write_crash(NULL);
+    write_crash(NULL, NULL);
 #endif
     suspectra_note_threads(0);
 }
@@ -591,10 +723,13 @@ static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) 
     char *file = map_file(object, &size);
     if (file != MAP_FAILED) {
         ElfW(Addr) address = address_in(file, size, "__gcov_exit");
-        if (!address && (address = address_in(file, size, "__gcov_dump")))
-            by_clang = 1;
-        ElfW(Addr) reset = by_clang ? address_in(file, size, "__gcov_reset") : 0;
+        int clang = !address && (address = address_in(file, size, "__gcov_dump"));
         if (address && found < MAX_DUMPS) {
+            ElfW(Addr) between = clang ? address : address_in(file, size, "__gcov_dump");
+            ElfW(Addr) reset = address_in(file, size, "__gcov_reset");
+            by_clang |= clang;
+            dumps[found].by_clang = clang;
+            *(void **)&dumps[found].between = between ? (void *)(object->dlpi_addr + between) : NULL;
             *(void **)&dumps[found].reset = reset ? (void *)(object->dlpi_addr + reset) : NULL;
             *(void **)&dumps[found++].write = (void *)(object->dlpi_addr + address);
         }
@@ -683,6 +818,18 @@ __attribute__((destructor)) static void ended(void) {
     suspectra_closed();
 }
 
+static void take_over(int number, int is_fault) {
+    struct sigaction present;
+    if (really_sigaction(number, NULL, &present) || present.sa_handler == SIG_IGN)
+        return;
+    if (present.sa_handler != SIG_DFL) {
+        if (!sanitized || !is_fault)
+            return;
+        reporting[number] = present;
+    }
+    set_action(number, 0);
+}
+
 static void arm(void) {
     armed = 1;
     own_process = getpid();
@@ -692,22 +839,21 @@ static void arm(void) {
     pthread_atfork(NULL, NULL, forked);
     at_quick_exit(keep_profile);
     ask_sanitizers();
+    opened = 0; /* what was loaded since was not measured */
     stack_t stack;
     memset(&stack, 0, sizeof stack);
     stack.ss_sp = own_stack;
     stack.ss_size = sizeof own_stack;
     sigaltstack(&stack, NULL);
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
-        struct sigaction present;
-        if (really_sigaction(deadly[i], NULL, &present) || present.sa_handler == SIG_IGN)
-            continue;
-        if (present.sa_handler != SIG_DFL) {
-            if (!sanitized || i >= FAULTS)
-                continue;
-            reporting[deadly[i]] = present;
-        }
-        set_action(deadly[i], 0);
-    }
+    room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        room = NULL;
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        take_over(deadly[i], i < FAULTS);
+#ifdef SIGRTMIN
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        take_over(number, 0);
+#endif
 }
 
 __attribute__((constructor)) static void install(void) {

@@ -18,7 +18,7 @@
 
 #if defined(__linux__)
 extern char **environ;
-void suspectra_replaced(void), suspectra_not_replaced(void);
+void suspectra_replaced(int known_to_clang), suspectra_not_replaced(void);
 
 static struct variable {
     const char *name;
@@ -123,7 +123,7 @@ int execve(const char *path, char *const argv[], char *const environment[]) {
     int (*real)(const char *, char *const[], char *const[]);
     WHOLE(environment)
     REAL("execve");
-    suspectra_replaced();
+    suspectra_replaced(1);
     int failed = real(path, argv, whole);
     suspectra_not_replaced();
     return failed;
@@ -133,7 +133,7 @@ int execvpe(const char *file, char *const argv[], char *const environment[]) {
     int (*real)(const char *, char *const[], char *const[]);
     WHOLE(environment)
     REAL("execvpe");
-    suspectra_replaced();
+    suspectra_replaced(1);
     int failed = real(file, argv, whole);
     suspectra_not_replaced();
     return failed;
@@ -197,7 +197,7 @@ int fexecve(int descriptor, char *const argv[], char *const environment[]) {
     int (*real)(int, char *const[], char *const[]);
     WHOLE(environment)
     REAL("fexecve");
-    suspectra_replaced();
+    suspectra_replaced(0);
     int failed = real(descriptor, argv, whole);
     suspectra_not_replaced();
     return failed;

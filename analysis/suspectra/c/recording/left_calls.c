@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #if defined(__linux__) && defined(__GLIBC__)
@@ -21,7 +22,7 @@ static struct {
     uintptr_t ended, going_on; /* how often */
 } places[MAX_PLACES];
 static int count;
-static volatile int busy, missed, cancelled;
+static volatile int busy, missed, cancelled, switched;
 
 static void add(struct call call, int ended) {
     int at = 0;
@@ -117,6 +118,15 @@ __attribute__((noreturn)) void pthread_exit(void *value) {
     __builtin_unreachable();
 }
 
+int swapcontext(ucontext_t *from, const ucontext_t *to) {
+    int (*real)(ucontext_t *, const ucontext_t *);
+    switched = 1;
+    *(void **)&real = dlsym(RTLD_NEXT, "swapcontext");
+    return real(from, to);
+}
+
+int suspectra_switched(void) { return switched; }
+
 int pthread_cancel(pthread_t thread) {
     int (*real)(pthread_t);
     cancelled |= suspectra_by_clang();
@@ -125,7 +135,8 @@ int pthread_cancel(pthread_t thread) {
 }
 
 void suspectra_write_left(void) {
-    int descriptor = count || missed || cancelled ? suspectra_open_calls("-left.", (unsigned long)getpid()) : -1;
+    int in_doubt = missed || cancelled || (switched && suspectra_by_clang());
+    int descriptor = count || in_doubt ? suspectra_open_calls("-left.", (unsigned long)getpid()) : -1;
     if (descriptor < 0)
         return;
     for (int i = 0; i < count; i++) {
@@ -136,12 +147,14 @@ void suspectra_write_left(void) {
             suspectra_put_call(descriptor, places[i].call, places[i].going_on);
         }
     }
-    suspectra_put(descriptor, missed ? "?jumps\n" : cancelled ? "?cancelled\n" : "");
+    if (in_doubt)
+        suspectra_put(descriptor, missed ? "?jumps\n" : cancelled ? "?cancelled\n" : "?stacks\n");
     suspectra_close_calls(descriptor);
 }
 
-void suspectra_forget_left(void) { count = busy = missed = cancelled = 0; }
+void suspectra_forget_left(void) { count = busy = missed = cancelled = switched = 0; }
 #else
 void suspectra_write_left(void) {}
 void suspectra_forget_left(void) {}
+int suspectra_switched(void) { return 0; }
 #endif

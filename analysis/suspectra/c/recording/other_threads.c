@@ -1,14 +1,18 @@
-/* The other threads of a process that crashes: each writes where it is, and waits until the profile is written.
+/* The other threads of a process that crashes: each writes where it is, and waits until the profile is written. Each has
+ * a stack for the handlers of signals, as a stack overflow leaves no room on its own.
  *
  * The profile needs memory, and a thread that waits may hold its lock. So if writing takes long, the threads go on, and
  * where they are is not known.
  */
 #define _GNU_SOURCE
 #include "recorded_calls.h"
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +20,7 @@
 #if defined(__linux__) && defined(__GLIBC__)
 #define MAX_CALLS (1 << 14)
 #define MAX_THREADS 256
+#define HANDLERS_STACK (1 << 17)
 #define MAX_WAITS 10000 /* of a millisecond each, for a thread to answer */
 #define MAX_BLOCKED 500 /* of them, for one that blocks signals, as each does while it starts another one */
 static struct call stack[MAX_CALLS];
@@ -122,6 +127,47 @@ void suspectra_stop_threads(void) {
         if (!unknown)
             write_stack(numbers[i]);
     }
+}
+
+struct start {
+    void *(*work)(void *);
+    void *given;
+};
+
+static pthread_key_t handlers_stack;
+static pthread_once_t before_threads = PTHREAD_ONCE_INIT;
+
+static void give_back(void *room) {
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    munmap(room, HANDLERS_STACK);
+}
+
+static void prepare_threads(void) { pthread_key_create(&handlers_stack, give_back); }
+
+static void *begin_thread(void *allocated) {
+    struct start start = *(struct start *)allocated;
+    stack_t present;
+    free(allocated);
+    if (!sigaltstack(NULL, &present) && (present.ss_flags & SS_DISABLE)) {
+        void *room = mmap(NULL, HANDLERS_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (room != MAP_FAILED && !pthread_setspecific(handlers_stack, room))
+            sigaltstack(&(stack_t){.ss_sp = room, .ss_size = HANDLERS_STACK}, NULL);
+    }
+    return start.work(start.given);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*work)(void *), void *given) {
+    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    struct start *start = suspectra_records_calls() ? malloc(sizeof *start) : NULL;
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    if (!start)
+        return real(thread, attributes, work, given);
+    pthread_once(&before_threads, prepare_threads);
+    *start = (struct start){work, given};
+    int failed = real(thread, attributes, begin_thread, start);
+    if (failed)
+        free(start);
+    return failed;
 }
 
 void suspectra_release_threads(void) { released = 1; }

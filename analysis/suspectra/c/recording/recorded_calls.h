@@ -31,6 +31,9 @@ HIDDEN void suspectra_close_calls(int descriptor);
 HIDDEN void suspectra_write_left(void);
 HIDDEN void suspectra_forget_left(void);
 
+/* Whether the program has switched between stacks of its own. */
+HIDDEN int suspectra_switched(void);
+
 /* The other threads: stopped for a crash, or just looked at. */
 HIDDEN void suspectra_stop_threads(void);
 HIDDEN void suspectra_release_threads(void);

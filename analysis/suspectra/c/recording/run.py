@@ -36,6 +36,7 @@ from suspectra.c.recording.gcovr import Gcovr
 from suspectra.c.recording.profiles import ProfileReader, TestData
 from suspectra.c.recording.schedule import TestSchedule
 from suspectra.c.recording.suite import CSuite, located
+from suspectra.c.recording.test_programs import prints_failure
 from suspectra.c.recording.whole_programs import WholeProgram, whole_programs
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.call_ends import CallEnd
@@ -176,6 +177,7 @@ class _Session:
         self.preload, self.timeout, self.stop = preload, timeout, stop
         self._lock = threading.Lock()
         self.not_run = 0
+        self._expected: set[str] = set()  # the cases that passed, and print that something failed
 
     def run(
         self, cases: Sequence[CCase], jobs: int, progress: Progress | None
@@ -223,7 +225,7 @@ class _Session:
         def fails_in_its_own_way(result: TestResult, end: ProgramEnded) -> bool:
             output = _clipped(end.stdout) + _clipped(end.stderr)
             completed = not end.signal and end.stopped is None
-            differs, said = program.differences(result, output, alone, completed=completed)
+            differs, said = program.differences(result, output, alone, self._expected, completed=completed)
             problems.extend(said)
             kept.extend([result] if differs else [])
             return differs
@@ -262,6 +264,9 @@ class _Session:
             return None, []
         problems: list[Problem] = _complaints(case, ended)
         measured = self.reader.measured(prefix, problems)
+        if empty := [one for one in measured if not os.path.getsize(one[0].profile)]:
+            measured = [one for one in measured if one not in empty]
+            problems.append(_about_empty(case, empty[0][1]))
         result = self._result(case, ended, scratch)
         if not wanted(result, ended):
             return result, []
@@ -283,9 +288,18 @@ class _Session:
             # a sanitizer's own, without the linker's names
             ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
         data = self.reader.read(measured, ends, problems)
+        unwritten = unwritten_profiles(scratch)
         problems += (
-            _about_the_end(case, ended, result, bool(data), None if ends else unknown, handled=self.preload is not None)
-            or _about_processes(case, unwritten_profiles(scratch))
+            _about_the_end(
+                case,
+                ended,
+                result,
+                bool(data),
+                None if ends else unknown,
+                handled=self.preload is not None,
+                recorded=unwritten > 0,
+            )
+            or _about_processes(case, unwritten)
             or _about_calls(case, unknown_calls(scratch))
         )
         self._store(result, problems, data, stack, ends)
@@ -361,8 +375,12 @@ class _Session:
             location = location or place
             if own.verdict is Verdict.SKIPPED and not verdict.failing:
                 verdict, message = own.verdict, own.message
+            elif own.verdict.failing and not verdict.failing:
+                self._expected.add(case.name)
             elif verdict.failing and own.message and not ended.signal:
                 message = own.message
+        elif case.whole and not verdict.failing and prints_failure(case, _clipped(ended.stdout)):
+            self._expected.add(case.name)
         known = self.outcomes.get(case.name)
         if known is not None:
             verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
@@ -487,6 +505,12 @@ def _complaints(case: CCase, ended: ProgramEnded) -> list[Problem]:
     ]
 
 
+def _about_empty(case: CCase, profile: str) -> Problem:
+    """What to say of a test that left an empty profile."""
+    cause = "it is empty: the program was killed before it wrote its profile, or had no memory or disk space for that"
+    return Problem(case.name, profile, cause, "free some, or end it by exit() or by a signal such as SIGTERM")
+
+
 def _about_processes(case: CCase, unwritten: int) -> list[Problem]:
     """What to say of processes that have written no profile."""
     if not unwritten:
@@ -503,7 +527,14 @@ def _about_calls(case: CCase, unknown: Sequence[Problem]) -> list[Problem]:
 
 
 def _about_the_end(
-    case: CCase, ended: ProgramEnded, result: TestResult, measured: bool, unknown: list[Problem] | None, handled: bool
+    case: CCase,
+    ended: ProgramEnded,
+    result: TestResult,
+    measured: bool,
+    unknown: list[Problem] | None,
+    *,
+    handled: bool,  # whether the library that keeps profiles was to be loaded
+    recorded: bool,  # whether that was loaded into a program with a profile
 ) -> list[Problem]:
     """What to say of a test that did not end by itself, unless it is known which calls were under way.
 
@@ -525,6 +556,9 @@ def _about_the_end(
     cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
     if ended.signal == signal.SIGKILL:
         cause, cure = f"{cause}, since nothing can keep that", "end it by another signal, such as SIGTERM"
+    elif recorded and ended.signal:
+        cause = f"{cause}: this signal was ignored or blocked, or the program was just handling one"
+        cure = "test it without its handler of signals, or let that end it by _exit() or by raising the signal again"
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
     return [Problem(case.name, "", cause, cure)]

@@ -322,6 +322,14 @@ def framework_for(case: CCase) -> Framework | None:
     return framework_of(_code_of(os.path.join(case.folder, _program_in(case)[1])))
 
 
+def prints_failure(case: CCase, output: str) -> bool:
+    """Whether the output of a case that passed says that it failed, as one does that is to fail."""
+    if "TEST CASE:" not in output:  # of these frameworks only doctest prints it without a report
+        return False
+    framework = framework_for(case.whole) if case.whole else None
+    return framework is not None and printed_name(framework, case) in framework.failed_cases(output)
+
+
 def printed_name(framework: Framework, case: CCase) -> str:
     """What the whole program calls a case in its output."""
     if case.noted:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +11,8 @@ from suspectra.base.errors import Problem
 from suspectra.c.recording.case import CCase
 from suspectra.c.recording.test_programs import Framework, framework_for, printed_name
 from suspectra.evidence.evidence import TestResult
+
+_NUMBER = re.compile(r" \(\d+\)$")
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,7 @@ class WholeProgram:
         together: TestResult,  # how the whole program ended
         output: str,  # what it printed
         alone: Mapping[str, TestResult],  # how the cases ended
+        expected: Collection[str] = (),  # the cases that print a failure although they pass
         *,
         completed: bool,  # whether it ended by itself, and so ran all cases
     ) -> tuple[bool, list[Problem]]:
@@ -32,13 +37,18 @@ class WholeProgram:
         Whether the run of the whole program fails in a way that no case does alone, and what to say.
         """
         failed = self.framework.failed_cases(output) if together.verdict.failing else set()
+        names = {case.name: printed_name(self.framework, case) for case in self.cases}
+        # several have one name if they were numbered to tell them apart
+        plain = Counter(_NUMBER.sub("", name) for name in names.values())
+        unclear = {name for name in names.values() if plain[_NUMBER.sub("", name)] > 1}
         failing_alone = [case for case in self.cases if case.name in alone and alone[case.name].verdict.failing]
-        printed = {printed_name(self.framework, case) for case in failing_alone}
         known = completed and (bool(failed) or not together.verdict.failing)
-        only_alone = [one for one in failing_alone if known and printed_name(self.framework, one) not in failed]
-        passing_alone = [case for case in self.cases if case.name in alone and not alone[case.name].verdict.failing]
-        others_fail = failed - printed
-        only_together = [case for case in passing_alone if printed_name(self.framework, case) in others_fail]
+        only_alone = [one for one in failing_alone if known and names[one.name] not in failed | unclear]
+        others_fail = failed - unclear - {names[case.name] for case in failing_alone}
+        passing_alone = [case for case in self.cases if case.name in alone and case not in failing_alone]
+        only_together = [
+            case for case in passing_alone if names[case.name] in others_fail and case.name not in expected
+        ]
         others = f"when all cases of {self.whole.name} run together"
         recorded = f"another case leaves something behind; that run is recorded as the test {self.whole.name}"
         said = [_problem(case, f"this test fails alone, and passes {others}", _FIRST) for case in only_alone]

@@ -30,7 +30,9 @@ class GeneratedPaths(PathSearcher):
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self._forced = ForcedPaths(setting)
+        self._by_suspicion = setting.options.order is Nearness.FEWEST
+        order = Nearness.FEWEST if self._by_suspicion else Nearness.LATEST
+        self._forced = ForcedPaths(replace(setting, options=replace(setting.options, order=order)))
         self._forced.problems = self.problems
         self._found_input = False
         self._by_forcing: PathReport | None = None
@@ -43,7 +45,7 @@ class GeneratedPaths(PathSearcher):
         Raises EvidenceError when neither a decision can be forced nor an input be changed.
         """
         with closing(self._forced.search(limits)) as forcing:
-            if first_forced := self.setting.options.order is Nearness.FEWEST:
+            if self._by_suspicion:
                 yield from self._alone(forcing, limits)
                 if self._forced.is_final:
                     return
@@ -56,7 +58,7 @@ class GeneratedPaths(PathSearcher):
             except EvidenceError as error:
                 self._refused.append(error)
             if self._by_inputs is None and self._by_forcing is None:
-                raise self._refused[0 if first_forced else -1] from None  # what forcing says
+                raise self._refused[0 if self._by_suspicion else -1] from None  # what forcing says
             yield self._report
 
     def _alone(self, forcing: Iterator[PathReport], limits: PathSearchLimits) -> Iterator[PathReport]:
@@ -107,7 +109,7 @@ class GeneratedPaths(PathSearcher):
             candidates=sum(one.candidates for one in known),
             complete=complete,
             notes=(*notes, *(() if found else map(_why_not, self._refused))),
-            tried=() if self._by_inputs is None else self._by_inputs.tried,
+            tried=tuple(tried for one in (self._by_inputs, self._by_forcing) if one is not None for tried in one.tried),
         )
 
 

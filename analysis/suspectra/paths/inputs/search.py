@@ -101,7 +101,7 @@ class InputSearch(PathSearcher):
         of_paper = self.setting.options.order is not Nearness.FEWEST
         most, left = limits.candidates or (None if of_paper else MAX_CANDIDATES), False
         for tried, found in self._candidates(failing, branches, judge, limits, of_paper=of_paper):
-            self._tried.append(tried)
+            self._tried.append(tried._replace(places=self._places(failing, tried.turned)))
             if found is not None or limits.over or self._is_tired:
                 break
             if left := len(self._tried) == most:
@@ -164,6 +164,11 @@ class InputSearch(PathSearcher):
             cure = "use --ask to judge outcomes yourself, or compare with a reference function in a parametrized test"
             raise EvidenceError(Problem("", "", cause, cure))
         return failing
+
+    def _places(self, failing: TriedRun, turned: Sequence[int]) -> tuple[str, ...]:
+        """Where events of the failing run are."""
+        places = [self.setting.paths.places[int(failing.path.statement[one])].location for one in turned]
+        return tuple(f"{place.file}:{place.line}" for place in places)
 
     def _parting(self, run: TriedRun, other: TriedRun) -> str | None:
         """The place where two runs part, None if they take the same path."""
@@ -231,7 +236,7 @@ class InputSearch(PathSearcher):
             branches, key=lambda one: self.setting.preferred_first(by_branch[one].file, by_branch[one].line)
         )
         for size in range(1, MAX_TURNED + 1):
-            for turned in sets_of_branches(depends_on, preferred_last, size):
+            for turned in sets_of_branches(depends_on, preferred_last, size, size):
                 if limits.over:
                     return
                 yield judge.tried(turned)

@@ -7,18 +7,17 @@ several are turned together. Of equally many, the most suspicious ones come firs
 one that was to be chosen, and no others have to be made.
 
 What comes of forced decisions is always a run, though of a program with other values than the wanted path has; the two
-are compared. So no path has to be feasible. Small sets come first: depth first, as in the paper, the first path that
-turns two of n decisions would come before the second one that turns one, and there are 2^n - 1 sets. A set is left out
-if, with its earlier decisions turned, the later one has no corresponding event, which is known from a run that was made
-before.
+are compared. So no path has to be feasible. Small sets come first, unless the order of the paper is wanted: depth
+first, the first path that turns two of n decisions comes before the second one that turns one, and there are 2^n - 1
+sets. A set is left out if, with its earlier decisions turned, the later one has no corresponding event, which is known
+from a run that was made before.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from suspectra.base.english import are, many
@@ -27,16 +26,15 @@ from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import BATCH, RepeatedTest
 from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.paths.distance import distance
+from suspectra.paths.generation import TriedPath
+from suspectra.paths.path import Path
 from suspectra.paths.report import PathReport
-from suspectra.paths.searches.search import PathSearcher, PathSearchLimits, PathSetting
-from suspectra.paths.searches.turned_decisions import MAX_WINDOW, TurnableRun, Turns
+from suspectra.paths.searches.search import Nearness, PathSearcher, PathSearchLimits, PathSetting
+from suspectra.paths.searches.turned_decisions import MAX_TOGETHER, MAX_WINDOW, TurnableRun, Turns
 from suspectra.runs.experiment import Experiment, ExperimentOutcome
 
 TECHNIQUE = "apg-decisions"
 """The name of this technique."""
-
-MAX_TOGETHER = 3
-"""Decisions that are turned in one run, at most."""
 
 FIRST_AT_ONCE = 4
 """So many candidates are tried before the first answer is looked at; then twice as many each time."""
@@ -47,18 +45,32 @@ class _State:
     """How far a search is."""
 
     run: TurnableRun  # the failing run
-    tried: int = 0  # how many runs there were
+    of_paper: bool = False  # whether the order is that of Figure 3, all sizes mixed
+    tried: list[TriedPath] = field(default_factory=list)  # what was tried, in this order
+    runs: int = 0  # how many runs there were
     left_out: int = 0  # how many sets were not tried, since one decision keeps another from being made as before
     at_once: int = FIRST_AT_ONCE  # how many candidates are tried before the next answer is looked at
 
     def __post_init__(self) -> None:
         self.instances: dict[tuple[int, ...], dict[int, int]] = {}
+        self._passing: list[set[int]] = []
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How many decisions are turned together, in one round after the other."""
+        return (self.run.most_together,) if self.of_paper else range(1, MAX_TOGETHER + 1)
 
     def candidates(self, size: int) -> Iterator[Turns]:
         """What to turn: single decisions, or sets of them."""
-        if size == 1:
+        if self.of_paper:
+            near = self.run.nearest_first()
+            yield from (one for one in near if not any(passing.issubset(one.distance) for passing in self._passing))
+        elif size == 1:
             yield from self.run.singles()
-            return
+        else:
+            yield from self._together(size)
+
+    def _together(self, size: int) -> Iterator[Turns]:
         for positions in self.run.sets(size):
             # whether the last one is made when the others are turned, the run with those has shown
             known = [self.instances.get(positions[:number], {}) for number in range(1, size)]
@@ -68,11 +80,24 @@ class _State:
             else:
                 self.left_out += 1
 
+    def keep(self, turns: Turns, answer: AlteredRunAnswer, path: Path | None) -> None:
+        """Keep how the run with a set ended; larger ones are of no use if the test passes."""
+        self.runs += 1
+        if not turns.distance:
+            return
+        taken = answer.outcome is not ExperimentOutcome.NOT_REACHED
+        if path is not None:
+            taken = taken and {*turns.distance} <= {*distance(self.run.path, path).branches}
+        places = tuple(f"{one.file}:{one.line}" for one in map(self.run.place, turns.distance))
+        self.tried.append(TriedPath(turns.distance, taken, answer.outcome.repairs, forced=True, places=places))
+        if answer.outcome.repairs:
+            self._passing.append({*turns.distance})
+
     @property
     def left(self) -> int:
         """How many candidates are not tried yet, at most."""
-        together = sum(math.comb(len(self.run.window), size) for size in range(2, MAX_TOGETHER + 1))
-        return max(self.run.alone + together - self.tried - self.left_out, 0)
+        together = self.run.sets_of(self.sizes[-1]) - len(self.run.window)
+        return max(self.run.alone + together - self.runs - self.left_out, 0)
 
 
 class ForcedPaths(PathSearcher):
@@ -94,7 +119,8 @@ class ForcedPaths(PathSearcher):
         """
         test = self.setting.tests[self.setting.test.name]
         path = self.record(test.test, keep=test.repeats).path
-        state = _State(TurnableRun(test.trace, path, self.setting.preferred_first))
+        run = TurnableRun(test.trace, path, self.setting.preferred_first)
+        state = _State(run, self.setting.options.order is Nearness.LATEST)
         if not len(state.run):
             cause = f"{test.test} makes no decision in the program that could come out the other way"
             cure = "compare its calls with --technique nearest-path, or look for values with `suspectra causes`"
@@ -102,9 +128,8 @@ class ForcedPaths(PathSearcher):
         yield self._report(state, complete=False)
         workspace = self.setting.workspace
         with nullcontext() if workspace is None else ExperimentLog(workspace) as log:
-            for size in range(1, MAX_TOGETHER + 1):
+            for size in state.sizes:
                 for turns, answer in self._answers(test, state, size, limits):
-                    state.tried += 1
                     if log is not None and len(turns.switches) == 1:
                         log.add(test.made(turns, answer), test.trace.sources)
                     if answer.outcome.repairs and (self._found is None or not turns.skips_check):
@@ -112,7 +137,7 @@ class ForcedPaths(PathSearcher):
                     if self.is_final:
                         break
                     yield self._report(state, complete=False)
-                    if state.tried == limits.candidates:
+                    if state.runs == limits.candidates:
                         return
                 if self._found is not None or not test.complete:
                     break
@@ -128,19 +153,36 @@ class ForcedPaths(PathSearcher):
         candidates = state.candidates(size)
         while chosen := list(islice(candidates, state.at_once)):
             for turns, answer in test.answers(chosen, limits.end):
-                if turns.positions and size < MAX_TOGETHER:
-                    path = self.setting.paths.path(answer.noted)
+                path = self._path(answer)
+                if state.of_paper and path is not None and (again := state.run.corrected(turns, path)) != turns:
+                    turns, answer = again, test.alone(again.confirmation)
+                    path = self._path(answer)
+                if path is not None and size < MAX_TOGETHER:
                     # said before larger sets are run: which of them is possible follows from it
                     state.instances[turns.positions] = state.run.instances_in(path)
+                state.keep(turns, answer, path)
                 yield turns, answer
             if not test.complete:
                 return
             state.at_once = min(2 * state.at_once, BATCH)
 
+    def _path(self, answer: AlteredRunAnswer) -> Path | None:
+        """The path of a run, None if it was not asked for."""
+        return self.setting.paths.path(answer.noted) if "threads" in answer.noted else None
+
+    def _needed(self, test: RepeatedTest, state: _State, turns: Turns) -> tuple[Turns, AlteredRunAnswer]:
+        """Leave out what is not needed: in the order of the paper, a decision comes with later ones first."""
+        answer = test.alone(turns.confirmation)
+        for position in turns.positions if state.of_paper else ():
+            fewer = state.run.without(turns, position)
+            if len(fewer.switches) and (other := test.alone(fewer.confirmation)).outcome is ExperimentOutcome.PASSED:
+                turns, answer = fewer, other
+        return turns, answer
+
     def _keep(self, test: RepeatedTest, state: _State, turns: Turns, answer: AlteredRunAnswer) -> None:
         """Compare the path of a run that passes with the failing one."""
-        if "threads" not in answer.noted:  # its path was not asked for
-            answer = test.alone(turns.confirmation)
+        if "threads" not in answer.noted or len(turns.positions) > 1:
+            turns, answer = self._needed(test, state, turns)
         if answer.outcome is not ExperimentOutcome.PASSED:
             return
         failing, paths = state.run.path, self.setting.paths
@@ -176,7 +218,7 @@ class ForcedPaths(PathSearcher):
             TECHNIQUE, self.setting.test.name, (), None, (), 0, complete=False, seconds=0.0
         )
         notes = (*found.notes, *self._limits(state, complete=complete))
-        return replace(found, candidates=state.tried, complete=complete, notes=notes)
+        return replace(found, candidates=state.runs, complete=complete, notes=notes, tried=tuple(state.tried))
 
     def _limits(self, state: _State, *, complete: bool) -> Iterator[str]:
         """What was not tried, and why."""
@@ -193,7 +235,7 @@ class ForcedPaths(PathSearcher):
             yield f"Only the last {MAX_WINDOW} of {len(state.run):,} decisions were turned together."
         if not complete:
             left = many(state.left, "candidate")
-            yield f"At most {left} of up to {MAX_TOGETHER} decisions {are(state.left)} left: give more seconds."
+            yield f"At most {left} of up to {state.sizes[-1]} decisions {are(state.left)} left: give more seconds."
         elif self._found is None:
             yield (
                 f"No decision lets the test pass if it comes out the other way, nor do up to {MAX_TOGETHER} together:"

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from heapq import merge
+from itertools import chain, groupby
 
 import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.experiments.alterations.switching import FEW, SwitchedDecision, actions
 from suspectra.experiments.altered_runs import Alteration
-from suspectra.experiments.run_answers import Trace
+from suspectra.experiments.run_answers import DecisionSite, Trace
+from suspectra.paths.distance import Distance
 from suspectra.paths.generation import sets_of_branches
 from suspectra.paths.path import Path
 from suspectra.paths.searches.search import Suspiciousness, nothing_known
 from suspectra.runs.experiment import EVERY, Experiment
 from suspectra_recorder.experiments.messages import RunRequest
 
+MAX_TOGETHER = 3
+"""Decisions that are turned in one run, at most."""
+
 MAX_WINDOW = 200
 """The last so many decisions of the failing run are turned together; each of the others only alone."""
+
+MAX_SETS = 2000
+"""Sets of decisions that are turned in the order of the paper: where three together make more, two are, or one is."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,7 @@ class Turns(Alteration):
     switches: tuple[SwitchedDecision, ...]  # in the order of the run
     # which events of the failing run they are, if they may be turned together with others: then the path is recorded
     positions: tuple[int, ...] = ()
+    distance: tuple[int, ...] = ()  # the same, also where they are only turned alone; empty if not known, in threads
 
     def to_json(self) -> RunRequest:
         """How a machine is asked for it."""
@@ -70,6 +80,10 @@ class TurnableRun:
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._turnable))
+
+    def place(self, position: int) -> DecisionSite:
+        """The decision that an event is."""
+        return self.trace.places[int(self._number[self._decision[position]])]
 
     @property
     def alone(self) -> int:
@@ -129,8 +143,42 @@ class TurnableRun:
             if times[number] == 1:
                 yield self._turns(made, [EVERY])
             else:
-                place = self.trace.places[number]
-                yield from (Turns((SwitchedDecision(place, EVERY, action),)) for action in self._actions(number))
+                yield from self._often(number)
+
+    def _often(self, number: int) -> Iterator[Turns]:
+        """A decision that is made more than once comes out the other way every time, or the same way every time."""
+        place, made = self.trace.places[number], self._number == number
+        for action in self._actions(number):
+            turned = made if action == "other" else made & (self._truth == (action == "false"))
+            yield Turns((SwitchedDecision(place, EVERY, action),), distance=self._events(np.flatnonzero(turned)))
+
+    def nearest_first(self) -> Iterator[Turns]:
+        """What to turn in the order of the paper, so that no path is nearer than an earlier one (Theorem 1).
+
+        Sets of decisions, single ones that are too early to be turned with others, and decisions every time.
+        """
+        if self.in_threads:
+            yield from self.singles()
+            return
+        times = Counter(self._number.tolist())
+        often = [turns for number, made in times.items() if made > 1 for turns in self._often(number)]
+        often = [turns for turns in often if len(turns.distance) > 1]
+        sets = sets_of_branches(self.path.depends_on.tolist(), self.window, self.most_together)
+        together = (self.turns(one, list(map(self.instance, one))) for one in sets)
+        early = np.flatnonzero(self._turnable)[::-1][len(self.window) :].tolist()
+        alone = (self._turns([one], [int(self._instance[one])]) for one in early)
+        yield from merge(sorted(often, key=_nearness), chain(together, alone), key=_nearness)
+
+    @property
+    def most_together(self) -> int:
+        """How many decisions are turned together in the order of the paper."""
+        sizes = range(MAX_TOGETHER, 1, -1)
+        within = (most for most in sizes if self.sets_of(most) <= MAX_SETS)
+        return next(within, 1)
+
+    def sets_of(self, most: int) -> int:
+        """Count the sets of up to so many decisions, at most."""
+        return sum(math.comb(len(self.window), size) for size in range(1, most + 1))
 
     def _actions(self, number: int) -> tuple[str, ...]:
         return actions(self.trace.places[number], self.trace.outcomes[number])
@@ -144,7 +192,7 @@ class TurnableRun:
         The positions of their events, in the order of `sets_of_branches`, preferred ones first.
         """
         preferred_last = sorted(self.window, key=lambda position: self._preference(self._decision[position]))
-        yield from sets_of_branches(self.path.depends_on.tolist(), preferred_last, size)
+        yield from sets_of_branches(self.path.depends_on.tolist(), preferred_last, size, size)
 
     def turns(self, positions: Sequence[int], instances: Sequence[int]) -> Turns:
         """Turn some decisions in one run.
@@ -169,6 +217,20 @@ class TurnableRun:
         there[there] = other.outcome[counterpart[there]] == self.path.outcome[self._window[there]]
         return dict(zip(self._window[there].tolist(), times[counterpart[there]].tolist(), strict=True))
 
+    def corrected(self, turns: Turns, path: Path) -> Turns:
+        """Turn the same events at the times at which they are made in the run in which that was tried."""
+        known = self.instances_in(path)
+        instances = [one.instance for one in turns.switches]
+        # what has come out the other way is not known there
+        made = [known.get(place, instance) for place, instance in zip(turns.positions, instances, strict=False)]
+        return turns if len(made) < 2 or made == instances else self.turns(turns.positions, made)
+
+    def without(self, turns: Turns, position: int) -> Turns:
+        """Turn one event less."""
+        instances = dict(zip(turns.positions, (one.instance for one in turns.switches), strict=True))
+        del instances[position]
+        return self.turns([*instances], [*instances.values()])
+
     def events_of(self, turns: Turns, differing: Sequence[int]) -> tuple[int, ...]:
         """Find the events that were turned in a run.
 
@@ -191,16 +253,23 @@ class TurnableRun:
         return len(pairs) == len({number for number, _ in pairs}) == len({statement for _, statement in pairs})
 
     def _turns(self, decisions: Sequence[int], instances: Sequence[int]) -> Turns:
-        positions = tuple(int(self._event[one]) for one in decisions if one < len(self._event))
+        positions = self._events(decisions)
         switches = tuple(
             SwitchedDecision(self.trace.places[self._number[decision]], instance, self._action(decision))
             for decision, instance in zip(decisions, instances, strict=True)
         )
         inside = bool(self.window) and all(position >= self.window[0] for position in positions)
-        return Turns(switches, positions if inside else ())
+        return Turns(switches, positions if inside else (), positions)
+
+    def _events(self, decisions: Iterable[int]) -> tuple[int, ...]:
+        return tuple(int(self._event[one]) for one in decisions if one < len(self._event))
 
     def _action(self, decision: int) -> str:
         return "false" if self._truth[decision] else "true"
+
+
+def _nearness(turns: Turns) -> tuple[int, ...]:
+    return Distance(turns.distance).nearness
 
 
 def _times(numbers: Ints) -> Ints:

@@ -24,6 +24,8 @@ _NOTES, _DATA = 0x67636E6F, 0x67636461  # "gcno", "gcda"
 _FUNCTION, _BLOCKS, _ARCS, _LINES, _ARC_COUNTERS = 0x01000000, 0x01410000, 0x01430000, 0x01450000, 0x01A10000
 
 _REBUILD = "build and run the tests again with one compiler, and delete old .gcno and .gcda files before"
+_COROUTINE = ".actor"  # how the name of a function with the body of a coroutine ends; gcov hides it
+
 _RERUN = "delete the file and run the test again, with a longer time limit if it was stopped by one"
 
 
@@ -277,7 +279,7 @@ def _function(records: _Records) -> _Draft:
     ident, _, checksum = records.word(), records.word(), records.word()
     name = records.string()
     modern = records.compiler.major >= 8
-    artificial = bool(records.word()) if modern else False
+    artificial = bool(records.word()) and not name.endswith(_COROUTINE) if modern else False
     file, line = records.string(), records.word()
     end_line = 0
     if modern:

@@ -9,7 +9,9 @@ Statements without a repair keep their odds. But one at which a change of the pr
 before all that were tried in vain, and what was tried in vain comes after what has the same rank and was not tried.
 Another value or decision in one run often makes up for a fault elsewhere, so it raises the odds alone. But a value that
 differs by as much in all failing tests, so that all pass, is hardly chance: it comes before what needs another value in
-each.
+each. Where experiments say no more for one statement than for another, what is known without them decides: of changes
+that all tests accept, that in the first function; of other values that repair as much, where fewest passing tests come
+by, as the others may only be made of it.
 
 The exponent is the one number that is fitted, to the ranks of faults in open corpora (`benchmarks/rank_prior.py`: 1.4
 over 219 subjects, 1.05 to 2.1 in single families). Factors are never below 1. To leave out a check that raises lets any
@@ -19,7 +21,8 @@ others half, since a switched condition and its mutant are nearly the same findi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,6 +69,15 @@ class InvestigationReport(RankedReport):
             element: tuple(one for repair in found for one in repair.found) for element, found in self.repairs.items()
         }
 
+    @cached_property
+    def corrected(self) -> tuple[int, ...]:
+        """The statements at which all tests accept a change of the program, in the order of the ranking.
+
+        Not those that no passing test executes, as none can speak against a change there; nor changes that are undone.
+        """
+        found = _accepted(self.repairs, self.spectrum)
+        return tuple(sorted(found, key=lambda element: int(self.position[element])))
+
     def in_words(self, element: int) -> list[str]:
         """Say what repairs failing tests at a statement.
 
@@ -105,7 +117,11 @@ class Investigation(Staged):
         found = repairs(made, spectrum)
         spectrum = base.spectrum  # with the definitions that tests read
         in_vain = tried_in_vain(made, spectrum, found)
-        known = _shifted_first(_in_order(scores(base, found), base, found, in_vain), base, found)
+        known = _in_order(scores(base, found), base, found, in_vain)
+        for elements in _other_values(found):
+            known = _given_out(known, shifts_in_turn(base, elements))
+        known = _shifted_first(known, base, found)
+        known = _given_out(known, _by_function(_accepted(found, spectrum), known, base))
         known = _undone_first(known, found)
         ranked = RankedReport.from_scores(self, spectrum, known)
         notes = (*base.notes, *([] if made else [where_it_works(_no_experiments(), spectrum, self.name)]))
@@ -174,6 +190,45 @@ def _undone_first(known: Floats, found: Mapping[int, tuple[Repair, ...]]) -> Flo
     return known
 
 
+def _accepted(found: Mapping[int, tuple[Repair, ...]], spectrum: Spectrum) -> list[int]:
+    """The statements at which all tests accept a change of the program, passing ones among them."""
+    return [
+        element
+        for element, several in found.items()
+        if spectrum.counts.ep[element]
+        and any(repair.accepted and not repair.hides for repair in several)
+        and not any(repair.kind == UNDO for repair in several)
+    ]
+
+
+def _by_function(elements: Collection[int], known: Floats, base: EvidenceReport) -> list[int]:
+    """Sort by the order of functions without experiments, which say no more for one than for another; then by score."""
+    places = np.array(list(elements), np.int64)
+    if not len(places):
+        return []
+    order = np.lexsort((places, -known[places], base.function_ranks(places)))
+    return [int(place) for place in places[order]]
+
+
+def _other_values(found: Mapping[int, tuple[Repair, ...]]) -> Iterator[list[int]]:
+    """The statements at which another value says most, those together at which it repairs as much."""
+    by_share: dict[float, list[int]] = defaultdict(list)
+    for element, several in found.items():
+        best = max(several, key=_weight)
+        if best.kind == "value":
+            by_share[round(best.share, 9)].append(element)
+    yield from by_share.values()
+
+
+def _given_out(known: Floats, elements: Sequence[int]) -> Floats:
+    """Give the scores that some elements have to the same elements in another order, the highest to the first."""
+    if len(elements) < 2:
+        return known
+    known = known.copy()
+    known[elements] = np.sort(known[elements])[::-1] * (1 - _STEP * np.arange(len(elements)))
+    return known
+
+
 def _in_order(
     known: Floats, base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]], in_vain: Mapping[int, int]
 ) -> Floats:
@@ -202,7 +257,7 @@ def _shifted_first(known: Floats, base: EvidenceReport, found: Mapping[int, tupl
 
 
 def shifts_in_turn(base: EvidenceReport, elements: Collection[int]) -> list[int]:
-    """Sort statements by how likely a wrong value begins there, if the same difference repairs at several.
+    """Sort statements by how likely a wrong value begins there, if another value repairs as much at several.
 
     What few passing tests execute comes first, then the function that comes first without experiments, and of that the
     first statement, as the others are made of it.

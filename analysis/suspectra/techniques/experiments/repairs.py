@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from suspectra.runs.experiment import SHIFT, UNDO, Experiment
+from suspectra.runs.experiment import GOING_WITH, SHIFT, UNDO, Experiment
 from suspectra.spectrum import Spectrum
 
 MUTANT = "mutant"
@@ -108,6 +108,8 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
     at: dict[tuple[str, int, int], list[int]] = {}
     investigated: set[str] = set()  # with whatever kind: all kinds are measured by the same failing tests
     for one in made:
+        if one.place == GOING_WITH:
+            continue
         place = one.file, one.line, one.end_line if one.kind == UNDO else one.line
         if place not in at:
             at[place] = [element for element in _at(*place, spectrum) if spectrum.candidates[element]]

@@ -102,7 +102,7 @@ class ExperimentCommands:
             raise RequestFailed("No failing test executes this line.")
         folder, _ = found
         statement = RankedStatement(folder, folder.snapshot.ranking, suspect.element)
-        failing = await self._runs.may_alter(folder, failing_tests(folder, suspect.failing_tests))
+        failing = await self._runs.may_alter(folder, failing_tests(folder, suspect.failing_tests), compiled=True)
         if failing is None:
             return False
         if (now := statement.now()) is None or (suspect := now.suspect) is None:

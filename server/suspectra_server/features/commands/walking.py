@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Offer = tuple["Move", RankedStatement, CodeLocation]  # a move, and where it leads
 
 MAX_CHOICES = 5  # in one question: some clients make each a button
+MAX_RANKINGS = 3  # how many rankings are asked for one answer: the first one of all tests is soon replaced by a group's
 
 
 class WalkCommands:
@@ -80,8 +81,8 @@ class WalkCommands:
             if ask:
                 self._session.answer("There are no suspects, so there is nowhere to jump to.")
             return None
+        current, found = await self._ways_from(current, limit)
         folder, ranking = current.folder, current.ranking
-        found = await folder.navigation.ask(ranking, lambda navigation, _: _moves(current, navigation, limit))
         moves, plan, reading = found or ([], None, None)
         if reading is not None:
             folder.sources.take(reading)
@@ -159,6 +160,21 @@ class WalkCommands:
         except asyncio.TimeoutError:
             return None
 
+    async def _ways_from(self, current: RankedStatement, limit: int) -> tuple[RankedStatement, _Ways | None]:
+        """Where to look next from a statement, by the ranking that is present when that is known.
+
+        If rankings come faster than answers, by one of the last ones.
+        """
+        for _ in range(MAX_RANKINGS):
+            asked = current
+            ways = await asked.folder.navigation.ask(
+                asked.ranking,
+                lambda navigation, _: _moves(asked, navigation, limit),  # noqa: B023  # it is awaited
+            )
+            if (current := asked.now() or asked).ranking is asked.ranking:
+                break
+        return asked, ways
+
     def _order(self, current: RankedStatement, plan: _Plan | None) -> ReadingOrder | None:
         """The places of a plan that are in the present text."""
         if plan is None:
@@ -227,9 +243,11 @@ class _Plan(NamedTuple):
     saved: str
 
 
-def _moves(
-    current: RankedStatement, navigation: NavigationModel, limit: int
-) -> tuple[list[Move], _Plan, Reading] | None:
+_Ways = tuple[list["Move"], _Plan, "Reading"]
+"""Where to look next: the likeliest moves, the order that leads to the fault soon, and the files of both."""
+
+
+def _moves(current: RankedStatement, navigation: NavigationModel, limit: int) -> _Ways | None:
     """Where to look next, and the files of these locations; called in the worker thread."""
     model = navigation.model
     if model is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
 
+from suspectra.base.deadline import while_others_work
 from suspectra.base.english import many
 from suspectra.base.errors import SuspectraError
 from suspectra.experiments.repeated_tests import FailingTest
@@ -55,7 +56,7 @@ class ChangeSearch:
             setup = rerun_setup(trust, root, self.folder.pytest_command(), settings)
             baselines = older_texts(root, find_source(root))
             search = ChangeIsolation(
-                setup=setup, tests=self.tests, baselines=baselines, seconds=settings.changes_seconds
+                setup=setup, tests=self.tests, baselines=baselines, seconds=while_others_work(settings.changes_seconds)
             )
             with closing(search.steps()) as steps:
                 for step in steps:

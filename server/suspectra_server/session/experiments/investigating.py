@@ -85,7 +85,9 @@ class Investigating:
             suspicion = Suspicion(self.evidence, everywhere=True)
             project = TracedProject(folder.root, build_of(trust, folder.root, build))
             in_turn = [tests[name] for name in suspicion.in_turn(tests)]
-            return CSwitchInquiry(project=project, tests=in_turn, suspects=suspicion, notify=notify, seconds=seconds)
+            return CSwitchInquiry(
+                project=project, tests=in_turn, suspects=suspicion, notify=notify, seconds=seconds, at=self.at
+            )
         suspicion = Suspicion(self.evidence, everywhere=self.at is not None)
         return ExperimentInquiry(
             rerun_setup(trust, folder.root, folder.pytest_command(), settings),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
 
+from suspectra.base.deadline import while_others_work
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.repeated_tests import FailingTest
@@ -70,7 +71,7 @@ class WhySearch:
 
         folder, settings = self.folder, self.folder.settings
         evidence = with_failing(self.evidence, {test.name for test in self.tests})
-        seconds = settings.why_seconds if self.seconds is None else self.seconds
+        seconds = while_others_work(settings.why_seconds) if self.seconds is None else self.seconds
         if build := folder.rankings.build:
             return CompiledWhyInquiry(
                 setup=build_setup(trust, folder.root),

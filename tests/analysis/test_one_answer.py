@@ -1,0 +1,96 @@
+"""Whatever was run before, every view names the same statement first."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from suspectra.cli.main import run
+from suspectra.evidence.discovery import find_source
+from suspectra.evidence.logs.experiments import with_experiments
+from suspectra.localizer import Localizer
+from suspectra.techniques.default import default_technique
+
+PROGRAM = """\
+def end(first, count):
+    last = first + count - 1
+    return last
+
+
+def period(first, count):
+    until = end(first, count)
+    days = until - first
+    return max(days, 0)
+"""
+TESTS = """\
+import pytest
+
+from program import period
+
+
+@pytest.mark.parametrize("first, count", [(3, 4), (10, 2)])
+def test_period(first, count):
+    assert period(first, count) == count
+
+
+def test_nothing():
+    assert period(7, 0) == 0
+
+
+def test_before():
+    assert period(7, -3) == 0
+"""
+ORDERS = (("fix", "why", "causes"), ("causes", "investigate", "why"))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A project in which a change at several places makes all tests pass."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "program.py").write_text(PROGRAM)
+    (folder / "test_program.py").write_text(TESTS)
+    run(["record", "--workspace", str(folder), "--", "pytest", "-q", "-p", "no:cacheprovider", str(folder)])
+    return folder
+
+
+def named_first(folder, capfd):
+    """The first statement in each view of a workspace."""
+
+    def said(*words):
+        capfd.readouterr()
+        run([words[0], "--workspace", str(folder), *words[1:]])
+        return capfd.readouterr().out
+
+    ranking = json.loads(said("rank", "--format", "json"))
+    function = ranking["functions"][0]
+    page = folder / "page.html"
+    said("report", "--html", str(page))
+    evidence = with_experiments(find_source(folder, edges=True).read(), folder)
+    localizer = Localizer(default_technique(evidence.experiments))
+    localizer.update(evidence)
+    report = localizer.groups().groups[0].report
+    place = r"program\.py:\d+"
+    return {
+        "rank as JSON": f"{function['file']}:{function['lines'][0]}",
+        "rank": re.search(place, said("rank").partition("Rank")[2])[0],
+        "agents": re.search(place, said("rank", "--format", "agent").partition("\n1. ")[2])[0],
+        "status": re.search(rf"^ +1 +({place})", said("status"), re.MULTILINE)[1],
+        "page": re.search(place, page.read_text("utf-8").partition('<ul class="functions">')[2])[0],
+        "editors": str(report.spectrum.elements.location(int(report.reading_order(5)[0]))),
+        "why": json.loads(said("why", "--format", "json", "--seconds", "0.001"))["place"],
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ORDERS, ids=" ".join)
+def test_every_view_names_the_same_statement_first(recorded, tmp_path, capfd, order):
+    folder = tmp_path / "project"
+    shutil.copytree(recorded, folder)
+    seen = [named_first(folder, capfd)]
+    for command in order:
+        test = ["test_period[3-4]"] if command == "causes" else []
+        run([command, "--workspace", str(folder), "--seconds", "2", *test])
+        seen.append(named_first(folder, capfd))
+    for command, views in zip(("record", *order), seen, strict=True):
+        assert len(set(views.values())) == 1, f"after {command}: {views}"
