@@ -27,7 +27,7 @@ COMPILERS = (
     "clang-14",
     "clang-14 --flow-graphs",
     "gcc -fsanitize=address,undefined -fno-sanitize-recover=all",
-    "clang-14 -fsanitize=undefined",
+    "clang-14 -fsanitize=undefined -fno-sanitize-recover=all",
     "clang-14 -fsanitize=address",
 )
 

@@ -2,14 +2,15 @@
 
     python benchmarks/fixes.py small
     python benchmarks/fixes.py quixbugs --quixbugs FOLDER
-    python benchmarks/fixes.py small --without pruning
+    python benchmarks/fixes.py small --first --seconds 60 --without pruning
     python benchmarks/fixes.py small --ranks
 
 FOLDER is a checkout of github.com/jkoppel/QuixBugs: 40 programs of some lines, each with a fault and tests. A test that
 takes more than a second of processor time fails there. Right is a fix that equals the published correction on all tests
 of the program and on 1,000 inputs that are made from theirs. Of a program with `faults.txt`, a fix on a faulty line
 counts as at the fault. `--without` leaves a part of the search out: templates, ingredients, synthesis, guards,
-insertion, pruning, order, pairs, or forks of a test where it comes to the altered function. `--only` chooses programs
+insertion, pruning, order, pairs, or forks of a test where it comes to the altered function. With `--first` a search
+ends at the first fix: how many changes that takes depends little on how fast the machine is. `--only` chooses programs
 by globs. `--ranks` tells what fixes add to a ranking: the ranks of the best faulty statements, ties at their middle,
 before any experiment, after `suspectra investigate` for as many seconds, and after a search for fixes besides.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -29,7 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
@@ -79,12 +81,20 @@ class Result:
     shown: str = ""  # the first fix
 
 
-def searched(folder: Path, seconds: float, parts: list[str]) -> tuple[FixInquiry, list[tuple[float, Fix]]]:
+@dataclass
+class Limits:
+    """How far a search goes, and with what."""
+
+    seconds: float
+    parts: list[str]
+    most: float = math.inf  # fixes of a group
+
+
+def searched(folder: Path, limits: Limits) -> tuple[FixInquiry, list[tuple[float, Fix]]]:
     evidence = find_source(folder, edges=True).read()
     tests, suspicion = suspicious_tests(evidence, folder, ())
-    inquiry = FixInquiry(
-        RerunSetup(folder, (*PYTEST, *importing(folder))), tests, suspicion, seconds=seconds, parts=parts
-    )
+    setup = RerunSetup(folder, (*PYTEST, *importing(folder)))
+    inquiry = FixInquiry(setup, tests, suspicion, seconds=limits.seconds, parts=limits.parts, most=limits.most)
     began = time.monotonic()
     return inquiry, [(time.monotonic() - began, fix) for fix in inquiry.steps()]
 
@@ -133,13 +143,13 @@ def faulty_lines(wrong: Path, right: Path) -> set[int]:
     return found
 
 
-def measure_quixbugs(source: Path, name: str, seconds: float, parts: list[str]) -> Result:
+def measure_quixbugs(source: Path, name: str, limits: Limits) -> Result:
     result = Result(name)
     with tempfile.TemporaryDirectory() as above:
         folder = Path(above) / name
         quixbugs_subject(source, name, folder)
         record(folder, f"python_testcases/test_{name}.py")
-        inquiry, found = searched(folder, seconds, parts)
+        inquiry, found = searched(folder, limits)
         fill(result, inquiry, found)
         wrong, right = (source / place / f"{name}.py" for place in ("python_programs", "correct_python_programs"))
         lines = faulty_lines(wrong, right)
@@ -175,7 +185,7 @@ def fill(result: Result, inquiry: FixInquiry, found: list[tuple[float, Fix]]) ->
         result.shown = f"{first.file}:{first.line} {first.kind}: {edits}"
 
 
-def measure_folder(name: str, folder: Path, seconds: float, parts: list[str]) -> Result:
+def measure_folder(name: str, folder: Path, limits: Limits) -> Result:
     result = Result(name, right=-1)
     words = [word for line in (folder / FAULTS).read_text().splitlines() for word in line.partition("#")[0].split()]
     faults = {tuple(word.split(":")) for word in words}
@@ -183,7 +193,7 @@ def measure_folder(name: str, folder: Path, seconds: float, parts: list[str]) ->
         copy = Path(above) / folder.name
         shutil.copytree(folder, copy, ignore=LEFT_OUT)
         record(copy)
-        inquiry, found = searched(copy, seconds, parts)
+        inquiry, found = searched(copy, limits)
         fill(result, inquiry, found)
         for number, fix in enumerate(in_order([fix for _, fix in found]), 1):
             on = {(one.file, str(line)) for one in fix.candidates for line in range(one.line, one.end_line + 1)}
@@ -203,12 +213,12 @@ class Ranks:
     problem: str = ""
 
 
-def measure_ranks(subject: Subject, seconds: float, parts: list[str]) -> Ranks:
+def measure_ranks(subject: Subject, limits: Limits) -> Ranks:
     with tempfile.TemporaryDirectory() as above:
         measured = Measured(subject, Path(sys.executable), Path(above) / subject.folder.name)
         before = measured.ranks("evidence")
-        investigated = measured.with_new_experiments("investigation", seconds)
-        searched(measured.workspace, seconds, parts)
+        investigated = measured.with_new_experiments("investigation", limits.seconds)
+        searched(measured.workspace, limits)
         after = measured.ranks("investigation")
         problem = str(investigated.get("problem", ""))
     return Ranks(subject.name, before["rank"], investigated["rank"], after["rank"], problem)
@@ -243,6 +253,9 @@ def table(results: list[Result]) -> None:
         f" {sum(one.at_fault == 1 for one in results)}; right first in {sum(one.right == 1 for one in results)},"
         f" among ten in {sum(one.right > 0 for one in results)}"
     )
+    if fixed:
+        run = median(one.tried for one in results if one.fixes)
+        print(f"{run:.0f} changes run for a program with a fix, in the middle")
     spent = sum(one.seconds for one in results)
     runs, pruned = (sum(getattr(one, name) for one in results) for name in ("tried", "pruned"))
     print(f"{runs / spent:.0f} candidates run a second, {(runs + pruned) / spent:.0f} with those that were left out")
@@ -257,15 +270,17 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("/tmp/suspectra-fixes"))
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--without", action="append", choices=ALL_PARTS, default=[])
+    parser.add_argument("--first", action="store_true", help="End each search at the first fix.")
     parser.add_argument("--ranks", action="store_true")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--jobs", type=int, default=1, help="Programs at a time.")
     chosen = parser.parse_args()
     parts = [part for part in ALL_PARTS if part not in chosen.without]
+    limits = Limits(chosen.seconds, parts, 1 if chosen.first else math.inf)
     for family in chosen.families:
         if chosen.ranks:
             ranked = subjects([family], chosen.only, chosen.cache, chosen.corpus)
-            ranking_table([ranks_or_problem(one, chosen.seconds, parts) for one in ranked])
+            ranking_table([ranks_or_problem(one, limits) for one in ranked])
             continue
         measure: dict[str, Callable[[], Result]] = {}
         if family == "quixbugs":
@@ -274,17 +289,17 @@ def main() -> None:
             for path in sorted((chosen.quixbugs / "python_testcases").glob("test_*.py")):
                 name = path.stem.removeprefix("test_")
                 if fits(name, chosen.only):
-                    measure[name] = partial(measure_quixbugs, chosen.quixbugs, name, chosen.seconds, parts)
+                    measure[name] = partial(measure_quixbugs, chosen.quixbugs, name, limits)
         else:
             for one in subjects([family], chosen.only, chosen.cache, chosen.corpus):
-                measure[one.name] = partial(measure_folder, one.name, one.folder, chosen.seconds, parts)
+                measure[one.name] = partial(measure_folder, one.name, one.folder, limits)
         with ThreadPoolExecutor(chosen.jobs) as pool:
             table(list(pool.map(guarded, measure, measure.values())))
 
 
-def ranks_or_problem(subject: Subject, seconds: float, parts: list[str]) -> Ranks:
+def ranks_or_problem(subject: Subject, limits: Limits) -> Ranks:
     try:
-        return measure_ranks(subject, seconds, parts)
+        return measure_ranks(subject, limits)
     except Exception as error:
         return Ranks(subject.name, problem=f"{type(error).__name__}: {error}")
 

@@ -153,7 +153,7 @@ static int end(int n) {
         RAN; return 0;
     }
     WAY("bad_alloc in small pieces") {
-        struct rlimit limit = {1 << 27, 1 << 27};
+        struct rlimit limit = {1 << 26, 1 << 26};
         RAN; setrlimit(RLIMIT_AS, &limit);
         std::map<int, int> many;
         RAN; for (int i = 0;; i++) many[i] = i;

@@ -276,12 +276,14 @@ def test_a_verdict_on_an_older_program_does_not_count(tmp_path):
 
 
 RELATIVES = """\
+#define _GNU_SOURCE
 #include "parts.h"
 #include <alloca.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static sigjmp_buf back;
@@ -290,6 +292,9 @@ static void leave(int number) {
 }
 static void jump(int number) {
     siglongjmp(back, number);
+}
+static void returns(int number) {
+    (void)number;
 }
 static int behind(int n) {
     n = put(n);
@@ -312,6 +317,11 @@ static int child(void) {
 }
 int main(int n, char **v) {
     int (*none)(int) = 0;
+    sigset_t all;
+    sigfillset(&all);
+    struct sigaction once = {0};
+    once.sa_handler = returns, once.sa_flags = SA_RESETHAND;
+    struct rlimit little = {1 << 26, 1 << 26};
     switch (atoi(v[1])) {
     case 0: return child();
     case 1: n = put(n); break;
@@ -321,6 +331,13 @@ int main(int n, char **v) {
     case 5: n = none(n); break;
     case 6: n = system("./program 1"); break;
     case 7: signal(SIGSEGV, jump); n = sigsetjmp(back, 1) ? 0 : behind(n); break;
+    case 8: raise(SIGQUIT); break;
+    case 9: sigprocmask(SIG_BLOCK, &all, 0); n = put(n); break;
+    case 10: sigaction(SIGSEGV, &once, 0); n = put(n); break;
+    case 11: setrlimit(RLIMIT_AS, &little); while (malloc(1000)) n++; n = put(n); break;
+    case 12: n = ((int (*)(void))1)(); break;
+    case 13: if (vfork() == 0) execl("/bin/true", "true", (char *)0); n = put(n); break;
+    case 14: execvpe("true", v, v + n); break;
     }
     return n;
 }
@@ -350,7 +367,8 @@ def relatives(request, tool, tmp_path_factory):
     tests |= {"empty": "env -i ./program 1", "elsewhere": "GCOV_PREFIX=there GCOV_PREFIX_STRIP=9 ./program 1"}
     tests |= {"loads": "LD_PRELOAD=./libput.so ./program 1", "starts": "env -i LD_PRELOAD= ./program 6"}
     loads = "import ctypes; ctypes.CDLL('./libput.so').put(1)"
-    tests |= {"way7": "./program 7", "loaded": f'{sys.executable} -c "{loads}"'}
+    tests |= {f"way{way}": f"./program {way}" for way in range(7, 15)}
+    tests |= {"loaded": f'{sys.executable} -c "{loads}"'}
     # where the stack lies decides which instruction of a call needs more than there is
     tests |= {f"room{room}": f"ulimit -s 256; ./program 3 {room}" for room in range(7)}
     run, evidence = record(workspace, "".join(f"{name}\t{command}\n" for name, command in tests.items()), timeout=20)
@@ -362,7 +380,8 @@ def relatives(request, tool, tmp_path_factory):
 @pytest.mark.slow
 def test_a_crash_in_a_header_of_a_library(relatives):
     workspace, _, lines, evidence = relatives
-    for name in ("way1", "way2", "way4", "way7", "empty", "elsewhere", "loads", "starts", "loaded"):
+    crashed = [f"way{way}" for way in (1, 2, 4, 7, 9, 10, 11, 13)]
+    for name in (*crashed, "empty", "elsewhere", "loads", "starts", "loaded"):
         assert {"parts.h:3", "put.c:3"} <= lines[name], name
         assert not {"parts.h:4", "put.c:4"} & lines[name], name
         assert (LAST in lines[name]) == (name in ("starts", "way7")), name
@@ -370,6 +389,15 @@ def test_a_crash_in_a_header_of_a_library(relatives):
     assert line_of("return n;\n}\nstatic int f") not in lines["way7"]
     assert str(evidence.stacks["way1"].innermost) == "parts.h:3 in store"
     assert not [*workspace.glob("there*"), *workspace.glob("*.gcda")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "text"), [("way8", "raise(SIGQUIT)"), ("way12", "(int (*)(void))1"), ("way14", "execvpe(")]
+)
+def test_an_end_that_is_rarer(relatives, name, text):
+    assert line_of(text) in relatives[2][name]
+    assert LAST not in relatives[2][name]
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, UsageError
 from suspectra.base.location import Location
+from suspectra.c.cmake_cache import default_configuration
 from suspectra.c.recording.case import CCase, cmake_pattern, judge
 from suspectra.c.recording.crash_calls import CrashCalls, calls_in_files
 from suspectra.c.recording.ctest_command import ctest_command
@@ -158,6 +159,14 @@ def test_ctest_properties_decide_as_ctest_does(tmp_path, ctest_project, tool):
     assert messages(run)["hangs"] == "timed out after 0.3 s"
     assert "no test left a profile" in texts(run.problems)
     assert "requires is missing" in texts(run.problems)
+
+
+def test_of_several_configurations_the_default_one_is_taken(tmp_path):
+    cache = "CMAKE_HOME_DIRECTORY:INTERNAL=/there\nCMAKE_CONFIGURATION_TYPES:STRING=Debug;Release\n"
+    (tmp_path / "CMakeCache.txt").write_text(f"{cache}CMAKE_GENERATOR:INTERNAL=Ninja\n")
+    assert default_configuration(tmp_path) is None
+    (tmp_path / "CMakeCache.txt").write_text(f"{cache}CMAKE_GENERATOR:INTERNAL=Ninja Multi-Config\n")
+    assert default_configuration(tmp_path) == "Debug"
 
 
 def test_tests_of_several_folders_may_have_the_same_name(tmp_path, ctest_project):

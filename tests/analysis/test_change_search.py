@@ -273,6 +273,9 @@ def test_what_only_the_cause_runs_belongs_to_it():
     search.look([TEST])
     _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
     assert [unit.line for unit in search.units(cause)] == [2, 8]
+    every = frozenset(range(len(since.units)))
+    assert search.run_with(TEST, every, frozenset([1])) == every, "of a call, what it alone lets run"
+    assert search.run_with(TEST, every, every) == frozenset(), "it runs all of them"
 
 
 def test_a_new_function_that_only_the_cause_calls_belongs_to_it():

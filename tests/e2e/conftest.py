@@ -516,8 +516,8 @@ class Workbench:
         return path
 
     def heat_maps(self) -> dict[str, dict]:
-        """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine. Diffs have none."""
-        if self.visible(".monaco-diff-editor").count():
+        """Where the marks of a text are, as the page says: sizes differ with the fonts of a machine."""
+        if self.visible(".monaco-diff-editor").count():  # of which neither text is one with marks
             return {}
         editor, gutter, ruler = (
             self.see(f".editor-instance {part}").bounding_box()

@@ -1,14 +1,10 @@
-"""One failing test in a real VS Code: who changed the line last, why it fails, what undoes that, and what would fix it."""
+"""One failing test in a real VS Code: who changed the line last, why it fails, and how the change is undone."""
 
 from __future__ import annotations
 
 import subprocess
 
 import pytest
-
-SIDEBAR = "#workbench\\.parts\\.sidebar"
-TOASTS = ".notifications-toasts"
-PREVIEW = "#workbench\\.parts\\.panel"
 
 
 @pytest.fixture
@@ -28,8 +24,8 @@ def committed_shop(broken_shop):
     return broken_shop
 
 
-def test_a_failure_from_who_changed_it_to_what_repairs_it(committed_shop, workbench, wait, document):
-    bench = workbench(committed_shop.folder, {"suspectra.fixSeconds": 5, "git.enabled": False})
+def test_who_changed_it_why_it_fails_and_how_that_is_undone(committed_shop, workbench, wait, document):
+    bench = workbench(committed_shop.folder)
     bench.page.set_viewport_size({"width": 1300, "height": 480})
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
@@ -37,6 +33,7 @@ def test_a_failure_from_who_changed_it_to_what_repairs_it(committed_shop, workbe
     wait(lambda: bench.cursor() == ("shop.py", 2), "the first suspect")
 
     # the change with its author and commit
+    bench.see(".editor-instance .squiggly-info")
     bench.hover_at_cursor("Explain")
     bench.see(".monaco-hover", "Changed last: Ann Lee, ")
     document(bench, "vscode-blame.png")
@@ -46,25 +43,15 @@ def test_a_failure_from_who_changed_it_to_what_repairs_it(committed_shop, workbe
     bench.command("Suspectra: Why Does It Fail?")
     bench.agree()
     bench.explanation().locator("pre", has_text="+ if amount > 10:").wait_for()
-    wait(lambda: bench.status() == "Suspectra: 1 failing · discount:2", "the search is over", 60)
     wait(lambda: not bench.toasts(), "its notification is gone")
     document(bench, "vscode-why.png")
     bench.command("View: Close Editors in Other Groups")
-
-    # what would fix it, as a difference
-    bench.command("Suspectra: Find a Fix")
-    bench.see(f"{TOASTS} .monaco-button", "Show the Change", 90).click()
-    bench.see(PREVIEW, "shop.py")
-    wait(lambda: not bench.toasts(), "the question is answered")
-    document(bench, "vscode-fix.png")
-    bench.see(f"{PREVIEW} .monaco-button", "Discard").click()
-    bench.command("View: Hide Panel")
 
     # the difference first, then the question; the file is as it was, and can still be taken back
     bench.open("shop.py", 2)
     bench.command("Suspectra: Undo This Change")
     bench.see(".quick-input-title", "Undo this change?")
-    assert bench.choices() == ["Undo This Change", "Keep It"]
+    assert bench.choices() == ["Undo This Change, if amount > 10: → if amount >= 10:", "Keep It"]
     bench.see(".monaco-diff-editor", "amount // 10")
     document(bench, "vscode-undo.png")
     bench.press("Enter")

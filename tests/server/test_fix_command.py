@@ -108,7 +108,7 @@ class Editor:
         self.choices, self.asked, self.sent = list(choices), [], []
 
     def can(self, capability):
-        return [lsp.ResourceOperationKind.Create] if capability.endswith("resource_operations") else True
+        return (lsp.ResourceOperationKind.Create,) if capability.endswith("resource_operations") else True
 
     async def window_show_message_request_async(self, question):
         self.asked.append([action.title for action in question.actions])

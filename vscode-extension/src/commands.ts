@@ -13,7 +13,7 @@ import { t } from './l10n';
 import type { Model } from './model';
 import { type Cursor, cursor, open, locationOf } from './locations';
 import type { Suspect } from './listed';
-import { type CommandLine, type Learned, methods, serverCommands } from './protocol';
+import { type CommandLine, type Learned, methods, type RunTexts, serverCommands } from './protocol';
 import type { Runs } from './runs/runs';
 import type { Slices } from './runs/slices';
 import type { StatusItem } from './status';
@@ -90,9 +90,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),
     undoChange: async (suspect, argument) => {
       const at = placeOf(suspect, argument);
-      await server.command(serverCommands.showDifference, ...at);
+      const texts = (await server.command(serverCommands.showDifference, ...at)) as RunTexts | undefined;
       await runs.opened; // it would take the focus from the question
-      const [undo, keep] = [{ label: t('Undo This Change') }, { label: t('Keep It') }];
+      const [undo, keep] = [{ label: t('Undo This Change'), detail: changeOf(texts) }, { label: t('Keep It') }];
       const asked = { title: t('Undo this change?'), ignoreFocusOut: true };
       if ((await vscode.window.showQuickPick([undo, keep], asked)) === undo) {
         await runs.close();
@@ -296,6 +296,12 @@ async function commandLine(
     throw new Error(t('No folder is open.'));
   }
   return { line: answer.commandLine, folder };
+}
+
+/** The first line that differs, now and before: the list may lie above it. */
+function changeOf(texts: RunTexts | undefined): string {
+  const sides = texts ? [texts.failing, texts.passing] : [];
+  return sides.map(({ text }) => text.split('\n')[texts?.line ?? 0]?.trim() ?? '').join(' → ');
 }
 
 /** The line that a command is about: of a row, of a panel, or that with the cursor. */

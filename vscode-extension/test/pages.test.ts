@@ -63,11 +63,10 @@ describe('what tells suspects apart', () => {
   });
 
   it('shows lines of a difference as code', () => {
-    const sentences = ['a.py:3  − x = 1', '+ x = 2', 'a.py:3 is − as said − certain.'];
+    const sentences = ['    a.py:3  − x = 1', '            + x = 2', 'This is certain.'];
     const { text } = answer({ markdown: '', headline: 'Your change broke it:', sentences, location: null });
-    expect(text).toContain('<pre>a.py:3  − x = 1</pre>');
-    expect(text).toContain('<pre>+ x = 2</pre>');
-    expect(text).toContain('<p>a.py:3 is');
+    expect(text).toContain('<pre>a.py:3  − x = 1\n        + x = 2</pre>');
+    expect(text).toContain('<p>This is certain.</p>');
   });
 });
 

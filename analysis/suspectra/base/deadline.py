@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 
 from suspectra_recorder.experiments.messages import MachineRunAnswer
 
@@ -31,24 +28,19 @@ def seconds_until(end: float, most: float = math.inf) -> float:
     return left
 
 
-_MOST_TIMES = 6.0  # as much longer work may take than on an idle machine
+_MAX_TIMES = 6.0  # as much longer work may take than on an idle machine
+_SPIN_S = 0.03
+"""Of processor time, for seeing how slow the machine is: some turns of the scheduler."""
 
 
 def while_others_work(seconds: float) -> float:
     """How long work may take here and now that takes some seconds on an idle machine."""
-    return seconds * slower(_running(), os.cpu_count() or 1)
+    wall, used = time.perf_counter(), time.thread_time()
+    while time.thread_time() - used < _SPIN_S:
+        pass
+    return seconds * slower(time.perf_counter() - wall, time.thread_time() - used)
 
 
-def slower(running: float, processors: int) -> float:
-    """How many times as long work takes while so many programs want to run; at least 1."""
-    return min(max(running / processors, 1.0), _MOST_TIMES)
-
-
-def _running() -> float:
-    """How many programs want to run: on average in the last minute, or now if these are more; 0 where nobody knows."""
-    average, now = 0.0, 0
-    with suppress(AttributeError, OSError):  # not everywhere
-        average = os.getloadavg()[0]
-    with suppress(OSError, ValueError, IndexError):
-        now = int(Path("/proc/loadavg").read_text("ascii").split()[3].partition("/")[0])
-    return max(average, now)
+def slower(seconds: float, used: float) -> float:
+    """How many times as long work takes as the processor time that it uses; at least 1."""
+    return min(max(seconds / used, 1.0), _MAX_TIMES)

@@ -22,7 +22,8 @@ def cache_entries(build: Path) -> dict[str, str]:
         lines = file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         cause = "it is not a build folder of CMake, so its programs can't be built a second time"
-        raise EvidenceError(Problem(str(build), "", cause, "name a build folder of CMake")) from None
+        cure = "name one of CMake; tests of Meson, make and others can be ranked (`suspectra rank`) and explained"
+        raise EvidenceError(Problem(str(build), "", cause, cure)) from None
     found = {match["name"]: match["value"] for match in map(_ENTRY.match, lines) if match}
     found = {name: value for name, value in found.items() if str(build) not in value}
     internal = dict(line.partition(":INTERNAL=")[::2] for line in lines if ":INTERNAL=" in line)
@@ -33,6 +34,17 @@ def cache_entries(build: Path) -> dict[str, str]:
         cause = "it does not say where the sources are"
         raise EvidenceError(Problem(str(file), "", cause, "configure the build folder again"))
     return found
+
+
+def default_configuration(build: Path) -> str | None:
+    """The configuration that a build with several of them builds unless one is named; None for any other build."""
+    try:
+        entries = cache_entries(build)
+    except EvidenceError:
+        return None
+    if "Multi-Config" not in entries.get("CMAKE_GENERATOR", ""):
+        return None
+    return entries.get("CMAKE_DEFAULT_BUILD_TYPE") or entries.get("CMAKE_CONFIGURATION_TYPES", "").partition(";")[0]
 
 
 def cache_script(entries: Mapping[str, str]) -> str:

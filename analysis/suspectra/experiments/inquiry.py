@@ -186,7 +186,7 @@ class SuspicionSource(ABC):
         return next((number for number, tests in enumerate(self.groups) if test in tests), 0)
 
     def reaches(self, group: int, test: str) -> bool:
-        """Whether a failing test executes any candidate: one that fails in a fixture may not, and can judge no change."""
+        """Whether a failing test executes any candidate: one that fails in a fixture may not."""
         spectrum = self.spectrum(group)
         row = spectrum.test_index.get(test)
         return row is None or bool(spectrum.candidates[spectrum.rows[row]].any())

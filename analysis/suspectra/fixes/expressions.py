@@ -133,9 +133,14 @@ _KEYWORDS = {
     "round": ("ndigits=2",),
     "sub": ("count=1",),
     "next": ("None",),
+    "popitem": ("last=False",),
+    "move_to_end": ("last=False",),
     "compile": ("flags=re.IGNORECASE", "flags=re.MULTILINE", "flags=re.DOTALL"),
 }
 """Arguments of functions and methods of Python's own that are forgotten."""
+
+_MAKING = ("list", "tuple", "set", "frozenset", "sorted", "dict")
+"""Types of Python's own that are made of what can be iterated, and are taken for each other."""
 
 _ORDERING = frozenset({"sorted", "sort", "min", "max"})
 """Functions that can be told what to compare."""
@@ -176,6 +181,8 @@ _WRAPPED = (
     ("[{}]", 2.4),
     ("{} ** 2", 2.6),
     ("{} * 2", 2.7),
+    ("{} * 100", 2.6),
+    ("{} / 100", 2.7),
     ("{} // 2", 2.7),
     ("{} or []", 3.0),
     ("{} or ''", 3.0),
@@ -417,6 +424,8 @@ def _names(place: FixSite) -> Iterator[Made]:
             if isinstance(place.statement, ast.Raise) and place.parent is place.statement.exc:
                 for number, name in enumerate(dict.fromkeys([*ingredients.exceptions, *EXCEPTIONS])):
                     yield name, "exception", 1.4 + 0.1 * min(number, 6)
+            for name in _MAKING if node.id in _MAKING else ():
+                yield name, "function", 1.9
             for name, _ in ingredients.called.most_common():
                 yield name, "function", 2.2
             for name, arity in ingredients.arities.items():
@@ -708,6 +717,8 @@ def _conditions(place: FixSite) -> Iterator[Made]:
     if not _is_asked(place) or not isinstance(node, ast.expr):
         return
     text = _operand(place, node) if isinstance(node, ast.BoolOp) else place.text
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        yield f"{text} is not None", "condition", 1.8  # what is false is not what is missing
     bases = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)]
     guarded = {f"{one.value.id} is None" for one in bases if isinstance(one.value, ast.Name)}
     guarded |= {f"{one.value.id} is not None" for one in bases if isinstance(one.value, ast.Name)}

@@ -522,22 +522,21 @@ class _GroupSearch:
         """Pairs of edits that repair some tests, or change how one fails, if no single edit does."""
         if self._found or "pairs" not in self._inquiry.parts:
             return
-        yield from self._tried_together([*self._pairs_of_halves()])
         best: dict[tuple[str, object], Candidate] = {}
         for _, one in sorted(self._almost, key=lambda two: two[0]):
             best.setdefault(one.key, one)
-        chosen = list(best.values())[:_MAX_PAIRED]
-        alike: dict[tuple[str, str, str], list[Candidate]] = defaultdict(list)  # the same change at several places
+        alike: dict[tuple[str, str, str], list[Candidate]] = defaultdict(list)
         for one in best.values():
             alike[one.file, one.edit.replaced(one.source.text), one.edit.text].append(one)
         twice = [pair for several in alike.values() for pair in combinations(several[:_MAX_ALIKE], 2)]
-        others = sorted(combinations(chosen, 2), key=_cost)
-        yield from self._tried_together([*sorted(twice, key=_cost), *others])
+        yield from self._tried_together(sorted(twice, key=_cost))  # the same change at two places
+        yield from self._tried_together(self._pairs_of_halves())
+        yield from self._tried_together(sorted(combinations([*best.values()][:_MAX_PAIRED], 2), key=_cost))
 
-    def _pairs_of_halves(self) -> Iterator[tuple[Candidate, Candidate]]:
+    def _pairs_of_halves(self) -> list[tuple[Candidate, Candidate]]:
         """Edits with which some failing tests pass, each with one that repairs another test alone."""
-        if not self._halves:
-            return
+        if not self._halves or self._found:
+            return []
         judge = max(self._halves, key=lambda one: len(self._halves[one]))
         tried = sorted(self._refused, key=lambda one: one.cost)
         answers = judge.accepts([one.to_json() for one in tried], self._end)
@@ -547,7 +546,7 @@ class _GroupSearch:
             if answer is not None and answer["outcome"] == "passed"
         ]
         halves = sorted(self._halves[judge], key=lambda one: one.cost)
-        yield from sorted(product(halves[:_MAX_PAIRED], others[:_MAX_PAIRED]), key=_cost)
+        return sorted(product(halves[:_MAX_PAIRED], others[:_MAX_PAIRED]), key=_cost)
 
     def _tried_together(self, pairs: Sequence[tuple[Candidate, Candidate]]) -> Iterator[Fix]:
         apart = [(one, two) for one, two in pairs if not one.overlaps(two)]

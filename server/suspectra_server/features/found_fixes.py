@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from lsprotocol import types as lsp
@@ -64,7 +65,7 @@ def workspace_edit(session: Session, folder: Folder, fix: Fix) -> lsp.WorkspaceE
 def can_create_files(session: Session) -> bool:
     """Whether the client makes a file that an edit names, and shows it before."""
     able: object = session.can("workspace.workspace_edit.resource_operations")
-    return shows_edits_first(session) and isinstance(able, list) and lsp.ResourceOperationKind.Create in able
+    return shows_edits_first(session) and isinstance(able, Collection) and lsp.ResourceOperationKind.Create in able
 
 
 def edit_with_test(folder: Folder, fix: Fix, told: Apart) -> lsp.WorkspaceEdit:

@@ -4,11 +4,31 @@ import { html, type Html } from './html';
 import { t } from '../l10n';
 import type { Answer } from '../protocol';
 
-const DIFFERENCE = /^(\S+:[\d-]+\s+)?[−+] /;
-
-/** A headline, and a sentence in each paragraph; lines of a difference are code. A click reports `location`. */
+/** A headline, and a sentence in each paragraph; lines that begin with spaces are code. A click reports `location`. */
 export function answer({ headline, sentences, location }: Answer): Html {
   return html`<h1>${headline}</h1>
 ${location ? html`<p><button data-action="location">${t('Go to the line')}</button></p>` : html``}
-${sentences.map((sentence) => (DIFFERENCE.test(sentence) ? html`<pre>${sentence}</pre>` : html`<p>${sentence}</p>`))}`;
+${parts(sentences).map((part) => (isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${part}</p>`))}`;
+}
+
+const isCode = (part: string) => part.startsWith(' ');
+
+/** Sentences, and lines of code that belong together. */
+function parts(sentences: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const sentence of sentences) {
+    const last = found.at(-1);
+    if (isCode(sentence) && last !== undefined && isCode(last)) {
+      found.splice(-1, 1, `${last}\n${sentence}`);
+    } else {
+      found.push(sentence);
+    }
+  }
+  return found;
+}
+
+function dedented(code: string): string {
+  const lines = code.split('\n');
+  const indent = Math.min(...lines.map((line) => line.search(/\S|$/)));
+  return lines.map((line) => line.slice(indent)).join('\n');
 }

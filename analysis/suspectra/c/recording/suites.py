@@ -13,6 +13,7 @@ from typing import Any
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.base.location import Location
+from suspectra.c.cmake_cache import default_configuration
 from suspectra.c.recording.case import CCase
 from suspectra.c.recording.listing import listed
 from suspectra.c.recording.suite import CSuite, located
@@ -27,7 +28,7 @@ _CONFIGURE = (
 def ctest_suite(
     workspace: str | os.PathLike[str], build: str | os.PathLike[str], configuration: str | None = None
 ) -> CSuite:
-    """List the tests of a CMake build folder.
+    """List the tests of a CMake build folder, of the configuration that is built by default unless one is named.
 
     The tests in CTest's order.
 
@@ -37,6 +38,7 @@ def ctest_suite(
     if not os.path.isfile(os.path.join(folder, _CTEST_LIST)):
         cause = f"this is not a build folder with tests, which has a {_CTEST_LIST}"
         raise EvidenceError(Problem(folder, "", cause, _CONFIGURE))
+    configuration = configuration or default_configuration(Path(folder))
     listing = listed_by_ctest(["ctest", *(["-C", configuration] if configuration else [])], folder)
     try:
         document = json.loads(listing)
