@@ -130,7 +130,8 @@ def test_the_launcher_ends_with_what_is_wrong(work):
     (error,) = errors(work).values()
     assert (status, error.line) == (1, 2)
     last = reported.splitlines()[-1]
-    assert last == f"suspectra: error: test_broken.py could not be collected: test_broken.py:2: {error.what}"
+    assert last.startswith(f"suspectra: error: test_broken.py could not be collected: test_broken.py:2: {error.what}. ")
+    assert ". Fix: install it where the tests run" in last
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -434,7 +434,8 @@ def test_single_decisions_become_evidence(tests, workspace):
 def test_a_cancelled_search_keeps_what_is_known_and_leaves_nothing_running(workspace, processes_with, until):
     spectrum = Spectrum.from_matrix([[1]], failed=[True], tests=["test_shop.py::test_wait"])
     setup = RerunSetup(workspace, COMMAND)
-    inquiry = PathInquiry(setup, test=failing("test_wait"), spectrum=spectrum, technique="apg-decisions")
+    wait = failing("test_wait")
+    inquiry = PathInquiry(setup, test=wait, spectrum=spectrum, technique="apg-decisions", seconds=300.0)
     token, ended = Token(), []
     machines = processes_with(str(workspace))
     waits = f"waits in {workspace}"

@@ -28,8 +28,9 @@ def seconds_until(end: float, most: float = math.inf) -> float:
     return left
 
 
-_MAX_TIMES = 4.0  # as much longer work may take than on an idle machine
-_SPIN_S = 0.03  # of processor time: some turns of the scheduler
+_MAX_TIMES = 6.0  # as much longer work may take than on an idle machine
+_SPIN_S = 0.03
+"""Of processor time, for seeing how slow the machine is: some turns of the scheduler."""
 
 
 def while_others_work(seconds: float) -> float:

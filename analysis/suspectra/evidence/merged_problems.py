@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from suspectra.base.english import many
 from suspectra.base.errors import Problem
 
 _NAMED, _SHORT = 8, 60
@@ -25,16 +26,15 @@ def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
             result += group
         else:
             first = group[0]
-            result.append(replace(first, cause=f"{first.cause} (and so it is with {_listed(group[1:])})"))
+            files = dict.fromkeys(problem.file for problem in group[1:] if problem.file != first.file)
+            others = _listed(list(files), len(group) - 1)
+            result.append(replace(first, cause=f"{first.cause} (and so it is with {others})"))
     return result
 
 
-def _listed(others: Sequence[Problem]) -> str:
-    """The names of some files, and how many more there are."""
-    *shown, last = list(dict.fromkeys(problem.file for problem in others if 0 < len(problem.file) <= _SHORT))[
-        :_NAMED
-    ] or [""]
-    left = len(others) - len(shown) - bool(last)
-    if left:
-        shown, last = [*shown, *([last] if last else [])], f"{left} other{'s' * (left > 1)}"
-    return f"{', '.join(shown)} and {last}" if shown else last
+def _listed(files: Sequence[str], total: int) -> str:
+    """The names of some files, and how many more there are of a number."""
+    shown = [file for file in files if 0 < len(file) <= _SHORT][:_NAMED]
+    left = total - len(shown)
+    named = [*shown, many(left, "other")] if left else shown
+    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))

@@ -133,9 +133,14 @@ _KEYWORDS = {
     "round": ("ndigits=2",),
     "sub": ("count=1",),
     "next": ("None",),
+    "popitem": ("last=False",),
+    "move_to_end": ("last=False",),
     "compile": ("flags=re.IGNORECASE", "flags=re.MULTILINE", "flags=re.DOTALL"),
 }
 """Arguments of functions and methods of Python's own that are forgotten."""
+
+_MAKING = ("list", "tuple", "set", "frozenset", "sorted", "dict")
+"""Types of Python's own that are made of what can be iterated, and are taken for each other."""
 
 _ORDERING = frozenset({"sorted", "sort", "min", "max"})
 """Functions that can be told what to compare."""
@@ -176,6 +181,8 @@ _WRAPPED = (
     ("[{}]", 2.4),
     ("{} ** 2", 2.6),
     ("{} * 2", 2.7),
+    ("{} * 100", 2.6),
+    ("{} / 100", 2.7),
     ("{} // 2", 2.7),
     ("{} or []", 3.0),
     ("{} or ''", 3.0),
@@ -417,6 +424,8 @@ def _names(place: FixSite) -> Iterator[Made]:
             if isinstance(place.statement, ast.Raise) and place.parent is place.statement.exc:
                 for number, name in enumerate(dict.fromkeys([*ingredients.exceptions, *EXCEPTIONS])):
                     yield name, "exception", 1.4 + 0.1 * min(number, 6)
+            for name in _MAKING if node.id in _MAKING else ():
+                yield name, "function", 1.9
             for name, _ in ingredients.called.most_common():
                 yield name, "function", 2.2
             for name, arity in ingredients.arities.items():

@@ -365,6 +365,11 @@ def _actions(place: FixSite) -> Iterator[tuple[str, float]]:
                 seen.add(text)
                 yield text, 0.2
     returns = [one for one in ast.walk(place.scope.function) if isinstance(one, ast.Return) and one.value is not None]
+    constants = [one.value.value for one in returns if isinstance(one.value, ast.Constant)]
+    for opposite in (not one for one in constants if isinstance(one, bool)):
+        if (text := f"return {opposite}") not in seen:
+            seen.add(text)
+            yield text, 0.2
     for value in ("[]", "0", "None", *place.names[:3]) if returns else ("",):
         text = f"return {value}".strip()
         if text not in seen:

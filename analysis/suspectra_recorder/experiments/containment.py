@@ -63,6 +63,7 @@ class Containment:
         self._bound: list[weakref.ref[Any]] = []
         self._inherited = Inherited(())
         self._functions: LibraryFunctions | None = None
+        self._starts = False  # whether a program that may be started is being started
         self._references: list[tuple[Any, str, Callable[..., Any]]] = []
         self._shared: set[str] = set()  # the names of memory that this process has made for others
         self._landlock = Landlock()
@@ -171,6 +172,7 @@ class Containment:
         elif call not in self._allowed and call not in self._touched:
             self._note_refusal(" ".join(call))
             raise RefusedCall(self._refused)
+        self._starts = call[0] == "subprocess.Popen"  # which then calls what starts the program
 
     def _note_refusal(self, what: str) -> None:
         self._refused = self._refused or what
@@ -346,12 +348,17 @@ class Containment:
             (tuple(f"{one}.{name}" for one in ("posix", "os") for name in processes), _other_process),
             (("posix.setpriority", "os.setpriority"), _other_priority),
             (("posix.pidfd_open", "os.pidfd_open"), _other_process),
-            (("signal.pidfd_send_signal", "_signal.pidfd_send_signal", "_posixsubprocess.fork_exec"), _any_call),
+            (("signal.pidfd_send_signal", "_signal.pidfd_send_signal"), _any_call),
+            (("_posixsubprocess.fork_exec",), self._executed),
             (("_gdbm.open", "_dbm.open", "readline.write_history_file"), self._file),
             (("_posixshmem.shm_open",), self._memory),
             (("_posixshmem.shm_unlink",), self._memory),
             (("_multiprocessing.sem_unlink", "multiprocessing.synchronize.sem_unlink"), _semaphore),
         ]
+
+    def _executed(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+        starts, self._starts = self._starts, False
+        return None if starts else _any_call(event, arguments, named)
 
     def _made(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
         folder = named.get("dir_fd")

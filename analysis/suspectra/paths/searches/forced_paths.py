@@ -58,7 +58,7 @@ class _State:
     @property
     def sizes(self) -> Sequence[int]:
         """How many decisions are turned together, in one round after the other."""
-        return (self.run.most_together,) if self.of_paper else range(1, MAX_TOGETHER + 1)
+        return (self.run.max_together,) if self.of_paper else range(1, MAX_TOGETHER + 1)
 
     def candidates(self, size: int) -> Iterator[Turns]:
         """What to turn: single decisions, or sets of them."""

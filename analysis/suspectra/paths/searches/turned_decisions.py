@@ -163,14 +163,14 @@ class TurnableRun:
         times = Counter(self._number.tolist())
         often = [turns for number, made in times.items() if made > 1 for turns in self._often(number)]
         often = [turns for turns in often if len(turns.distance) > 1]
-        sets = sets_of_branches(self.path.depends_on.tolist(), self.window, self.most_together)
+        sets = sets_of_branches(self.path.depends_on.tolist(), self.window, self.max_together)
         together = (self.turns(one, list(map(self.instance, one))) for one in sets)
         early = np.flatnonzero(self._turnable)[::-1][len(self.window) :].tolist()
         alone = (self._turns([one], [int(self._instance[one])]) for one in early)
         yield from merge(sorted(often, key=_nearness), chain(together, alone), key=_nearness)
 
     @property
-    def most_together(self) -> int:
+    def max_together(self) -> int:
         """How many decisions are turned together in the order of the paper."""
         sizes = range(MAX_TOGETHER, 1, -1)
         within = (most for most in sizes if self.sets_of(most) <= MAX_SETS)
