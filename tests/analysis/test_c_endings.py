@@ -4,6 +4,7 @@ Each statement of the program notes its line in memory that outlives the process
 the flow of the program is the same as without it.
 """
 
+import signal
 import subprocess
 import sys
 
@@ -149,6 +150,14 @@ OF_CLANG = (
     "way7",
     "child1",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quits():
+    """What a shell starts in the background ignores this signal, and so do the programs of the tests then."""
+    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGQUIT, before)
 
 
 def notes_of(lines):
