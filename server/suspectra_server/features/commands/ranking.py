@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -28,11 +26,14 @@ class RankCommands:
             "selectTechnique": self.select_technique,
         }
 
-    def localize(self) -> None:
-        """Read the evidence again and rank now."""
+    async def localize(self) -> None:
+        """Read the evidence again and rank now; a client without `suspectra/status` is told how that ended.
+
+        It is told before the answer: Emacs leaves what comes in one piece with an answer, behind it, until more comes.
+        """
         self._session.rank()
         if not self._session.supports_status:
-            self._session.keep_running(asyncio.ensure_future(self._report_state()))
+            await self._report_state()
 
     async def _report_state(self) -> None:
         for folder in list(self._session.folders):
