@@ -267,11 +267,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             first = search.look(left)
             left.sort(key=lambda name: name != first)
             low, cause, minimal, without, decided = self._cause(search, left, high, baseline)
+            going_with, without = self._going_with(search, cause, high, left, without)
             mended = [name for name in left if name in without.passed]
-            going_with = self._going_with(search, cause, high, left, mended)
-            if going_with:
-                without = search.run(high - cause - going_with, left)
-                mended = [name for name in left if name in without.passed]
             of = [name for name in left if name == left[0] or name in mended or name in decided]
             run = search.units(search.run_with(left[0], high, cause | going_with)) if len(cause) > _FEW else ()
             found = BreakingChange(
@@ -299,19 +296,17 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 self.causes[at] = replace(self.causes[at], difference=difference)
 
     def _going_with(
-        self,
-        search: ChangeNarrowing,
-        cause: Differences,
-        high: Differences,
-        tests: Sequence[str],
-        mended: Sequence[str],
-    ) -> Differences:
-        """What is undone with a cause without which the first test does not pass yet, if more tests pass then."""
+        self, search: ChangeNarrowing, cause: Differences, high: Differences, tests: Sequence[str], without: MixedRun
+    ) -> tuple[Differences, MixedRun]:
+        """What is undone with a cause without which the first test does not pass yet, if more tests pass then.
+
+        With the run without all of that.
+        """
         others = search.going_with(cause, high)
-        if tests[0] in mended or not 0 < len(others) <= _MORE:
-            return frozenset()
-        passed = search.run(high - cause - others, tests).passed
-        return others if len(passed) > len(mended) and passed.issuperset(mended) else frozenset()
+        if tests[0] in without.passed or not 0 < len(others) <= _MORE:
+            return frozenset(), without
+        wider = search.run(high - cause - others, tests)
+        return (others, wider) if wider.passed > without.passed else (frozenset(), without)
 
     def _add(
         self,
