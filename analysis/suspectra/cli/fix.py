@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,7 @@ class _Options(RerunOptions):
 
 
 def _fix(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.changes.baselines import changes_since_pass
     from suspectra.evidence.discovery import find_source
     from suspectra.fixes.fix import in_order
     from suspectra.fixes.search import FixInquiry
@@ -73,10 +75,12 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
 
     began = time.monotonic()
     workspace = chosen["workspace"]
-    evidence = since_revision(find_source(workspace, edges=True).read(), workspace, None)
+    source = find_source(workspace, edges=True)
+    evidence = since_revision(source.read(), workspace, None)
     tests, suspicion = suspicious_tests(evidence, workspace, chosen["tests"])
     seconds = max(chosen["fix_seconds"] - (time.monotonic() - began), chosen["fix_seconds"] / 2)
-    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, seconds=seconds)
+    changes = partial(changes_since_pass, workspace, source)
+    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, changes=changes, seconds=seconds)
     found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
     ordered = in_order(found)
     done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began)
