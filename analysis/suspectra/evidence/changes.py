@@ -23,8 +23,7 @@ def failing_since(evidence: Evidence) -> dict[str, Since]:
     assumed = changes_by_git(evidence.changed)
     undone = [one for one in evidence.experiments if one.kind == UNDO]
     return (
-        {one.test: Since.BEFORE for one in undone if not one.outcome.repairs}
-        | dict.fromkeys(evidence.old, Since.BEFORE)
+        dict.fromkeys(evidence.failed_before, Since.BEFORE)
         | {test: Since.CHANGE for test in evidence.changed if test not in assumed}
         | {one.test: Since.CHANGE for one in undone if one.outcome.repairs}
     )
