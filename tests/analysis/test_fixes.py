@@ -699,9 +699,16 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
     assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
     assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []
+    assert judged["harm"]["breaks"] == []
+    assert judged["harm"]["unjudged"] == [f"test_shop.py::test_{which}" for which in ("two", "three", "one")]
+    assert judged["harm"]["said"].startswith("refused: altered code may not do what it does: open ")
+    assert judged["harm"]["said"].endswith(
+        "harm for writing; 3 tests say nothing about it; no failing test passes, and no other test of those that were run"
+        " breaks (2 were run)"
+    )
     assert not (shop / "harm").exists()
     assert {name for name, one in judged.items() if not one["refused"]} == {
-        "good", "bad", "constant", "harm", "harmful definition",
+        "good", "bad", "constant",
     }  # fmt: skip
     assert judged["outside"]["refused"] == "it names a place outside of the workspace"
     assert judged["rename"]["refused"] == judged["renamed"]["refused"] == "it renames a file"
