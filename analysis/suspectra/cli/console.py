@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from suspectra.base.errors import Problem, UsageError
 
 if TYPE_CHECKING:
+    from suspectra.evidence.evidence import Evidence
     from suspectra_recorder.options import Option
 
 NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
@@ -117,6 +118,16 @@ def parse_location(workspace: Path, text: str) -> tuple[str, int]:
         if path and (workspace / path).exists():
             return path, int(line)
     return inside(workspace, file) or file, int(line)
+
+
+def located(evidence: Evidence, place: tuple[str, int]) -> tuple[str, int]:
+    """The line in the measured file that its name means.
+
+    Raises UsageError when that is the end of several paths.
+    """
+    from suspectra.evidence.named_files import measured_file
+
+    return measured_file(evidence, place[0]), place[1]
 
 
 def unpacked(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -68,8 +69,9 @@ class _Options(RerunOptions):
 
 
 def _fix(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.changes.baselines import changes_since_pass
     from suspectra.evidence.discovery import find_source
-    from suspectra.fixes.diff import difference, difference_as_bytes
+    from suspectra.fixes.diff import difference_as_bytes
     from suspectra.fixes.fix import in_order
     from suspectra.fixes.kept_fixes import keep, kept
     from suspectra.fixes.search import FixInquiry
@@ -78,20 +80,16 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
 
     began = time.monotonic()
     workspace = chosen["workspace"]
-    evidence = since_revision(find_source(workspace, edges=True).read(), workspace, None)
+    source = find_source(workspace, edges=True)
+    evidence = since_revision(source.read(), workspace, None)
     tests, suspicion = suspicious_tests(evidence, workspace, chosen["tests"])
     names, number = {test.name for test in tests}, chosen["applied"]
     if number is not None and chosen["form"] != "json" and (known := kept(workspace, names)):
-        edits = _numbered(known, number)
-        if chosen["form"] == "diff":
-            click.echo(difference_as_bytes(edits, suspicion.read), nl=False)
-        else:
-            for line in difference(edits, suspicion.read).splitlines():
-                click.echo(safe(line))
-            _apply(edits, number, workspace, suspicion.read)
+        _use(_numbered(known, number), number, chosen, suspicion.read)
         return 0
     seconds = max(chosen["fix_seconds"] - (time.monotonic() - began), chosen["fix_seconds"] / 2)
-    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, seconds=seconds)
+    changes = partial(changes_since_pass, workspace, source)
+    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, changes=changes, seconds=seconds)
     found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
     ordered = in_order(found)
     if ordered:
@@ -103,8 +101,8 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
         if ordered:
             click.echo(difference_as_bytes(_numbered(ordered, number or 1).candidates, suspicion.read), nl=False)
     else:
-        for number, one in enumerate(ordered[:_SHOWN], 1):
-            write_fix(number, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
+        for place, one in enumerate(ordered[:_SHOWN], 1):
+            write_fix(place, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
         click.echo(summary(ordered, done))
     warn(inquiry.problems)
     if number is not None and ordered and chosen["form"] != "diff":
@@ -134,6 +132,18 @@ def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
     """How many tests fail as those do that a fix repairs."""
     asked = {test.name for test in inquiry.tests}
     return max(len(asked.intersection(tests)) for tests in inquiry.suspects.groups if fix.repaired[0] in tests)
+
+
+def _use(edits: Sequence[FileEdits], number: int, chosen: _Options, read: Callable[[str], bytes | None]) -> None:
+    """Show a fix that a search before has found, or write it."""
+    from suspectra.fixes.diff import difference, difference_as_bytes
+
+    if chosen["form"] == "diff":
+        click.echo(difference_as_bytes(edits, read), nl=False)
+        return
+    for line in difference(edits, read).splitlines():
+        click.echo(safe(line))
+    _apply(edits, number, chosen["workspace"], read)
 
 
 _Numbered = TypeVar("_Numbered")

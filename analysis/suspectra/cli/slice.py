@@ -16,6 +16,7 @@ from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
     declared,
+    located,
     options,
     parse_location,
     python_option,
@@ -100,6 +101,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.experiments.trace_inquiry import TraceInquiry
 
     evidence = find_source(chosen["workspace"], edges=True).read()
+    place, target = (one and located(evidence, one) for one in (place, target))
     if place is None and not chosen["failure"] and not chosen["tests"]:
         chosen["tests"] = (one_failing_name(evidence, None),)
     tests, suspicion = suspicious_tests(evidence, chosen["workspace"], chosen["tests"])

@@ -38,9 +38,9 @@ class Candidate:
     hides: bool = False  # whether it may only keep the failure from being noticed
 
     @property
-    def key(self) -> tuple[str, Edit]:
-        """What is the same of candidates that are the same edit."""
-        return self.file, self.edit
+    def key(self) -> tuple[str, int, int, tuple[str, ...]]:
+        """What is the same of candidates that have the same effect on the text."""
+        return self.file, *self.edit.changed_lines(self.source.lines)
 
     @property
     def run_edit(self) -> Edit:

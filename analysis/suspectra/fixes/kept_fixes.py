@@ -71,8 +71,11 @@ def _edits(file: str, edits: Sequence[Sequence[object]]) -> KeptEdits:
     Raises ValueError for anything else.
     """
     made = []
-    for *numbers, text, whole in edits:
-        if not (all(type(one) is int for one in numbers) and type(text) is str and type(whole) is bool):
+    for written in edits:
+        line, column, end_line, end_column, text, whole = written
+        if not (isinstance(line, int) and isinstance(column, int) and isinstance(text, str)):
             raise ValueError(f"{file}: these are no edits")
-        made.append(Edit(*numbers, text, whole))  # type: ignore[arg-type]  # looked at
+        if not (isinstance(end_line, int) and isinstance(end_column, int)):
+            raise ValueError(f"{file}: these are no edits")
+        made.append(Edit(line, column, end_line, end_column, text, bool(whole)))
     return KeptEdits(file, tuple(made))

@@ -8,11 +8,11 @@ import heapq
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations, count, product
+from itertools import combinations, count, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.changes.units import ChangeUnit
 from suspectra.evidence.sources import SourceReader
 from suspectra.evidence.test_code import TestCode
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
@@ -34,6 +35,7 @@ from suspectra.fixes.fix_site import FixSite, FunctionScope, definitions, scopes
 from suspectra.fixes.helper_modules import helper_modules
 from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.results import LIKE_ANOTHER, Alike, EqualResults
+from suspectra.fixes.undoing import undone
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
@@ -79,6 +81,9 @@ _MAX_REFUSED = 1_000
 _MAX_PAIRED, _MAX_ALIKE, _MAX_PAIRS = 40, 6, 1_000
 """Edits of which any two are tried together, places of which any two get the same edit, and so many pairs at most."""
 
+_MAX_UNDONE = 500
+"""Changes of the user that are undone; a branch may have thousands."""
+
 _LIKELY_PAIRS_FROM, _PAIRS_FROM = 0.4, 0.75
 """The shares of the time after which pairs are tried, first the likely ones, where no single edit does."""
 
@@ -101,6 +106,7 @@ class FixInquiry(Inquiry[Fix]):
     notify: Callable[[InquiryProgress], object] = lambda progress: None
     parts: Collection[str] = ALL_PARTS
     most: float = math.inf  # so many fixes of a group are enough
+    changes: Callable[[], Iterable[ChangeUnit]] = tuple  # what was changed since the tests passed
     tried: int = field(default=0, init=False)  # candidates that were run
     # what tells the likeliest fixes of a group apart from the first one, or that from the second
     apart: dict[Fix, Apart] = field(default_factory=dict, init=False)
@@ -194,7 +200,9 @@ class _GroupSearch:
         self._began, self._judging_s = time.monotonic(), 0.0
         self._pending: list[tuple[Candidate, ...]] = []  # failing tests pass with these; others have not judged all
         self._accepting: dict[str, set[tuple[Candidate, ...]]] = defaultdict(set)  # by the name of the test
-        self._tried_pairs: set[frozenset[tuple[str, object]]] = set()
+        # whether another test passes with those that the first one refuses, by that test
+        self._repairs: dict[JudgingTest, dict[Candidate, bool]] = defaultdict(dict)
+        self._tried_pairs: set[frozenset[object]] = set()
         self._found = 0
         self._best = math.inf  # what the first fix cost
         self.exhausted = False
@@ -274,18 +282,30 @@ class _GroupSearch:
                 if not fix.for_tests:
                     self._best = min(self._best, waiting.cost)
                 yield fix
+        # more tests execute these than there was time for
+        yield from self._confirmed([one for one in self._pending if self._is_kept_by_some(one)][:_JUDGED])
 
     # which candidates, in which order
 
     def _put_functions(self) -> None:
         ordered = "order" in self._inquiry.parts
         functions = list(self._functions())
+        self._put_undone(functions)
         ranks = _middle_ranks([max(lines.values()) for _, _, lines in functions])
         for number, (rank, (file, scope, lines)) in enumerate(zip(ranks, functions, strict=True)):
             waits = _FUNCTION_WEIGHT * math.log2(1 + rank) if ordered else float(number)
             self._waiting.put(
                 waits + (LEAST_COST if ordered else 0.0), partial(self._stages, waits, file, scope, lines)
             )
+
+    def _put_undone(self, functions: Sequence[tuple[str, FunctionScope, dict[int, float]]]) -> None:
+        """Let the changes of the user be undone before anything else, one by one."""
+        of_file: dict[str, list[FunctionScope]] = defaultdict(list)
+        for file, scope, _ in functions:
+            of_file[file].append(scope)
+        for unit in islice(self._inquiry.changes(), _MAX_UNDONE):
+            if unit.file in of_file:
+                self._waiting.put(LEAST_COST, partial(undone, unit.file, unit, of_file[unit.file]))
 
     def _stages(self, waits: float, file: str, scope: FunctionScope, lines: dict[int, float]) -> None:
         """Let the templates of a function wait for their turns."""
@@ -465,30 +485,44 @@ class _GroupSearch:
         left, self._pending = left[:_JUDGED], left[_JUDGED:]
         began = time.monotonic()
         until = began + max(_JUDGING_S, began - self._began - self._judging_s) if chunk else self._end
-        for judge in self._passing(left, self._executing.for_change):
-            left = self._accepted(left, judge, self._executing.for_change)
-            if time.monotonic() >= until or not left:
-                self._pending += left
-                left = []
-                break
+        try:
+            for judge in self._passing(left, self._executing.for_change):
+                left = self._accepted(left, judge, self._executing.for_change)
+                if time.monotonic() >= until or not left:
+                    raise TimeIsUp
+        except TimeIsUp:
+            self._pending += left
+            left = []
         left = self._judged_widely(left)
         self._judging_s += time.monotonic() - began
-        for one in sorted(left, key=_cost):
+        yield from self._confirmed(left)
+
+    def _confirmed(self, accepted: Sequence[tuple[Candidate, ...]]) -> Iterator[Fix]:
+        """Those of changes that tests accept with which the failing ones pass in processes of their own, too."""
+        for one in sorted(accepted, key=_cost):
             job = together(one)
             failing = [judge for judge in self._judges.values() if judge is not None and judge.fails]
-            if all(judge.confirms(job, self._end + 1.0) for judge in failing):
-                self._found += 1
-                candidate = one[0]
-                passing = [judge for judge in self._judges.values() if judge is not None and not judge.fails]
-                kept = tuple(judge.name for judge in passing if one in self._accepting[judge.name])
-                executing = set(self._executing.for_change(candidate))
-                rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
-                changes = self._share_changed(one, [judge for judge in passing if judge.name in executing][:_LOOKED_AT])
-                names, for_tests = (
-                    tuple(judge.name for judge in failing),
-                    any(other.file in self._helpers for other in one),
-                )
-                yield Fix(one, names, len(failing) + len(kept), rank, changes, kept, for_tests)
+            if not all(judge.confirms(job, self._end + 1.0) for judge in failing):
+                continue
+            self._found += 1
+            candidate = one[0]
+            passing = [judge for judge in self._judges.values() if judge is not None and not judge.fails]
+            kept = tuple(judge.name for judge in passing if one in self._accepting[judge.name])
+            executing = {name for part in one for name in self._executing.for_change(part)}
+            yield Fix(
+                one,
+                tuple(judge.name for judge in failing),
+                len(failing) + len(kept),
+                rank=self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1),
+                changes=self._share_changed(one, [judge for judge in passing if judge.name in executing][:_LOOKED_AT]),
+                kept=kept,
+                for_tests=any(other.file in self._helpers for other in one),
+                unjudged=len(executing.difference(kept)),
+            )
+
+    def _is_kept_by_some(self, one: tuple[Candidate, ...]) -> bool:
+        """Whether a passing test has been run with a change, which all that were run accept."""
+        return any(one in self._accepting[name] for name, judge in self._judges.items() if judge and not judge.fails)
 
     def _judged_widely(self, left: list[tuple[Candidate, ...]]) -> list[tuple[Candidate, ...]]:
         """Those that no other test of the changed functions refuses, as far as there is time for these tests."""
@@ -589,9 +623,9 @@ class _GroupSearch:
     def _pairs_are_due(self) -> bool:
         return not self._found and "pairs" in self._inquiry.parts
 
-    def _halves_by_place(self) -> dict[tuple[str, object], Candidate]:
+    def _halves_by_place(self) -> dict[object, Candidate]:
         """The edits that may be one half of a fix, each once, the likeliest first."""
-        best: dict[tuple[str, object], Candidate] = {}
+        best: dict[object, Candidate] = {}
         for _, one in sorted(self._almost, key=lambda two: two[0]):
             best.setdefault(one.key, one)
         return best
@@ -601,13 +635,12 @@ class _GroupSearch:
         if not self._halves or self._found:
             return []
         judge = max(self._halves, key=lambda one: len(self._halves[one]))
-        tried = sorted(self._refused, key=lambda one: one.cost)
-        answers = judge.accepts([one.to_json() for one in tried], self._end)
-        others = [
-            one
-            for one, answer in zip(tried, answers, strict=True)
-            if answer is not None and answer["outcome"] == "passed"
-        ]
+        known = self._repairs[judge]
+        tried = sorted((one for one in self._refused if one not in known), key=lambda one: one.cost)
+        for one, answer in zip(tried, judge.accepts([one.to_json() for one in tried], self._end), strict=True):
+            if answer is not None:
+                known[one] = answer["outcome"] == "passed"
+        others = sorted((one for one, passes in known.items() if passes), key=lambda one: one.cost)
         halves = sorted(self._halves[judge], key=lambda one: one.cost)
         return sorted(product(halves[:_MAX_PAIRED], others[:_MAX_PAIRED]), key=_cost)
 

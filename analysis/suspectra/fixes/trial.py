@@ -94,7 +94,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
         verdicts = _Verdicts()
         for test in self.tests:
             one = judge(test.name, fails=True)
-            verdicts.add(test.name, one and one.alone(job, end), fails=True)
+            verdicts.add(test.name, None if one is None else one.alone(job, end), fails=True)
         executing = {row for path, one in changed.items() for row in _rows(spectrum, path, one.lines)}
         for row in sorted(executing):
             if spectrum.failed[row]:
@@ -129,7 +129,7 @@ class _Verdicts:
         """Take into account how a test ends, which failed without the patch or did not."""
         if answer is None or answer["outcome"] == "refused":
             self.unjudged.append(test)
-            self.forbidden = self.forbidden or (answer or {}).get("forbidden", "")
+            self.forbidden = self.forbidden or ("" if answer is None else answer.get("forbidden", ""))
             return
         self.judges += 1
         if answer["outcome"] == "passed":
