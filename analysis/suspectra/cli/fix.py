@@ -167,7 +167,7 @@ def _apply(edits: Sequence[FileEdits], number: int, workspace: Path, read: Calla
     files = edits_by_file(edits)
     names = ", ".join(sorted(map(safe, files)))
     if not click.confirm(f"Write fix {number} into {names}?"):
-        click.echo("Nothing was written.")
+        click.echo("Nothing was written.", err=True)
         return
     root = workspace.resolve()
     texts = {
@@ -175,7 +175,7 @@ def _apply(edits: Sequence[FileEdits], number: int, workspace: Path, read: Calla
     }
     for path, text in texts.items():
         path.write_bytes(text)
-    click.echo(f"Fix {number} is in {names}. Run the tests again.")
+    click.echo(f"Fix {number} is in {names}. Run the tests again.", err=True)
 
 
 def _as_recorded(root: Path, file: str, read: Callable[[str], bytes | None]) -> bytes:
