@@ -714,6 +714,18 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     assert found["pruned"] > 20
     assert asked == ["Write fix 1 into shop.py?"]
     assert (shop / "shop.py").read_text() == SHOP  # nobody has agreed
+    monkeypatch.setattr("click.confirm", lambda text: True)
+    monkeypatch.setattr("suspectra.fixes.search.FixInquiry.steps", None)  # what was found is known
+    number = found["fixes"].index(first) + 1
+    kept = ["fix", "--workspace", str(shop), "--apply", str(number), "*_two", "*_three", "*_limit", "*_tool"]
+    assert run([*kept, "--format", "diff"]) == 0
+    assert capsys.readouterr().out.rstrip("\n") == first["diff"].rstrip("\n")
+    assert run(kept) == 0
+    assert f"Fix {number} is in shop.py. Run the tests again." in capsys.readouterr().err
+    assert (shop / "shop.py").read_text() == SHOP.replace(
+        "        result = price(name)", "        result += price(name)"
+    )
+    (shop / "shop.py").write_text(SHOP)
 
 
 @pytest.mark.slow
@@ -759,9 +771,16 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
     assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
     assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []
+    assert judged["harm"]["breaks"] == []
+    assert judged["harm"]["unjudged"] == [f"test_shop.py::test_{which}" for which in ("two", "three", "one")]
+    assert judged["harm"]["said"].startswith("refused: altered code may not do what it does: open ")
+    assert judged["harm"]["said"].endswith(
+        "harm for writing; 3 tests say nothing about it; no failing test passes, and no other test of those that were"
+        " run breaks (2 were run)"
+    )
     assert not (shop / "harm").exists()
     assert {name for name, one in judged.items() if not one["refused"]} == {
-        "good", "bad", "constant", "harm", "harmful definition",
+        "good", "bad", "constant",
     }  # fmt: skip
     assert judged["outside"]["refused"] == "it names a place outside of the workspace"
     assert judged["rename"]["refused"] == judged["renamed"]["refused"] == "it renames a file"
@@ -787,6 +806,7 @@ CHANGE = "--- a/{0}\n+++ b/{0}\n@@ -{1},2 +{1},2 @@\n x = 1\n-y = 1\n+y = 2\n"
         (b"# coding: latin-1\nz = '\xe9'\nx = 1\ny = 1\n", CHANGE.format("shop.py", 3)),
         (b"x = 1\ny = 1\n", CHANGE.format("shop.py", 400)),
         (b"x = 1\ny = 1\n", CHANGE.format("shop.py\t2026-01-01", 1)),
+        (b"x = 1\ny = 1\n", CHANGE.replace("a/{0}", "w/{0}").format("shop.py", 1)),
         (b"x = 1\ny = 1\n", CHANGE.format("shop.py", 1) + "-- \n2.39.2\n"),
         (b"x = 1\ny = 1\n", CHANGE.replace("a/{0}", '"a/{0}"').replace("b/{0}", '"b/{0}"').format(r"l\303\240.py", 1)),
     ],
@@ -856,3 +876,9 @@ def patch(old, new, *defined):
     more = "".join(f"@@ -2,1 +2,2 @@\n import os\n{line}\n" for line in defined)
     count = 2 if old.startswith(" ") else 5
     return f"{head}{more}@@ -10,{count} +10,{count} @@\n{body}"
+
+
+def test_the_first_failure_group_gets_half_of_the_time():
+    assert [search.share_of_time(*two) for two in ((20.0, 4), (10.0, 3), (5.0, 2), (0.1, 2), (0.1, 1), (-1.0, 1))] == [
+        10.0, 5.0, 5.0, 0.0, 0.1, 0.0,
+    ]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
 
+from suspectra.base.deadline import while_others_work
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
@@ -69,7 +70,7 @@ class FixSearch:
         tried, complete = 0, False
         try:
             setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
-            seconds = settings.fix_seconds if self.seconds is None else self.seconds
+            seconds = while_others_work(settings.fix_seconds) if self.seconds is None else self.seconds
             suspicion = Suspicion(self.evidence, everywhere=True)
             changes = partial(changes_since_pass, folder.root, find_source(folder.root))
             inquiry = FixInquiry(setup, self.tests, suspicion, changes=changes, seconds=seconds)
