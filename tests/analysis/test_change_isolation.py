@@ -162,6 +162,9 @@ def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsy
     assert groups["test_price.py::test_old"]["since"] == "before"
     assert run(["status"]) == 0
     assert "\nWithout your change at shop/rates.json:2 test_rate passes.\n" in capsys.readouterr().out
+    run(["fix", "*::test_rate", "--seconds", "0.5"])
+    words = "Without your change at shop/rates.json:2 test_rate passes. `suspectra changes` shows it.\n"
+    assert words in capsys.readouterr().out
     text = (project / "shop" / "price.py").read_bytes()
     (project / "shop" / "price.py").write_bytes(text + b"\n")
     assert read_experiments(project)[0] == ()
