@@ -26,6 +26,7 @@ from suspectra.fixes.fix_site import definitions, scopes
 from suspectra.fixes.helper_modules import helper_modules
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.fixes.results import Alike, EqualResults
+from suspectra.fixes.same_meaning import meaning
 from suspectra.fixes.undoing import undone
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
@@ -876,6 +877,27 @@ def patch(old, new, *defined):
     more = "".join(f"@@ -2,1 +2,2 @@\n import os\n{line}\n" for line in defined)
     count = 2 if old.startswith(" ") else 5
     return f"{head}{more}@@ -10,{count} +10,{count} @@\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "count"),
+    [
+        (("if len(a) > 0:", "if len(a) + 1 > 1:", "if len(a) > 1 - 1:", "elif len(a) - 1 > -1:"), 1),
+        (("a = b + 1 + 1", "a = b + 2", "a = b + 3 - 1"), 1),
+        (("if a < b + 1:", "if a - 1 < b:", "if a <= b:"), 2),
+        (("if a < b - 1 < 2:", "if a + 1 < b < 2:"), 2),
+        (("a = '1' + b", "a = b + '1'", "a = 1 + b"), 3),
+    ],
+)
+def test_the_same_calculation_is_known_in_other_words(texts, count):
+    assert len({meaning(text) for text in texts}) == count
+
+
+def test_a_condition_is_no_number():
+    changes = [one for one in made("def f(a):\n    if isinstance(a, int):\n        return a in (1, 2)\n") if one.old]
+    whole = [one.new for one in changes if one.old in ("isinstance(a, int)", "a in (1, 2)")]
+    assert "isinstance(a, int) or a is None" in whole
+    assert not [text for text in whole if re.search(r"\) [+*-] |-\(|-isinstance|abs\(|\) \*\* ", text)]
 
 
 def test_the_first_failure_group_gets_half_of_the_time():
