@@ -83,6 +83,12 @@ def test_a_fix_is_shown_and_applied_only_by_the_user(client, project):
     assert change["textDocument"]["uri"] == uri
     assert change["edits"][0]["annotationId"] in edit["changeAnnotations"]
     assert all(one["needsConfirmation"] for one in edit["changeAnnotations"].values())
+    # a client that lets the user choose gets them all
+    first, *_ = offered = client.command("findFix", None, [FAILING], None, True)
+    assert len(offered) == found
+    assert shown[0] == f"{first['said']} Change 1 of {found}: {first['title']}"
+    assert edit in [one["edit"] for one in offered]
+    assert len(sent) == 1
     assert (project / "prices.py").read_text() == CODE
 
 
