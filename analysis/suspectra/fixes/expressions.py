@@ -194,6 +194,17 @@ _WRAPPED = (
 _UNFITTED = (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 """What stands only in certain places, so that no other expression can."""
 
+_CHANGING_TRUTH = frozenset(
+    {"{}[1:]", "{}[:-1]", "{}[0]", "{}[-1]", "int({})", "max({}, 0)", "max(0, {})", "[one for one in {} if one]"}
+)
+"""Those that make something else of a value of which only the truth matters."""
+
+_TRUE_OR_FALSE = frozenset(
+    {"isinstance", "issubclass", "hasattr", "callable", "any", "all", "bool", "startswith", "endswith", "isdigit",
+     "isalpha", "isalnum", "isspace", "islower", "isupper", "is_file", "is_dir", "exists"}
+)  # fmt: skip
+"""Functions and methods that answer a question."""
+
 _COPIES = frozenset({"list({})", "dict({})", "set({})", "tuple({})"})
 _BARE = {"copy": 2.0, "strip": 2.3, "lower": 2.4, "rstrip": 2.6, "upper": 2.6, "items": 2.6, "values": 2.6}
 """Methods that are forgotten often, and what that costs."""
@@ -625,6 +636,8 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
         return
     if isinstance(parent, ast.Expr):
         return
+    if _answers(node):
+        return
     text = _operand(place, node) if isinstance(node, ast.expr) else ""
     yield from _methods(place, text)
     if isinstance(parent, ast.Attribute):
@@ -632,7 +645,10 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
     counted = isinstance(parent, (ast.Subscript, ast.Slice, ast.Compare)) or (
         isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "range"
     )
+    asked = _is_asked(place)
     for form, cost in _WRAPPED:
+        if asked and form not in _CHANGING_TRUTH:
+            continue
         yield (
             form.format(place.text if "({}" in form else text),
             "copy" if form in _COPIES else "wrapping",
@@ -645,7 +661,7 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
     for name, count in ingredients.of_one.items():
         if name.partition(".")[0] in (place.scope.itself, *ingredients.globals):
             yield f"{name}({place.text})", "wrapping", 2.7 - 0.1 * min(count, 4)
-    for number, name in enumerate(place.names[:NEAR]):
+    for number, name in enumerate(() if asked else place.names[:NEAR]):
         if name == text:
             continue
         more = 0.05 * number
@@ -659,6 +675,13 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
         yield f"{text}[{name}:]", "slice", 2.4 + more
         yield f"{text}[:{name}]", "slice", 2.4 + more
         yield f"{text}[{name}]", "item", 2.6 + more
+
+
+def _answers(node: ast.AST) -> bool:
+    """Whether an expression gives nothing but true or false."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", getattr(node.func, "attr", "")) in _TRUE_OR_FALSE
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 def _methods(place: FixSite, text: str) -> Iterator[Made]:

@@ -26,6 +26,7 @@ from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
+from suspectra.changes.known_causes import known_causes
 from suspectra.changes.mixed_tests import MixedTests
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
@@ -47,7 +48,7 @@ from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport, Suspect
-from suspectra.runs.experiment import EVERY, MOVE, SHIFT, UNDO, Experiment
+from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport, shifts_in_turn
 from suspectra.techniques.experiments.repairs import Repair
@@ -97,6 +98,9 @@ class WhyInquiry(Inquiry[str]):
         self._unranked: NothingToRank | None = None
         try:
             self._rank()
+            self._cause = self._known_cause()
+            if self._cause is not None:
+                self.answer = self._broken(self._cause)
         except NothingToRank as error:  # the failing tests execute nothing that may be suspected
             self._unranked = error
             self._tests, self._others = list(self.failing), list[str]()
@@ -121,7 +125,7 @@ class WhyInquiry(Inquiry[str]):
                 raise self._unranked
             self.complete = True
             return
-        if self._group.since is not Since.BEFORE and not self._knows_the_change():
+        if self._group.since is not Since.BEFORE and self._cause is None:
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
             yield from self._learn()
@@ -188,10 +192,11 @@ class WhyInquiry(Inquiry[str]):
             self._passing = isolation.baseline
             self.answer = self._ranked(self._report)
 
-    def _knows_the_change(self) -> bool:
-        """Whether an earlier search has found what broke all of the tests; the sources are unchanged since then."""
-        finding = self._finding
-        return finding is not None and finding.kind == UNDO and finding.repaired == len(self._group.tests)
+    def _known_cause(self) -> BreakingChange | None:
+        """What an earlier search has found to break all of the tests; the sources are unchanged since then."""
+        wanted = set(self._group.tests)
+        found = known_causes(self.setup.workspace, self.evidence.digests)
+        return next((one for one in found if one.minimal and wanted == set(one.mends) == set(one.tests)), None)
 
     @property
     def _suspects_a_change(self) -> bool:
@@ -199,7 +204,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _broken(self, cause: BreakingChange) -> WhyAnswer:
         """The answer that a change is, about the tests that it broke."""
-        total, count, tested = len(cause.since.units), len(cause.units), len(cause.tests)
+        total, count, tested = cause.total, len(cause.units), len(cause.tests)
         others = [test.name for test in self.failing if test.name not in cause.tests]
         which = "Your only change" if total == 1 else f"{'One' if count == 1 else count} of your {total:,} changes"
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
@@ -345,7 +350,7 @@ class WhyInquiry(Inquiry[str]):
             conclusion, because = f"{conclusion}: look there first.", "no run has shown yet that this broke the test"
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
-        answer = WhyAnswer(
+        return WhyAnswer(
             tests=self._group.tests,
             failure=self._failure(self._tests[0].name),
             conclusion=conclusion,
@@ -358,23 +363,6 @@ class WhyInquiry(Inquiry[str]):
             another=self._others[0] if self._others else "",
             tried=tuple(self._tried),
         )
-        if best is None or not self._knows_the_change():
-            return answer
-        return self._for_known_change(answer, best.found[0])
-
-    def _for_known_change(self, answer: WhyAnswer, undone: Experiment) -> WhyAnswer:
-        """The answer with the one change that an earlier search has undone."""
-        if undone.action != "1":  # one of several
-            return answer
-        location = Location(undone.file, undone.line, max(undone.line, undone.end_line))
-        if undone.place == MOVE:
-            change = AnswerChange(location, (), (), undone.replacement)
-        else:
-            present = range(undone.line, undone.end_line + 1)
-            after = tuple(self._sources.line(undone.file, line) for line in present)
-            change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
-        conclusion = f"Your change since {undone.detail} broke it:"
-        return replace(answer, conclusion=conclusion, suspect=None, changes=(change,), first=self._first, reasons=())
 
     def _one_of_the_changes(self, passing: Baseline, first: Suspect, place: str) -> tuple[Certainty, str, str]:
         """The answer where a test passes without the changes, and no run has shown which of them broke it."""

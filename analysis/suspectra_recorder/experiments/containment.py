@@ -170,7 +170,7 @@ class Containment:
             if len(self._touched) < _MAX_NOTED:
                 self._touched[call] = None
         elif call not in self._allowed and call not in self._touched:
-            self._note_refusal(" ".join(call))
+            self._note_refusal(_in_words(call))
             raise RefusedCall(self._refused)
         self._starts = call[0] == "subprocess.Popen"  # which then calls what starts the program
 
@@ -457,6 +457,10 @@ _ATTACH = 24
 
 _ENVIRONMENT_AT = {"subprocess.Popen": 3, "os.exec": 2, "os.posix_spawn": 2, "os.spawn": 3}
 """Which argument is the environment of a program: pytest changes that for each phase of a test."""
+
+
+def _in_words(call: Call) -> str:
+    return f"open {call[1]} for writing" if call[0] == "open" else " ".join(call)
 
 
 def _as_texts(event: str, arguments: tuple[Any, ...]) -> Call:

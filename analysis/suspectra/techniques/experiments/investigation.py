@@ -125,9 +125,10 @@ class Investigation(Staged):
         known = _undone_first(known, found)
         ranked = RankedReport.from_scores(self, spectrum, known)
         notes = (*base.notes, *([] if made else [where_it_works(_no_experiments(), spectrum, self.name)]))
-        return InvestigationReport(
+        report = InvestigationReport(
             self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found, in_vain=in_vain
         )
+        return report.with_first_function()
 
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
         """The repair that makes the difference, or else what makes it without experiments."""
