@@ -404,6 +404,10 @@ def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
     if run.error and not run.passed:
         return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
+    if not run.passed and not run.ended:
+        tests = "the test" if len(names) == 1 else "the tests"
+        cause = f"in a copy of the workspace pytest ended before it had run {tests}"
+        return Problem("", "", cause, "name the options with which it was recorded, such as `-- pytest -p no:x`")
     cause = f"{many(len(names), 'test')} that failed did not fail in a copy of the workspace"
     cure = "record the tests again; if they still fail, see what they need besides the workspace"
     return Problem("", "", cause, cure)

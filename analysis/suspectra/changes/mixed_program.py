@@ -213,6 +213,7 @@ def _run_of(answer: MixedAnswer) -> MixedRun:
         {name: one["message"] for name, one in bad.items()},
         answer.get("error", ""),
         answer.get("exchanged", False),
+        bool(answer),
     )
 
 

@@ -47,7 +47,7 @@ _NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itsel
 _MAX_COLLECTED = 3  # forks that have loaded the program and wait
 _FORK_GRACE_S = 1.0
 """How much longer a fork may take to answer than its run."""
-_AGAIN_S = 0.5
+_STOPPED_AGAIN_S = 0.5
 """After which a test is stopped once more, which has caught what stopped it."""
 
 
@@ -193,7 +193,7 @@ class MixedRuns:
             yield
             return
         before = signal.signal(signal.SIGALRM, _stop)
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+        signal.setitimer(signal.ITIMER_REAL, seconds, _STOPPED_AGAIN_S)
         yield
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
