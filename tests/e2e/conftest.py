@@ -33,7 +33,7 @@ MANIFEST = ROOT / "vscode-extension" / "package.json"
 TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
-TIMEOUT_S = 60.0  # seconds: how long something that should happen soon may take on a slow and busy machine
+TIMEOUT_S = 120.0  # seconds: how long something that should happen soon may take on a slow and busy machine
 QUICK_S = 10.0  # seconds: after which what a click or a key should have done at once is tried again
 POLL_S = 0.02, 0.25  # seconds between two looks at an editor, at first and later: it needs the time of each for its work
 
