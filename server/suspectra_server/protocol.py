@@ -415,15 +415,18 @@ COMMANDS = (
     CommandDeclaration(
         "findFix",
         "Find a Fix",
-        (*_FAILING_TESTS, Argument("choosing?", "boolean", "Whether the client lets the user choose, and applies that.")),
+        (
+            *_FAILING_TESTS,
+            Argument("choosing?", "boolean", "Whether the client lets the user choose, and applies that."),
+        ),
         "number | FoundChange[]",
         "Search changes of the source with which failing tests pass, and all passing tests that execute them still do."
         " When the search has ended, the changes are shown one after the other, the likeliest first, by"
         " `window/showMessageRequest`; what the user chooses is sent by `workspace/applyEdit`, with an annotation that"
         " needs confirmation, so that the client shows it first. A client without such annotations applies it when the"
         " user says *Apply*. Progress, cancelling, consent and trust are those of `suspectra.server.investigate`. The"
-        " answer is how many changes were found, 0 if the user declines; with `choosing` it is the changes, the likeliest"
-        " first.",
+        " answer is how many changes were found, 0 if the user declines; with `choosing` it is the changes themselves,"
+        " the likeliest first.",
         icon="lightbulb-autofix",
         enablement=_REPEATS,
     ),

@@ -63,7 +63,9 @@ def workspace_edit(session: Session, folder: Folder, fix: Fix) -> lsp.WorkspaceE
         named = lsp.OptionalVersionedTextDocumentIdentifier(uri, None)
         annotated = [lsp.AnnotatedTextEdit(_ANNOTATION, one.range, one.new_text) for one in edits_of_file]
         documents.append(lsp.TextDocumentEdit(named, [*annotated]))
-    about = lsp.ChangeAnnotation(f"{place_of(fix)}: {said_of(fix)}", needs_confirmation=True, description="That tests pass proves nothing")
+    about = lsp.ChangeAnnotation(
+        f"{place_of(fix)}: {said_of(fix)}", needs_confirmation=True, description="That tests pass proves nothing"
+    )
     return lsp.WorkspaceEdit(document_changes=[*documents], change_annotations={_ANNOTATION: about})
 
 
