@@ -630,8 +630,12 @@ class FoundChange(TypedDict):
 
     title: str
     """The new text, in one line."""
+    place: str
+    """The file and the line, as text."""
     said: str
-    """What is known of it."""
+    """What is known of it, as the end of a sentence that begins with the place."""
+    apart: str
+    """A call that gives another result with another change, in a sentence; empty where none is known."""
     edit: lsp.WorkspaceEdit
     """It as an edit, to be shown before it is applied."""
     test: lsp.WorkspaceEdit | None

@@ -425,8 +425,8 @@ COMMANDS = (
         " `window/showMessageRequest`; what the user chooses is sent by `workspace/applyEdit`, with an annotation that"
         " needs confirmation, so that the client shows it first. A client without such annotations applies it when the"
         " user says *Apply*. Progress, cancelling, consent and trust are those of `suspectra.server.investigate`. The"
-        " answer is how many changes were found, 0 if the user declines; with `choosing` it is the changes, likeliest"
-        " first.",
+        " answer is how many changes were found, 0 if the user declines; with `choosing` it is the changes themselves,"
+        " the likeliest first.",
         icon="lightbulb-autofix",
         enablement=_REPEATS,
     ),

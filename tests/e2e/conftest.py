@@ -33,12 +33,9 @@ MANIFEST = ROOT / "vscode-extension" / "package.json"
 TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
-TIMEOUT_S = 60.0  # seconds: how long something that should happen soon may take on a slow and busy machine
+TIMEOUT_S = 120.0  # seconds: how long something that should happen soon may take on a slow and busy machine
 QUICK_S = 10.0  # seconds: after which what a click or a key should have done at once is tried again
-POLL_S = (
-    0.02,
-    0.25,
-)  # seconds between two looks at an editor, at first and later: it needs the time of each for its work
+POLL_S = 0.02, 0.25  # seconds between two looks at an editor, at first and later; each look takes processor time
 
 
 def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S):
@@ -517,7 +514,7 @@ class Workbench:
         self.home = home
 
     def picture(self, name: str, *, still: bool = False, kept: bool = False) -> Path:
-        """Take what is on the screen; `still` without what comes and goes with the mouse, `kept` once all is drawn."""
+        """Take what is on the screen; `still` is without what comes with the mouse, `kept` once all is drawn."""
         if still:
             self.page.mouse.move(self.page.viewport_size["width"] / 2, self.page.viewport_size["height"] - 4)
             with contextlib.suppress(PlaywrightTimeout):  # where it stays it belongs there

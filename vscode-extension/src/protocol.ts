@@ -598,8 +598,12 @@ export interface RunTexts {
 export interface FoundChange {
   /** The new text, in one line. */
   title: string;
-  /** What is known of it. */
+  /** The file and the line, as text. */
+  place: string;
+  /** What is known of it, as the end of a sentence that begins with the place. */
   said: string;
+  /** A call that gives another result with another change, in a sentence; empty where none is known. */
+  apart: string;
   /** It as an edit, to be shown before it is applied. */
   edit: WorkspaceEdit;
   /** An edit that writes a test which this change passes and another one does not; null where there is none. */

@@ -82,11 +82,12 @@ it('are not made where the user chooses nothing', async () => {
 });
 
 it('can be many, and begin with tests that tell them apart', async () => {
+  const found = { place: 'shop.py:2', said: 'all tests pass.', apart: '', edit: REPAIR, test: null };
   server.executed.fire({
     command: serverCommands.findFix,
     result: [
-      { title: 'a >= 10', said: 'All tests pass.', edit: REPAIR, test: TEST },
-      { title: 'a > 9', said: 'All tests pass.', edit: REPAIR, test: null },
+      { ...found, title: 'a >= 10', apart: 'off(10) gives 1.', test: TEST },
+      { ...found, title: 'a > 9' },
     ],
   });
   (await asked(['a >= 10', 'Write a Test', 'a > 9', 'Change Nothing'])).enter('Write a Test');

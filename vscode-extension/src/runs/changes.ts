@@ -11,6 +11,7 @@ import type { Runs } from './runs';
 export interface Change {
   /** In a word or as code. */
   title: string;
+  place?: string;
   /** What is known of it; by default what it changes. */
   said?: string;
   edit: vscode.WorkspaceEdit;
@@ -46,11 +47,10 @@ export class Changes implements vscode.Disposable {
   /** Let the user choose one of the changes that were found, before or after writing tests that tell them apart. */
   private async offer(found: FoundChange[]): Promise<void> {
     const changes: Change[] = [];
-    for (const { title, said, edit, test } of found) {
-      changes.push({ title, said, edit: await this.server.edit(edit) });
+    for (const { title, place, said, apart, edit, test } of found) {
+      changes.push({ title, place, said: test ? said : `${said} ${apart}`, edit: await this.server.edit(edit) });
       if (test) {
-        const only = t('A test that only the change above passes: keep it if what it says is right');
-        changes.push({ title: t('Write a Test'), said: only, edit: await this.server.edit(test), again: true });
+        changes.push({ title: t('Write a Test'), said: apart, edit: await this.server.edit(test), again: true });
       }
     }
     const question = found.length === 1 ? t('1 change was found') : t('{0} changes were found', found.length);
@@ -117,7 +117,8 @@ async function choiceOf(change: Change): Promise<Choice> {
   const { before, after } = file ? await textsOf(...file) : { before: '', after: '' };
   const line = firstDifference(before, after);
   const [was = '', is = ''] = [before, after].map((text) => text.split('\n')[line]?.trim());
-  return { label: change.title, detail: change.said ?? `${was} → ${is}`, change };
+  const { title: label, place: description = '', said: detail = `${was} → ${is}` } = change;
+  return { label, description, detail, change };
 }
 
 /** A file without and with edits; empty before where there is none. */

@@ -55,7 +55,8 @@ class FixCommands:
         while changes := self._changes(search):
             change = changes[number]
             test = change["test"]
-            text = f"{change['said']} Change {number + 1} of {len(changes)}: {change['title']}"
+            words = [f"{change['place']}: {change['said']}", change["apart"]]
+            text = " ".join([*filter(None, words), f"Change {number + 1} of {len(changes)}: {change['title']}"])
             actions = [applying, *([_TEST] if test else []), *([_NEXT] if len(changes) > 1 else []), _CLOSE]
             question = lsp.ShowMessageRequestParams(
                 lsp.MessageType.Info, text, [lsp.MessageActionItem(title) for title in actions]
@@ -79,6 +80,7 @@ class FixCommands:
             can_create_files,
             changed_text,
             edit_with_test,
+            place_of,
             said_of,
             told_apart,
             workspace_edit,
@@ -93,6 +95,14 @@ class FixCommands:
             told = search.apart.get(fix)
             writes = told is not None and told.test and can_create_files(self._session)
             test = edit_with_test(search.folder, fix, told) if told is not None and writes else None
-            said = f"{said_of(fix)}{told_apart(number, told)}"
-            changes.append({"title": changed_text(fix), "said": said, "edit": edit, "test": test})
+            changes.append(
+                {
+                    "title": changed_text(fix),
+                    "place": place_of(fix),
+                    "said": said_of(fix),
+                    "apart": told_apart(number, told),
+                    "edit": edit,
+                    "test": test,
+                }
+            )
         return changes
