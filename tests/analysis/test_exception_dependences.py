@@ -138,3 +138,21 @@ def f(texts):
     lines, failure = traced(tmp_path, program, "f(['{', '[', '1', '}'])")
     assert failure == ("program.py", 5)
     assert 15 in lines["program.py"]
+
+
+def test_one_that_reading_a_method_raises_comes_from_the_object(tmp_path):
+    program = """\
+def pick(flag):
+    if flag:
+        return {}
+    return None
+
+
+def f(flag):
+    value = pick(flag)
+    if flag is False and value.get("a"):
+        return 1
+"""
+    lines, failure = traced(tmp_path, program, "f(False)")
+    assert failure == ("program.py", 9)
+    assert {2, 4, 8, 9} <= set(lines["program.py"])
