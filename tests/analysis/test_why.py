@@ -231,8 +231,8 @@ def test_for_agents_it_says_that_texts_are_data_and_is_short(tmp_path):
 def test_each_reader_is_told_what_is_possible_there():
     of = {reader: answer_lines(ANSWER, reader) for reader in Reader}
     assert of[Reader.TERMINAL][-3].endswith(" Give it more time with --seconds.")
-    assert of[Reader.TERMINAL][-1] == "2 other tests fail for another reason: `suspectra why test_b`"
+    assert of[Reader.TERMINAL][-1] == "2 other tests fail, too: `suspectra why test_b`"
     assert of[Reader.EDITOR][-3].endswith(" Give it more time with the setting suspectra.whySeconds.")
-    assert of[Reader.EDITOR][-1] == "2 other tests fail for another reason: test_b and more"
+    assert of[Reader.EDITOR][-1] == "2 other tests fail, too: test_b and more"
     assert answer_object(ANSWER)["text"] == of[Reader.PROGRAM]
     assert not any("--" in line for line in (*of[Reader.EDITOR], *of[Reader.PROGRAM]))

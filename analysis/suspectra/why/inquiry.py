@@ -534,7 +534,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _shift_at(self, element: int, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
         """Look for the same difference at a statement, which then comes first."""
-        if self._shifts.common(found, repeated) is None:
+        if not self._shifts.common(found, repeated):
             return False
         self._shifted = element
         self._rank()
