@@ -15,6 +15,7 @@ from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import ChangeIsolation
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.cli.main import run
+from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.logs.experiments import read_experiments
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
@@ -162,6 +163,9 @@ def test_each_cause_is_found_and_nothing_in_the_workspace_changes(project, capsy
     assert groups["test_price.py::test_old"]["since"] == "before"
     assert run(["status"]) == 0
     assert "\nWithout your change at shop/rates.json:2 test_rate passes.\n" in capsys.readouterr().out
+    run(["fix", "*::test_rate", "--seconds", "0.5"])
+    words = "Without your change at shop/rates.json:2 test_rate passes. `suspectra changes` shows it.\n"
+    assert words in capsys.readouterr().out
     text = (project / "shop" / "price.py").read_bytes()
     (project / "shop" / "price.py").write_bytes(text + b"\n")
     assert read_experiments(project)[0] == ()
@@ -322,3 +326,20 @@ def test_the_first_different_value_is_one_of_the_program(tmp_path):
     found = search.causes[0].difference
     assert found is not None
     assert (found.file, found.before, found.after) == ("rates.py", "7", "19")
+
+
+@pytest.mark.slow  # it waits while the test hangs
+def test_a_change_that_lets_a_test_hang_is_found(tmp_path):
+    before = "def down(n):\n    steps = 0\n    while n > 0:\n        n -= 1\n        steps += 1\n    return steps\n"
+    after = before.replace("n -= 1", "n -= 0").replace("= 0\n    while", "= int()\n    while")
+    (tmp_path / "m.py").write_text(after)
+    (tmp_path / "test_m.py").write_text("import m\n\n\ndef test_it():\n    assert m.down(3) == 3\n")
+    setup = RerunSetup(tmp_path, (sys.executable, "-m", "pytest", "-p", "no:cacheprovider"))
+    name, message = "test_m.py::test_it", "Failed: Timeout (>0.5s) from pytest-timeout."
+    failing = FailingTest.from_result(TestResult(name, Verdict.FAILED, message=message, seconds=0.5))
+    since = Baseline.from_texts("before", tmp_path, {"m.py": before.encode()})
+    search = ChangeIsolation(setup=setup, tests=[failing], baselines=[since], seconds=120)
+    list(search.steps())
+    (cause,) = search.causes
+    assert [(one.line, one.before) for one in cause.units] == [(4, "        n -= 1\n")]
+    assert cause.mends == cause.alone_breaks == (name,)

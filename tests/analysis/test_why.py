@@ -164,8 +164,7 @@ def test_the_change_that_broke_a_test_is_the_answer(tmp_path, answered):
     ]
     assert found["because"] == "without it the test passes, and with it alone the test fails"
     again = answered(tmp_path, "ten_are", seconds=0.001)
-    assert again["text"][0] == "Your change since the last commit (HEAD) broke it:"
-    assert again["changes"] == found["changes"], "it is known"
+    assert again | {"tried": found["tried"]} == found, "it is known"
 
 
 @pytest.mark.slow

@@ -53,6 +53,7 @@ class BreakingChange:
     alone_breaks: tuple[str, ...]  # the tests that fail in the same way with them alone
     minimal: bool  # whether nothing can be left out; False where there was no time to try
     since: Baseline  # what they were changes of
+    total: int  # how many changes there are since then
     difference: ValueDifference | None = None  # the first value that they make another one
     going_with: tuple[ChangeUnit, ...] = ()  # others, without which the program works only if these are undone, too
     besides: tuple[ChangeUnit, ...] = ()  # other causes, without which the tests have to be, too, in order to pass
@@ -102,8 +103,7 @@ class BreakingChange:
 
     def in_vain(self, tests: Iterable[str]) -> Iterator[Experiment]:
         """That tests fail without these changes, too, as they do without any."""
-        total = len(self.since.units)
-        return (self._undone(unit, test, total, ExperimentOutcome.FAILED) for test in tests for unit in self.units)
+        return (self._undone(unit, test, self.total, ExperimentOutcome.FAILED) for test in tests for unit in self.units)
 
     def _undone(self, unit: ChangeUnit, test: str, together: int, outcome: ExperimentOutcome) -> Experiment:
         place = GOING_WITH if unit in self.going_with else "change"
@@ -135,6 +135,12 @@ class BreakingChange:
             "besides": [{"file": one.file, "line": one.line} for one in self.besides],
             "first_difference": self.difference.to_json() if self.difference else None,
         }
+
+    def to_log(self) -> dict[str, object]:
+        """In the form in which it is kept, whole."""
+        more = {"going_with": self.going_with, "besides": self.besides}
+        units = {name: [one.to_json() for one in several] for name, several in more.items()}
+        return {**self.to_json(), **units, "since": self.since.name, "total": self.total}
 
 
 @dataclass(frozen=True)
@@ -223,6 +229,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 sources = {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
                 for experiment in (*cause.experiments(), *cause.in_vain(self.old)):
                     log.add(experiment, sources)
+            log.add_causes([cause.to_log() for cause in self.causes], sources)
 
     def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
@@ -256,7 +263,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         high = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         for known in list(self.causes):  # since another text, of which other tests are left
-            if cause := search.numbers(known.said()) | search.numbers(_said(known.going_with)):
+            if cause := search.numbers(known.undone):
                 without = search.run(high - cause, left)
                 if mended := [name for name in left if name in without.passed]:
                     self._add(search, replace(known, tests=tuple(mended), mends=tuple(mended)), cause, left, failing)
@@ -278,6 +285,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 (),
                 minimal,
                 baseline,
+                len(units),
                 run=run,
                 going_with=search.units(going_with),
                 besides=tuple(unit for one in self.causes if left[0] in one.tests for unit in one.undone),
@@ -345,7 +353,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         except TimeIsUp:
             if search.low or len(search.high) == 1:
                 some = search.units(search.high - search.low)
-                self.causes.append(BreakingChange((left[0],), some, (), (), False, baseline))
+                self.causes.append(BreakingChange((left[0],), some, (), (), False, baseline, len(baseline.units)))
             raise
 
     def _with_changes(self) -> Iterator[Baseline]:
@@ -396,6 +404,10 @@ def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
     if run.error and not run.passed:
         return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
+    if not run.passed and not run.ended:
+        tests = "the test" if len(names) == 1 else "the tests"
+        cause = f"in a copy of the workspace pytest ended before it had run {tests}"
+        return Problem("", "", cause, "name the options with which it was recorded, such as `-- pytest -p no:x`")
     cause = f"{many(len(names), 'test')} that failed did not fail in a copy of the workspace"
     cure = "record the tests again; if they still fail, see what they need besides the workspace"
     return Problem("", "", cause, cure)

@@ -55,8 +55,9 @@ class ChangeNarrowing:
         """The changes with some numbers, in order."""
         return tuple(self._units[number] for number in sorted(numbers))
 
-    def numbers(self, said: Collection[tuple[str, int, str, str]]) -> Differences:
-        """The changes with some files, lines and texts; nothing where some of these are no changes since this text."""
+    def numbers(self, units: Iterable[ChangeUnit]) -> Differences:
+        """The numbers of some changes; nothing where some of these are no changes since this text."""
+        said = {(one.file, one.line, one.before, one.after) for one in units}
         found = [at for at, one in enumerate(self._units) if (one.file, one.line, one.before, one.after) in said]
         return frozenset(found) if len(found) == len(said) else _NOTHING
 

@@ -16,9 +16,9 @@ from suspectra.cli.console import (
     NOTHING_TO_RANK,
     declared,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
     written,
 )
 from suspectra.cli.rerun import (
@@ -43,7 +43,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @click.option("--since", metavar="REVISION", help="Since this git revision.  [default: since the tests passed]")
     @click.option(

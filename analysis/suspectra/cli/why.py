@@ -19,9 +19,9 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
     written,
 )
 from suspectra.cli.rerun import (
@@ -50,7 +50,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(WHY_SECONDS)
     @click.option("--since", metavar="REVISION", help="What changed since this git revision.  [default: the last pass]")

@@ -47,6 +47,14 @@ _NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itsel
 _MAX_COLLECTED = 3  # forks that have loaded the program and wait
 _FORK_GRACE_S = 1.0
 """How much longer a fork may take to answer than its run."""
+_STOPPED_AGAIN_S = 0.5
+"""After which a test is stopped once more, which has caught what stopped it."""
+
+
+class TestHangs(BaseException):
+    """Raised in a test that takes longer than it may."""
+
+    __test__ = False
 
 
 class MixedRuns:
@@ -178,6 +186,19 @@ class MixedRuns:
             self._answer["imported"], self._answer["executed"] = self._executed.take(), {}
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Stop a test that hangs, where that is known."""
+        seconds = self._request["limits"].get(self._names.get(item.nodeid, item.nodeid), 0.0)
+        if not seconds:
+            yield
+            return
+        before = signal.signal(signal.SIGALRM, _stop)
+        signal.setitimer(signal.ITIMER_REAL, seconds, _STOPPED_AGAIN_S)
+        yield
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Keep what a test executes."""
         yield
@@ -228,7 +249,8 @@ class MixedRuns:
         exception, place = (known["exception"], known["place"]) if known else ("", "")
         if call.excinfo is not None and report.outcome == "failed" and not exception:
             error, traceback = raised_by_example(call.excinfo.value, call.excinfo.tb)
-            exception, place = type(error).__name__, self._place(traceback)
+            exception = type(error).__name__
+            place = "" if isinstance(error, TestHangs) else self._place(traceback)  # it may be stopped anywhere
         self._answer["tests"][name] = {
             "verdict": attempt.verdict,
             "exception": exception,
@@ -262,6 +284,10 @@ class MixedRuns:
         while answer:
             answer = answer[os.write(self._write, answer) :]
         os._exit(0)
+
+
+def _stop(number: int, frame: object) -> None:
+    raise TestHangs
 
 
 class _Collected:
