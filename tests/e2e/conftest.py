@@ -269,13 +269,13 @@ class Neovim:
 
     nvim: pynvim.Nvim
 
-    def start(self, project: Project, file: str) -> None:
-        """Set up as docs/guide/editors/neovim.md says for this version, and open a file."""
+    def start(self, project: Project, file: str, technique: str = "evidence") -> None:
+        """Set up as docs/guide/editors/neovim.md says for this version, with a technique, and open a file."""
         minor = self.lua("return vim.version().minor")
         marker = "vim.lsp.config" if minor >= 11 else "vim.lsp.start(" if minor >= 8 else "start_client"
         self.nvim.command(f"cd {project.folder}")
         self.nvim.command("filetype on")
-        self.lua(documented("neovim.md", marker))
+        self.lua(documented("neovim.md", marker).replace("technique = 'evidence'", f"technique = '{technique}'"))
         if minor >= 11:
             self.lua(documented("neovim.md", "vim.keymap.set"))
         self.nvim.command(f"edit {file}")

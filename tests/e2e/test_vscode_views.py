@@ -93,6 +93,13 @@ def test_the_walkthrough_can_be_walked_activation_is_quick_and_a_run_can_be_stop
     wait(lambda: bench.status() == "Suspectra: 1 failing · slow:2", "the run is over")
     assert bench.toasts() == []
 
+    # the steps of the walkthrough that were done have a tick
+    bench.command("Welcome: Open Walkthrough")
+    bench.pick("Find a Fault with Suspectra")
+    done = bench.page.locator(".gettingStartedContainer .codicon-getting-started-step-checked")
+    wait(lambda: 1 <= done.count() < 5, "steps that were done are ticked, and others are not")
+    bench.picture("ticked")
+
 
 def test_goes_where_the_model_leads_and_back_and_previews_techniques(opened, ledger, wait, document):
     bench, _ = opened({"suspectra.learnJumps": True})

@@ -14,6 +14,7 @@ let server: ScriptedServer;
 let all: vscode.Disposable;
 let applied: [string, string][];
 let shown: unknown[][];
+let text: string;
 
 function edit(uri: vscode.Uri, line: number, text: string): vscode.WorkspaceEdit {
   const made = new vscode.WorkspaceEdit();
@@ -32,7 +33,8 @@ beforeEach(() => {
     shown.push(args);
     return Promise.resolve(undefined as never);
   });
-  const document = { getText: () => TEXT, offsetAt: ({ line }: vscode.Position) => [0, 17, 37][line] ?? TEXT.length };
+  text = TEXT;
+  const document = { getText: () => text, offsetAt: ({ line }: vscode.Position) => [0, 17, 37][line] ?? TEXT.length };
   Object.assign(vscode.workspace, {
     openTextDocument: ({ path }: vscode.Uri) =>
       path === URI.path ? Promise.resolve(document) : Promise.reject(new Error('no such file')),
@@ -79,6 +81,16 @@ it('are not made where the user chooses nothing', async () => {
   (await asked(['Undo This Change', 'Change Nothing'])).enter('Change Nothing');
   expect(await made).toBe(false);
   expect(applied).toEqual([]);
+});
+
+it('are not made in a text that was edited meanwhile', async () => {
+  const made = server.server.confirm('Undo This Change', REPAIR);
+  const input = await asked(['Undo This Change', 'Change Nothing']);
+  text = `# new\n${TEXT}`;
+  input.enter('Undo This Change');
+  expect(await made).toBe(false);
+  expect(applied).toEqual([]);
+  expect(workbench.errors).toHaveLength(1);
 });
 
 it('can be many, and begin with tests that tell them apart', async () => {

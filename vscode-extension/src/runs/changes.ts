@@ -19,7 +19,8 @@ export interface Change {
   again?: boolean;
 }
 
-type Choice = vscode.QuickPickItem & { change?: Change };
+/** A change in the list, with the texts in which it was found. */
+type Choice = vscode.QuickPickItem & { change?: Change; before?: string };
 
 export class Changes implements vscode.Disposable {
   private readonly disposables: vscode.Disposable;
@@ -64,11 +65,18 @@ export class Changes implements vscode.Disposable {
   private async choose(question: string, changes: Change[]): Promise<Change | undefined> {
     const chosen = await this.ask(question, await Promise.all(changes.map(choiceOf)));
     await this.runs.close();
-    return chosen && (await made(chosen)) ? chosen : undefined;
+    if (!chosen?.change) {
+      return undefined;
+    }
+    if ((await choiceOf(chosen.change)).before !== chosen.before) {
+      void vscode.window.showWarningMessage(t('The file was edited meanwhile, so nothing was changed.'));
+      return undefined;
+    }
+    return (await made(chosen.change)) ? chosen.change : undefined;
   }
 
   /** Ask, with the difference of the change at which the user looks in the editor. */
-  private ask(question: string, choices: Choice[]): Promise<Change | undefined> {
+  private ask(question: string, choices: Choice[]): Promise<Choice | undefined> {
     const pick = vscode.window.createQuickPick<Choice>();
     pick.title = question;
     pick.ignoreFocusOut = true; // else it would close as soon as the difference opens
@@ -77,7 +85,7 @@ export class Changes implements vscode.Disposable {
       const listeners = vscode.Disposable.from(
         pick.onDidChangeActive(([at]) => at?.change && void this.show(at.change)),
         pick.onDidAccept(() => {
-          done(pick.selectedItems[0]?.change);
+          done(pick.selectedItems[0]);
           pick.hide();
         }),
         pick.onDidHide(() => {
@@ -111,14 +119,14 @@ export class Changes implements vscode.Disposable {
   }
 }
 
-/** A change in the list, where it says what it changes if nothing else is known: the list may lie above the difference. */
+/** A change as it is listed; what it changes is said if nothing else is known, as the list may lie above the difference. */
 async function choiceOf(change: Change): Promise<Choice> {
-  const [file] = change.edit.entries();
-  const { before, after } = file ? await textsOf(...file) : { before: '', after: '' };
+  const texts = await Promise.all(change.edit.entries().map((file) => textsOf(...file)));
+  const [before, after] = [texts.map((one) => one.before).join('\n'), texts.map((one) => one.after).join('\n')];
   const line = firstDifference(before, after);
   const [was = '', is = ''] = [before, after].map((text) => text.split('\n')[line]?.trim());
   const { title: label, place: description = '', said: detail = `${was} → ${is}` } = change;
-  return { label, description, detail, change };
+  return { label, description, detail, change, before };
 }
 
 /** A file without and with edits; empty before where there is none. */
