@@ -10,12 +10,17 @@ from pathlib import Path
 
 import click
 import jsonschema
+import numpy as np
 import pytest
 
 from suspectra import __version__
+from suspectra.base.errors import UsageError
 from suspectra.causes.techniques import TECHNIQUES as CAUSES
 from suspectra.cli.main import run
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.named_files import measured_file
 from suspectra.output.rankings import table
+from suspectra.runs.measured_file import MeasuredFile
 from suspectra.techniques import technique_infos, technique_names
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -575,3 +580,37 @@ def test_a_recording_gives_the_same_ranking(shop, tmp_path):
         ]  # all that both measure
         del stack["test_line"], stack["own_line"], stack["details"]
     assert recorded == covered
+
+
+def test_a_recording_is_found_from_the_folders_inside_of_its_workspace(suspectra, shop, monkeypatch):
+    inside, repository = shop / "src" / "deep", shop / "src" / "other"
+    inside.mkdir()
+    (shop / ".suspectra").mkdir()
+    repository.joinpath(".git").mkdir(parents=True)
+    expected = suspectra("rank", "--top", "3")
+    for folder, command in ((inside, ["rank", "--top", "3"]), (inside, []), (shop / "tests", ["status"])):
+        monkeypatch.chdir(folder)
+        status, out, _ = suspectra(*command)
+        assert status == 0
+        assert "src/cart.py:19" in out
+        if command[:1] == ["rank"]:
+            assert out == expected[1]
+    monkeypatch.chdir(repository)
+    assert suspectra("rank")[0] == 2  # it belongs to another project
+    monkeypatch.chdir(inside)
+    assert suspectra("rank", "--workspace", ".")[0] == 2
+    (inside / ".suspectra").mkdir()
+    assert suspectra("rank")[0] == 2  # it has its own
+
+
+def test_the_end_of_a_path_names_a_measured_file(suspectra):
+    paths, one = ("src/cart.py", "src/old/cart.py", "src/tax.py"), np.ones(1, np.int32)
+    files = tuple(MeasuredFile(path, None, one, one, one - 2, ()) for path in paths)
+    evidence = Evidence("by hand", (), files, (), np.zeros(0, np.int32))
+    assert measured_file(evidence, "tax.py") == "src/tax.py"
+    assert measured_file(evidence, "old/cart.py") == "src/old/cart.py"
+    assert measured_file(evidence, "src/cart.py") == "src/cart.py"
+    assert measured_file(evidence, "rt.py") == "rt.py"
+    with pytest.raises(UsageError, match=r"it is the end of 2 paths: src/cart\.py, src/old/cart\.py"):
+        measured_file(evidence, "cart.py")
+    assert suspectra("explain", "cart.py:19") == suspectra("explain", "src/cart.py:19")

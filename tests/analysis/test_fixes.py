@@ -13,6 +13,7 @@ from itertools import count
 import numpy as np
 import pytest
 
+from suspectra.changes.units import ChangeUnit, FileDifference
 from suspectra.cli.main import run
 from suspectra.fixes import search
 from suspectra.fixes.candidate import together
@@ -25,6 +26,8 @@ from suspectra.fixes.fix_site import definitions, scopes
 from suspectra.fixes.helper_modules import helper_modules
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.fixes.results import Alike, EqualResults
+from suspectra.fixes.same_meaning import meaning
+from suspectra.fixes.undoing import undone
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.spectrum import Elements, Spectrum
@@ -413,6 +416,52 @@ def test_what_runs_has_the_lines_of_the_file_around_the_change():
     assert [both["functions"], both["others"][0]["functions"]] == [[("ends", 27)], [("total", 5)]]
 
 
+@pytest.mark.parametrize(
+    "now",
+    [
+        PROGRAM.replace("net = price", "net += price"),
+        PROGRAM.replace("        self.owner = None\n", "        self.owner = None\n        self.balance = 0\n"),
+        PROGRAM.replace("    return net * rate\n", "    net *= rate\n    return net\n"),
+        PROGRAM.replace("    seen = []\n", ""),
+        PROGRAM.replace("raise ValueError(last)", "raise ValueError(\n            first\n        )"),
+        PROGRAM.replace("last: date", "last=date.max").replace("[first, last]", "[last, first]"),
+    ],
+)
+def test_what_undoes_a_change_gives_the_text_before_it(now):
+    program = ParsedSource(now.encode())
+    everywhere = range(len(program.lines) + 1)
+    known = [*scopes(program), *definitions(program, set(), everywhere)]
+    difference = FileDifference.between("program.py", PROGRAM.encode(), now.encode())
+    assert difference.units
+    for unit in difference.units:
+        before = difference.content([one for one in difference.units if one is not unit]).decode()
+        candidate = undone("program.py", unit, known)
+        try:
+            compile(before, "", "exec")
+        except SyntaxError:
+            assert candidate is None  # it can't be undone alone
+        else:
+            assert candidate.edit.apply(now).rstrip("\n") == before.rstrip("\n")
+
+
+def test_what_undoes_a_change_lies_in_a_function_and_in_this_text():
+    difference = FileDifference.between("program.py", PROGRAM.encode(), PROGRAM.replace("datetime", "times").encode())
+    known = list(scopes(ParsedSource(PROGRAM.encode())))
+    assert undone("program.py", difference.units[0], known) is None  # an import
+    unit = ChangeUnit("program.py", 8, 8, "        net += price\n", "        net = 2 * price\n")
+    assert undone("program.py", unit, known) is None
+
+
+def test_edits_with_the_same_effect_are_the_same_candidate():
+    lines = PROGRAM.split("\n")
+    number, old = next((number, line) for number, line in enumerate(lines, 1) if "net = price" in line)
+    whole = Edit(number, 0, number, len(old), old.replace("=", "+="))
+    sign = Edit(number, old.index("="), number, old.index("="), "+")
+    assert whole.changed_lines(lines) == sign.changed_lines(lines) == (number, 1, ("        net += price",))
+    before, after = Edit(number + 1, 0, number + 1, 0, "x = 1\n"), Edit(number, len(old), number, len(old), "\nx = 1")
+    assert before.changed_lines(lines) == after.changed_lines(lines) == (number + 1, 0, ("x = 1",))
+
+
 def test_modules_that_only_tests_import_are_known():
     texts = {
         "shop/__init__.py": "from .sums import total",
@@ -629,8 +678,15 @@ def test_tool():
 def shop(tmp_path_factory):
     """A project with a fault that two tests show, recorded."""
     folder = tmp_path_factory.mktemp("shop")
-    (folder / "shop.py").write_text(SHOP)
+    (folder / "shop.py").write_text(SHOP.replace("result = price(name)", "result += price(name)"))
     (folder / "test_shop.py").write_text(TESTS)
+    for words in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "right"],
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    (folder / "shop.py").write_text(SHOP)
     words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST]
     assert subprocess.run(words, cwd=folder, capture_output=True, check=False).returncode == 1
     return folder
@@ -644,16 +700,33 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     words = ["fix", "--workspace", str(shop), *asking, "*_two", "*_three", "*_limit", "*_tool", "--", *PYTEST]
     assert run(words) == 0
     found = json.loads(capsys.readouterr().out)
-    first = next(one for one in found["fixes"] if one["line"] == 13)
+    first, *others = found["fixes"]
+    assert (first["line"], first["kind"]) == (13, "as before")
     assert "+        result += price(name)\n" in first["diff"]
+    assert not any(one["diff"] == first["diff"] for one in others)
     assert sorted(first["mends"]) == ["test_shop.py::test_three", "test_shop.py::test_two"]
     assert first["judged_by"] == 3
-    assert first["said"] == "both failing tests pass, and the other that was run still does"
+    words = (
+        "both failing tests pass with this line as it was before you changed it, and the other that was run still does"
+    )
+    assert first["said"] == words
     assert "+LIMIT = 100\n" in "".join(one["diff"] for one in found["fixes"])
     assert found["tried"] > 20
     assert found["pruned"] > 20
     assert asked == ["Write fix 1 into shop.py?"]
     assert (shop / "shop.py").read_text() == SHOP  # nobody has agreed
+    monkeypatch.setattr("click.confirm", lambda text: True)
+    monkeypatch.setattr("suspectra.fixes.search.FixInquiry.steps", None)  # what was found is known
+    number = found["fixes"].index(first) + 1
+    kept = ["fix", "--workspace", str(shop), "--apply", str(number), "*_two", "*_three", "*_limit", "*_tool"]
+    assert run([*kept, "--format", "diff"]) == 0
+    assert capsys.readouterr().out.rstrip("\n") == first["diff"].rstrip("\n")
+    assert run(kept) == 0
+    assert f"Fix {number} is in shop.py. Run the tests again." in capsys.readouterr().err
+    assert (shop / "shop.py").read_text() == SHOP.replace(
+        "        result = price(name)", "        result += price(name)"
+    )
+    (shop / "shop.py").write_text(SHOP)
 
 
 @pytest.mark.slow
@@ -699,9 +772,16 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
     assert judged["bad"]["breaks"] == ["test_shop.py::test_one"]
     assert judged["harm"]["mends"] == judged["harmful definition"]["mends"] == []
+    assert judged["harm"]["breaks"] == []
+    assert judged["harm"]["unjudged"] == [f"test_shop.py::test_{which}" for which in ("two", "three", "one")]
+    assert judged["harm"]["said"].startswith("refused: altered code may not do what it does: open ")
+    assert judged["harm"]["said"].endswith(
+        "harm for writing; 3 tests say nothing about it; no failing test passes, and no other test of those that were"
+        " run breaks (2 were run)"
+    )
     assert not (shop / "harm").exists()
     assert {name for name, one in judged.items() if not one["refused"]} == {
-        "good", "bad", "constant", "harm", "harmful definition",
+        "good", "bad", "constant",
     }  # fmt: skip
     assert judged["outside"]["refused"] == "it names a place outside of the workspace"
     assert judged["rename"]["refused"] == judged["renamed"]["refused"] == "it renames a file"
@@ -727,6 +807,7 @@ CHANGE = "--- a/{0}\n+++ b/{0}\n@@ -{1},2 +{1},2 @@\n x = 1\n-y = 1\n+y = 2\n"
         (b"# coding: latin-1\nz = '\xe9'\nx = 1\ny = 1\n", CHANGE.format("shop.py", 3)),
         (b"x = 1\ny = 1\n", CHANGE.format("shop.py", 400)),
         (b"x = 1\ny = 1\n", CHANGE.format("shop.py\t2026-01-01", 1)),
+        (b"x = 1\ny = 1\n", CHANGE.replace("a/{0}", "w/{0}").format("shop.py", 1)),
         (b"x = 1\ny = 1\n", CHANGE.format("shop.py", 1) + "-- \n2.39.2\n"),
         (b"x = 1\ny = 1\n", CHANGE.replace("a/{0}", '"a/{0}"').replace("b/{0}", '"b/{0}"').format(r"l\303\240.py", 1)),
     ],
@@ -796,3 +877,30 @@ def patch(old, new, *defined):
     more = "".join(f"@@ -2,1 +2,2 @@\n import os\n{line}\n" for line in defined)
     count = 2 if old.startswith(" ") else 5
     return f"{head}{more}@@ -10,{count} +10,{count} @@\n{body}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "count"),
+    [
+        (("if len(a) > 0:", "if len(a) + 1 > 1:", "if len(a) > 1 - 1:", "elif len(a) - 1 > -1:"), 1),
+        (("a = b + 1 + 1", "a = b + 2", "a = b + 3 - 1"), 1),
+        (("if a < b + 1:", "if a - 1 < b:", "if a <= b:"), 2),
+        (("if a < b - 1 < 2:", "if a + 1 < b < 2:"), 2),
+        (("a = '1' + b", "a = b + '1'", "a = 1 + b"), 3),
+    ],
+)
+def test_the_same_calculation_is_known_in_other_words(texts, count):
+    assert len({meaning(text) for text in texts}) == count
+
+
+def test_a_condition_is_no_number():
+    changes = [one for one in made("def f(a):\n    if isinstance(a, int):\n        return a in (1, 2)\n") if one.old]
+    whole = [one.new for one in changes if one.old in ("isinstance(a, int)", "a in (1, 2)")]
+    assert "isinstance(a, int) or a is None" in whole
+    assert not [text for text in whole if re.search(r"\) [+*-] |-\(|-isinstance|abs\(|\) \*\* ", text)]
+
+
+def test_the_first_failure_group_gets_half_of_the_time():
+    assert [search.share_of_time(*two) for two in ((20.0, 4), (10.0, 3), (5.0, 2), (0.1, 2), (0.1, 1), (-1.0, 1))] == [
+        10.0, 5.0, 5.0, 0.0, 0.1, 0.0,
+    ]  # fmt: skip

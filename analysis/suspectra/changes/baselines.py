@@ -69,6 +69,11 @@ def older_texts(workspace: Path, source: EvidenceSource, since: str | None = Non
     yield from revisions(workspace)
 
 
+def changes_since_pass(workspace: Path, source: EvidenceSource) -> tuple[ChangeUnit, ...]:
+    """What is different now from the newest of these texts."""
+    return next((baseline.units for baseline in older_texts(workspace, source)), ())
+
+
 def from_revision(workspace: Path, name: str, shown: str = "") -> Baseline:
     """The state of a revision in git.
 

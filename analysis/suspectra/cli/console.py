@@ -19,6 +19,7 @@ from click.core import ParameterSource
 from suspectra.base.errors import Problem, UsageError
 
 if TYPE_CHECKING:
+    from suspectra.evidence.evidence import Evidence
     from suspectra_recorder.options import Option
 
 NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
@@ -76,11 +77,39 @@ def _as_long_as_here(context: click.Context, parameter: click.Parameter, seconds
     return while_others_work(seconds)
 
 
+_EVIDENCE = ("coverage", "junit", "recording", "gcov", "gcovr", "lcov", "cobertura", "outcomes", "build")
+_OURS, _REPOSITORY = ".suspectra", ".git"
+
+
+def _recorded_folder(context: click.Context, parameter: click.Parameter, workspace: Path) -> Path:
+    """The current folder, or if nothing was recorded there the nearest one around it where something was.
+
+    Not where other evidence is named, nor beyond the repository of the current folder.
+    """
+    if context.get_parameter_source("workspace") is not ParameterSource.DEFAULT or any(
+        context.params.get(name) for name in _EVIDENCE
+    ):
+        return workspace
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / _OURS).is_dir():
+            return workspace if folder == here else folder
+        if (folder / _REPOSITORY).exists():
+            break
+    return workspace
+
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_MEANING = "The project's folder; suspects are files in it."
 workspace_option = click.option(
+    "--workspace", type=_FOLDER, default=".", help=f"{_MEANING}  [default: the current one]"
+)
+recorded_workspace_option = click.option(
     "--workspace",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=_FOLDER,
     default=".",
-    help="The project's folder; suspects are files in it.  [default: the current one]",
+    callback=_recorded_folder,
+    help=f"{_MEANING}  [default: the current one, or the one around it that has a recording]",
 )
 python_option = click.option(
     "--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]"
@@ -118,6 +147,16 @@ def parse_location(workspace: Path, text: str) -> tuple[str, int]:
         if path and (workspace / path).exists():
             return path, int(line)
     return inside(workspace, file) or file, int(line)
+
+
+def located(evidence: Evidence, place: tuple[str, int]) -> tuple[str, int]:
+    """The line in the measured file that its name means.
+
+    Raises UsageError when that is the end of several paths.
+    """
+    from suspectra.evidence.named_files import measured_file
+
+    return measured_file(evidence, place[0]), place[1]
 
 
 def unpacked(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:

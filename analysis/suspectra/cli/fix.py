@@ -6,28 +6,32 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from suspectra.base.english import are
 from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, FIX_SECONDS
+from suspectra.base.visible import safe
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
 )
 from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from suspectra.fixes.diff import FileEdits
     from suspectra.fixes.fix import Fix
     from suspectra.fixes.search import FixInquiry
 
@@ -36,7 +40,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(FIX_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json", "diff"]), default="table", show_default=True)
@@ -65,32 +69,48 @@ class _Options(RerunOptions):
 
 
 def _fix(command: Sequence[str], chosen: _Options) -> int:
+    from suspectra.changes.baselines import changes_since_pass
+    from suspectra.evidence.changes import broken_elsewhere
     from suspectra.evidence.discovery import find_source
+    from suspectra.evidence.logs.experiments import with_experiments
+    from suspectra.fixes.diff import difference_as_bytes
     from suspectra.fixes.fix import in_order
+    from suspectra.fixes.kept_fixes import keep, kept
     from suspectra.fixes.search import FixInquiry
     from suspectra.output.fixes import SearchCounts, summary, write_fix, write_json
     from suspectra.selection.since_revision import since_revision
 
     began = time.monotonic()
     workspace = chosen["workspace"]
-    evidence = since_revision(find_source(workspace, edges=True).read(), workspace, None)
+    source = find_source(workspace, edges=True)
+    evidence = since_revision(source.read(), workspace, None)
     tests, suspicion = suspicious_tests(evidence, workspace, chosen["tests"])
+    names, number = {test.name for test in tests}, chosen["applied"]
+    if number is not None and chosen["form"] != "json" and (known := kept(workspace, names)):
+        _use(_numbered(known, number), number, chosen, suspicion.read)
+        return 0
     seconds = max(chosen["fix_seconds"] - (time.monotonic() - began), chosen["fix_seconds"] / 2)
-    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, seconds=seconds)
+    changes = partial(changes_since_pass, workspace, source)
+    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, changes=changes, seconds=seconds)
     found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
     ordered = in_order(found)
+    if ordered:
+        keep(workspace, names, ordered, inquiry.sources)
     done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began)
     if chosen["form"] == "json":
         write_json(ordered, suspicion.read, sys.stdout, done, inquiry.apart)
     elif chosen["form"] == "diff":
-        _write_difference(ordered, chosen["applied"], suspicion.read)
+        if ordered:
+            click.echo(difference_as_bytes(_numbered(ordered, number or 1).candidates, suspicion.read), nl=False)
     else:
-        for number, one in enumerate(ordered[:_SHOWN], 1):
-            write_fix(number, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
+        for sentence in broken_elsewhere(with_experiments(evidence, workspace), names):
+            click.echo(safe(f"{sentence} `suspectra changes` shows it."))
+        for place, one in enumerate(ordered[:_SHOWN], 1):
+            write_fix(place, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
         click.echo(summary(ordered, done))
     warn(inquiry.problems)
-    if chosen["applied"] is not None and chosen["form"] != "diff":
-        _apply(ordered, chosen["applied"], workspace, suspicion.read)
+    if number is not None and ordered and chosen["form"] != "diff":
+        _apply(_numbered(ordered, number).candidates, number, workspace, suspicion.read)
     return INTERRUPTED if interrupted else 0 if ordered else NOTHING_TO_RANK
 
 
@@ -99,7 +119,6 @@ _SHOWN = 10
 
 def _found(inquiry: FixInquiry, *, shown: bool) -> tuple[list[Fix], bool]:
     """The fixes, each shown when it is found, as far as the user lets the search go on."""
-    from suspectra.output.terminal import safe
     from suspectra.output.time_bar import TimeBar
 
     found: list[Fix] = []
@@ -119,28 +138,40 @@ def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
     return max(len(asked.intersection(tests)) for tests in inquiry.suspects.groups if fix.repaired[0] in tests)
 
 
-def _write_difference(fixes: Sequence[Fix], number: int | None, read: Callable[[str], bytes | None]) -> None:
-    from suspectra.fixes.diff import difference_as_bytes
+def _use(edits: Sequence[FileEdits], number: int, chosen: _Options, read: Callable[[str], bytes | None]) -> None:
+    """Show a fix that a search before has found, or write it."""
+    from suspectra.fixes.diff import difference, difference_as_bytes
 
-    if fixes:
-        click.echo(difference_as_bytes(_chosen(fixes, number or 1).candidates, read), nl=False)
+    if chosen["form"] == "diff":
+        click.echo(difference_as_bytes(edits, read), nl=False)
+        return
+    for line in difference(edits, read).splitlines():
+        click.echo(safe(line))
+    _apply(edits, number, chosen["workspace"], read)
 
 
-def _chosen(fixes: Sequence[Fix], number: int) -> Fix:
+_Numbered = TypeVar("_Numbered")
+
+
+def _numbered(fixes: Sequence[_Numbered], number: int) -> _Numbered:
+    """The fix that a user has named.
+
+    Raises UsageError when there are fewer.
+    """
     if number > len(fixes):
-        raise UsageError(
-            Problem("--apply", "", f"there are {len(fixes)} fixes, and no number {number}", "name another")
-        )
+        cause = f"there {are(len(fixes))} {len(fixes)} fix{'' if len(fixes) == 1 else 'es'}, and no number {number}"
+        raise UsageError(Problem("--apply", "", cause, "name another"))
     return fixes[number - 1]
 
 
-def _apply(fixes: Sequence[Fix], number: int, workspace: Path, read: Callable[[str], bytes | None]) -> None:
+def _apply(edits: Sequence[FileEdits], number: int, workspace: Path, read: Callable[[str], bytes | None]) -> None:
     """Write a fix into the files, if the user says so."""
     from suspectra.fixes.diff import edited, edits_by_file
 
-    chosen = _chosen(fixes, number)
-    files = edits_by_file(chosen.candidates)
-    if not click.confirm(f"Write fix {number} into {', '.join(sorted(files))}?"):
+    files = edits_by_file(edits)
+    names = ", ".join(sorted(map(safe, files)))
+    if not click.confirm(f"Write fix {number} into {names}?"):
+        click.echo("Nothing was written.", err=True)
         return
     root = workspace.resolve()
     texts = {
@@ -148,6 +179,7 @@ def _apply(fixes: Sequence[Fix], number: int, workspace: Path, read: Callable[[s
     }
     for path, text in texts.items():
         path.write_bytes(text)
+    click.echo(f"Fix {number} is in {names}. Run the tests again.", err=True)
 
 
 def _as_recorded(root: Path, file: str, read: Callable[[str], bytes | None]) -> bytes:

@@ -26,7 +26,7 @@ from suspectra.base.options import (
     TECHNIQUE,
 )
 from suspectra.base.technique_info import Need
-from suspectra.cli.console import build_options, declared, options, unpacked, warn, workspace_option
+from suspectra.cli.console import build_options, declared, options, recorded_workspace_option, unpacked, warn
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,7 +41,7 @@ _PATH = click.Path(path_type=Path)
 _CHANGED = 3  # files that are named one by one
 
 evidence_options = options(
-    workspace_option,
+    recorded_workspace_option,
     declared(COVERAGE, type=_PATH),
     declared(JUNIT, type=_PATH),
     click.option(

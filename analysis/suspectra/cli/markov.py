@@ -10,7 +10,7 @@ import click
 
 from suspectra.base.errors import NothingToRank, Problem, UsageError
 from suspectra.base.options import CALLS, CONTROL_FLOW, P_JUMP, SAME_FUNCTION
-from suspectra.cli.console import declared, options, parse_location, warn, written
+from suspectra.cli.console import declared, located, options, parse_location, warn, written
 from suspectra.cli.localization import evidence_options, localize, technique_options
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def register(cli: click.Group) -> None:
         from suspectra.output.moves import ModelOfGroup, write_json, write_moves, write_plan, write_steps
 
         jumps = JumpModel(p_jump, same_function, control_flow, calls)
-        element = _element(localized.report, *place) if place else None
+        element = _element(localized.report, *located(localized.evidence, place)) if place else None
         own = localized.group_of(element) if element is not None else None
         ranked = localized.groups if element is None and len(localized.groups) > 1 else (own,)
         walks = (seed, max_steps) if estimate else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from suspectra.base.errors import Problem, UsageError
-from suspectra.cli.console import parse_location, warn, written
+from suspectra.cli.console import located, parse_location, warn, written
 from suspectra.cli.localization import evidence_options, localize, technique_options
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def explain(
     if form is not None and not (why_not or tie):
         raise click.UsageError("--format goes with --why-not and --tie.")
     localized = localize(workspace, groups=True, **chosen)
-    place = None if where is None else parse_location(workspace, where)
+    place = None if where is None else located(localized.evidence, parse_location(workspace, where))
     element = None if place is None else element_at(localized.report, *place)
     group = localized.group_of(element)
     report = group.report if group else localized.report

@@ -16,11 +16,12 @@ from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
     declared,
+    located,
     options,
     parse_location,
     python_option,
+    recorded_workspace_option,
     warn,
-    workspace_option,
     written,
 )
 from suspectra.cli.rerun import (
@@ -47,7 +48,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command("slice", cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @click.option("--failure", is_flag=True, help="What led to the failure; with FILE:LINE, what lies between.")
     @click.option("--forward", is_flag=True, help="What the line influenced, and not what led to it.")
@@ -100,6 +101,7 @@ def _slice(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.experiments.trace_inquiry import TraceInquiry
 
     evidence = find_source(chosen["workspace"], edges=True).read()
+    place, target = (one and located(evidence, one) for one in (place, target))
     if place is None and not chosen["failure"] and not chosen["tests"]:
         chosen["tests"] = (one_failing_name(evidence, None),)
     tests, suspicion = suspicious_tests(evidence, chosen["workspace"], chosen["tests"])

@@ -18,9 +18,9 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
 )
 from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
 
@@ -37,7 +37,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command("try", cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(FIX_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
@@ -47,8 +47,9 @@ def register(cli: click.Group) -> None:
     def try_changes(context: click.Context, **chosen: Unpack[_Options]) -> int:
         """Say which failing tests each PATCH repairs and which passing tests it breaks, and change no file.
 
-        PATCH is a file with a unified difference, as `git diff` writes it. The failing tests of the recording run with
-        it, and the passing ones that execute the functions it changes. The command behind -- takes options of pytest.
+        PATCH is a file with a unified difference, as `git diff` writes it, or - for the standard input. The failing
+        tests of the recording run with it, and the passing ones that execute the functions it changes. The command
+        behind -- takes options of pytest.
         """
         return _try(context.meta[COMMAND], chosen)
 
@@ -91,7 +92,7 @@ def _try(command: Sequence[str], chosen: _Options) -> int:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as stream:
+        with sys.stdin.buffer if str(path) == "-" else path.open("rb") as stream:
             return stream.read(_MAX_BYTES).decode(errors="surrogateescape")
     except OSError as error:
         raise UsageError(Problem(str(path), "", f"it can't be read: {error.strerror}", "name a file")) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +66,7 @@ def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
 
     Foreign names among them; empty where nothing is known to have changed.
     """
-    found = list(_broken_elsewhere(evidence))
+    found = list(broken_elsewhere(evidence))
     imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence, ranked)]
     if imported:
         found.append(f"Also changed, in code that runs at import: {_listed(imported, '; ')}.")
@@ -75,11 +75,12 @@ def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _broken_elsewhere(evidence: Evidence) -> Iterator[str]:
-    """The changes without which tests pass, where no statement can be suspected, as in a file of data."""
+def broken_elsewhere(evidence: Evidence, names: Collection[str] | None = None) -> Iterator[str]:
+    """The changes without which some tests pass, or any, where no statement can be suspected, as in a file of data."""
     elements, tests = evidence.elements, dict[Location, list[str]]()
     for one in evidence.experiments:
         is_undone = one.kind == UNDO and one.outcome.repairs and one.place != GOING_WITH
+        is_undone &= names is None or one.test in names
         if is_undone and not any(elements.at(one.file, line) is not None for line in _near(one)):
             at = Location(one.file, one.line, one.line)
             tests.setdefault(at, []).append(one.test.rpartition("::")[2])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import textwrap
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from suspectra.fixes.same_meaning import meaning
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.excerpt import edited_excerpt, excerpt_of, first_line
 from suspectra.mutation.parsed_source import ParsedSource
@@ -37,10 +39,13 @@ class Candidate:
     is_definition: bool = False  # whether it edits a statement of the module, which is executed again
     hides: bool = False  # whether it may only keep the failure from being noticed
 
-    @property
-    def key(self) -> tuple[str, Edit]:
-        """What is the same of candidates that are the same edit."""
-        return self.file, self.edit
+    @cached_property
+    def key(self) -> tuple[str, int, int, tuple[str, ...]]:
+        """What is the same of candidates that have the same effect on the text, or calculate the same."""
+        first, count, lines = self.edit.changed_lines(self.source.lines)
+        if len(lines) == 1 and any(map(str.isdigit, lines[0])):
+            lines = (meaning(lines[0]) or lines[0],)
+        return self.file, first, count, lines
 
     @property
     def run_edit(self) -> Edit:

@@ -5,14 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
+from typing import Protocol
 
-from suspectra.fixes.candidate import Candidate
+from suspectra.mutation.edit import Edit
 from suspectra_recorder.instrumentation.parser_references import io, tokenize
+
+
+class FileEdits(Protocol):
+    """Edits of one file."""
+
+    @property
+    def file(self) -> str:
+        """Its path relative to the workspace."""
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What is changed."""
+
 
 _NO_END = "\\ No newline at end of file\n"
 
 
-def edited(source: bytes, candidates: Sequence[Candidate]) -> bytes:
+def edited(source: bytes, candidates: Sequence[FileEdits]) -> bytes:
     """A file with edits."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     before = source.decode(encoding)
@@ -38,25 +52,25 @@ def _with_endings(lines: list[str], before: list[str]) -> str:
     return "\n".join(found)
 
 
-def edits_by_file(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+def edits_by_file(candidates: Sequence[FileEdits]) -> dict[str, list[FileEdits]]:
     """The edits of each file."""
-    found: dict[str, list[Candidate]] = defaultdict(list)
+    found: dict[str, list[FileEdits]] = defaultdict(list)
     for one in candidates:
         found[one.file].append(one)
     return found
 
 
-def difference(candidates: Sequence[Candidate], read: Callable[[str], bytes | None]) -> str:
+def difference(candidates: Sequence[FileEdits], read: Callable[[str], bytes | None]) -> str:
     """The unified difference that edits make of what is read; empty for files that can't be read."""
     return "".join(text for text, _ in _differences(candidates, read))
 
 
-def difference_as_bytes(candidates: Sequence[Candidate], read: Callable[[str], bytes | None]) -> bytes:
+def difference_as_bytes(candidates: Sequence[FileEdits], read: Callable[[str], bytes | None]) -> bytes:
     """The same with the bytes of the files, whatever their encodings are."""
     return b"".join(text.encode(encoding) for text, encoding in _differences(candidates, read))
 
 
-def _differences(candidates: Sequence[Candidate], read: Callable[[str], bytes | None]) -> Iterator[tuple[str, str]]:
+def _differences(candidates: Sequence[FileEdits], read: Callable[[str], bytes | None]) -> Iterator[tuple[str, str]]:
     """That of each file, and the encoding of the file."""
     for file, several in sorted(edits_by_file(candidates).items()):
         if (source := read(file)) is None:

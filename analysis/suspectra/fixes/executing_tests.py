@@ -11,14 +11,15 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.fixes.candidate import Candidate
+from suspectra.fixes.undoing import AS_BEFORE
 from suspectra.mutation.edit import Edit
 from suspectra.spectrum import Spectrum
 
 _DEFINING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _KINDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError)
-_ELSEWHERE = ("handler", "exception")
-"""What is asked where a statement fails, on another line than it stands."""
+_ELSEWHERE = ("handler", "exception", AS_BEFORE)
+"""What is asked on another line than it stands, as where a statement fails."""
 
 
 class ExecutingTests:

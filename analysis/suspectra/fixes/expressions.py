@@ -33,6 +33,9 @@ EXCEPTIONS = (
 )  # fmt: skip
 """Those that are raised and handled most."""
 
+_TOGETHER = 5
+"""Names of which any two are asked together."""
+
 NEAR = 8
 """Names that are tried where several could stand: those that were used last."""
 
@@ -152,6 +155,13 @@ _PATTERN_PARTS = (
 )  # fmt: skip
 """Parts of regular expressions, and what is often meant instead."""
 
+_ATOM = re.compile(r"\\[dwsDWS.]|(?<!\\)[\])]|(?<!\\)\.")
+_REPEATED = ("+", "*", "?", "{")
+"""The ends of what can be repeated in a regular expression, and what says how often."""
+
+_WITH_NUMBERS = (ast.BinOp, ast.Compare, ast.Slice, ast.Call, ast.Subscript)
+"""Where a number may stand for what a variable has."""
+
 _EACH = ("int", "str", "float", "abs", "len")
 
 _WRAPPED = (
@@ -193,6 +203,17 @@ _WRAPPED = (
 )
 _UNFITTED = (ast.Slice, ast.Starred, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)
 """What stands only in certain places, so that no other expression can."""
+
+_CHANGING_TRUTH = frozenset(
+    {"{}[1:]", "{}[:-1]", "{}[0]", "{}[-1]", "int({})", "max({}, 0)", "max(0, {})", "[one for one in {} if one]"}
+)
+"""Those that make something else of a value of which only the truth matters."""
+
+_TRUE_OR_FALSE = frozenset(
+    {"isinstance", "issubclass", "hasattr", "callable", "any", "all", "bool", "startswith", "endswith", "isdigit",
+     "isalpha", "isalnum", "isspace", "islower", "isupper", "is_file", "is_dir", "exists"}
+)  # fmt: skip
+"""Functions and methods that answer a question."""
 
 _COPIES = frozenset({"list({})", "dict({})", "set({})", "tuple({})"})
 _BARE = {"copy": 2.0, "strip": 2.3, "lower": 2.4, "rstrip": 2.6, "upper": 2.6, "items": 2.6, "values": 2.6}
@@ -370,6 +391,11 @@ def _constants(place: FixSite) -> Iterator[Made]:
     elif isinstance(value, float):
         for near in (value * 10, value / 10, value * 100, value / 100, 1 - value, 1 + value, -value, 0.0, 1.0):
             yield repr(round(near, 12)), "constant", 2.3
+    if isinstance(value, int) and isinstance(
+        place.parent, (ast.BinOp, ast.Compare, ast.Slice, ast.Call, ast.Subscript)
+    ):
+        for number, name in enumerate(place.names[:NEAR]):
+            yield name, "name", 1.9 + 0.08 * number
     counts: Mapping[object, int] = place.scope.ingredients.constants.get(type(value), {})
     for other in place.scope.constants.get(type(value), ()) if not place.in_table else ():
         if other != value:
@@ -404,6 +430,10 @@ def _patterns(text: str) -> Iterator[Made]:
         for match in re.finditer(re.escape(old), text[:end]):
             if match.start() >= begin:
                 yield f"{text[: match.start()]}{new}{text[match.end() :]}", "constant", 2.0
+    for match in _ATOM.finditer(text, begin, end):
+        if text[match.end() : match.end() + 1] not in _REPEATED:
+            for sign in "+*?":
+                yield f"{text[: match.end()]}{sign}{text[match.end() :]}", "constant", 2.0
     if text[begin - 1 : begin + 2] != last * 3:
         for made in (
             f"{text[:begin]}^{text[begin:]}",
@@ -625,6 +655,8 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
         return
     if isinstance(parent, ast.Expr):
         return
+    if _answers(node):
+        return
     text = _operand(place, node) if isinstance(node, ast.expr) else ""
     yield from _methods(place, text)
     if isinstance(parent, ast.Attribute):
@@ -632,7 +664,10 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
     counted = isinstance(parent, (ast.Subscript, ast.Slice, ast.Compare)) or (
         isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "range"
     )
+    asked = _is_asked(place)
     for form, cost in _WRAPPED:
+        if asked and form not in _CHANGING_TRUTH:
+            continue
         yield (
             form.format(place.text if "({}" in form else text),
             "copy" if form in _COPIES else "wrapping",
@@ -645,7 +680,7 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
     for name, count in ingredients.of_one.items():
         if name.partition(".")[0] in (place.scope.itself, *ingredients.globals):
             yield f"{name}({place.text})", "wrapping", 2.7 - 0.1 * min(count, 4)
-    for number, name in enumerate(place.names[:NEAR]):
+    for number, name in enumerate(() if asked else place.names[:NEAR]):
         if name == text:
             continue
         more = 0.05 * number
@@ -659,6 +694,13 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
         yield f"{text}[{name}:]", "slice", 2.4 + more
         yield f"{text}[:{name}]", "slice", 2.4 + more
         yield f"{text}[{name}]", "item", 2.6 + more
+
+
+def _answers(node: ast.AST) -> bool:
+    """Whether an expression gives nothing but true or false."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", getattr(node.func, "attr", "")) in _TRUE_OR_FALSE
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
 
 
 def _methods(place: FixSite, text: str) -> Iterator[Made]:
@@ -700,6 +742,13 @@ def atoms(place: FixSite) -> Iterator[tuple[str, float]]:
     for number, (text, node) in enumerate(place.scope.conditions.items()):
         if place.fits(node):
             yield text, 0.3 + 0.03 * min(number, 20)
+    for key, container in place.scope.kept_in:  # such as whether it has been seen
+        if key in place.names and container in place.readable:
+            yield f"{key} in {container}", 0.2
+            yield f"{key} not in {container}", 0.3
+    for one, other in combinations(near[:_TOGETHER], 2):
+        yield f"not {one} and not {other}", 0.9
+        yield f"{one} or {other}", 0.9
     for first, one in enumerate(near):
         for second, other in enumerate(near):
             if one != other:
@@ -728,8 +777,9 @@ def _conditions(place: FixSite) -> Iterator[Made]:
             yield atom, "condition", 1.7 + cost
             continue
         for word in ("and", "or"):
-            yield f"{text} {word} {atom}", "condition", 1.9 + cost - nearer
-            yield f"{atom} {word} {text}", "condition", 2.0 + cost - nearer
+            part = f"({atom})" if word == "and" and " or " in atom else atom
+            yield f"{text} {word} {part}", "condition", 1.9 + cost - nearer
+            yield f"{part} {word} {text}", "condition", 2.0 + cost - nearer
         yield atom, "condition", 2.4 + cost
 
 

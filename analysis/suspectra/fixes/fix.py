@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from suspectra.fixes.candidate import Candidate
+from suspectra.fixes.undoing import AS_BEFORE
 from suspectra.mutation.mutant import change_in_words
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 
@@ -25,6 +26,7 @@ class Fix:
     changes: float = 0.0
     kept: tuple[str, ...] = ()  # the passing tests of the judges, by name
     for_tests: bool = False  # whether it changes a module that only tests use
+    unjudged: int = 0  # how many passing tests execute what it changes and were not run in time
 
     def experiments(self) -> Iterator[Experiment]:
         """What was tried, if it is one edit: each of its judges passes with it."""
@@ -104,13 +106,14 @@ def overfit(candidate: Candidate) -> float:
 def in_order(fixes: Sequence[Fix]) -> list[Fix]:
     """Fixes, the likeliest first, and of equals the shortest.
 
-    Those that may only hide the failure come behind, and those in modules that only tests use at the end.
+    What undoes a change of the user comes first. Those that may only hide the failure come behind, and those in modules
+    that only tests use at the end.
     """
     return sorted(fixes, key=_place)
 
 
-def _place(fix: Fix) -> tuple[bool, bool, float, int, int]:
+def _place(fix: Fix) -> tuple[bool, bool, bool, float, int, int]:
     """What orders fixes, the first first."""
     written = sum(len(one.edit.text) for one in fix.candidates)
     cost = round(fix.cost + 0.15 * min(fix.rank - 1, 16) ** 0.5, 6)
-    return fix.for_tests, fix.hides, cost, written, fix.line
+    return fix.kind != AS_BEFORE, fix.for_tests, fix.hides, cost, written, fix.line

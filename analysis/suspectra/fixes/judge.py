@@ -202,13 +202,21 @@ class JudgingTest:
 
     def confirms(self, job: RunRequest, end: float) -> bool:
         """Whether the test passes with a candidate in a process of its own, and comes to the check that failed."""
+        answer = self.alone(job, end)
+        return answer is not None and answer["outcome"] == "passed"
+
+    def alone(self, job: RunRequest, end: float) -> MachineRunAnswer | None:
+        """How the test ends with a candidate in a process of its own; None where that is not known in time.
+
+        It is skipped where it does not come to the check that failed.
+        """
         asked: RunRequest = {**job, "check": self._check} if self._check and not self.hangs else job
         try:
             (answer,) = self._runs.ask(self.name, [asked], steps=self.steps, seconds=self.limit_s, end=end)
         except (TimeIsUp, EvidenceError):
-            return False
+            return None
         self.runs += 1
-        return answer["outcome"] == "passed"
+        return answer
 
     def tells_apart(self, alterations: Sequence[RunRequest], seconds: float) -> ToldApart | None:
         """An input near those of the test for which two alterations give different results."""

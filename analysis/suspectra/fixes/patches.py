@@ -28,6 +28,8 @@ _REFUSED_LINES = {
 }
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@")
 
+_SIDES = frozenset("abciow")
+"""What git writes before the names of both sides: a reversed difference has `b` first, others name the index."""
 
 _ESCAPE = re.compile(r'\\([0-3][0-7]{2}|["\\])')
 
@@ -121,7 +123,7 @@ def _path(old: str, new: str) -> str:
     names = [_unquoted(one.split("\t")[0].strip()) for one in (old, new)]
     if "/dev/null" in names:
         raise PatchRefused("it adds or removes a file")
-    if names[0].startswith("a/") and names[1].startswith("b/"):
+    if all(one[:1] in _SIDES and one[1:2] == "/" for one in names) and names[0][0] != names[1][0]:
         names = [one[2:] for one in names]
     path = names[1]
     if names[0] != path:

@@ -8,11 +8,11 @@ import heapq
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations, count, product
+from itertools import combinations, count, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.changes.units import ChangeUnit
 from suspectra.evidence.sources import SourceReader
 from suspectra.evidence.test_code import TestCode
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
@@ -34,6 +35,7 @@ from suspectra.fixes.fix_site import FixSite, FunctionScope, definitions, scopes
 from suspectra.fixes.helper_modules import helper_modules
 from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.results import LIKE_ANOTHER, Alike, EqualResults
+from suspectra.fixes.undoing import undone
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
@@ -76,11 +78,17 @@ _MAX_WAITING = 200_000
 _MAX_REFUSED = 1_000
 """Edits that are tried with another test, if some edits repair a part of the tests."""
 
-_MAX_PAIRED, _MAX_ALIKE = 40, 6
-"""Edits of which any two are tried together, and places of which any two get the same edit."""
+_MAX_PAIRED, _MAX_ALIKE, _MAX_PAIRS = 40, 6, 1_000
+"""Edits of which any two are tried together, places of which any two get the same edit, and so many pairs at most."""
 
-_PAIRS_FROM = 0.75
-"""The share of the time after which pairs are tried, where no single edit does."""
+_MAX_UNDONE = 500
+"""Changes of the user that are undone; a branch may have thousands."""
+
+_LIKELY_PAIRS_FROM, _PAIRS_FROM = 0.4, 0.75
+"""The shares of the time after which pairs are tried, first the likely ones, where no single edit does."""
+
+_GROUP_S = 5.0
+"""For a failure group at least: in less next to nothing can be run."""
 
 _Executing = Callable[[Candidate], Collection[str]]
 """The passing tests that execute what a candidate changes."""
@@ -98,11 +106,13 @@ class FixInquiry(Inquiry[Fix]):
     notify: Callable[[InquiryProgress], object] = lambda progress: None
     parts: Collection[str] = ALL_PARTS
     most: float = math.inf  # so many fixes of a group are enough
+    changes: Callable[[], Iterable[ChangeUnit]] = tuple  # what was changed since the tests passed
     tried: int = field(default=0, init=False)  # candidates that were run
     # what tells the likeliest fixes of a group apart from the first one, or that from the second
     apart: dict[Fix, Apart] = field(default_factory=dict, init=False)
     pruned: int = field(default=0, init=False)  # and those that would give the same as the program, or as another one
-    _sources: dict[str, str] = field(default_factory=dict, init=False)  # the digests of those that fixes are for
+    sources: dict[str, str] = field(default_factory=dict, init=False)  # the digests of those that fixes are for
+    _waited: float = field(default=0.0, init=False)  # seconds that do not count
 
     def steps(self) -> Generator[Fix]:
         """Search, and yield each fix that is found."""
@@ -116,7 +126,11 @@ class FixInquiry(Inquiry[Fix]):
         self.complete = True
         with self.setup.folder() as folder:
             for done, (number, names) in enumerate(groups):
-                until = time.monotonic() + (end - time.monotonic()) / (len(groups) - done)
+                until = time.monotonic() + share_of_time(end + self._waited - time.monotonic(), len(groups) - done)
+                if until <= time.monotonic():
+                    self.complete = False
+                    self.note([_not_searched([names for _, names in groups[done:]], len(groups))])
+                    break
                 try:
                     with closing(_GroupSearch(self, folder, number, names, until)) as search:
                         for fix in search.fixes():
@@ -129,16 +143,36 @@ class FixInquiry(Inquiry[Fix]):
                     self.complete = False
                     self.note([error.problem])
 
+    def put_off(self, seconds: float) -> None:
+        """Do not count some seconds: the tests were starting."""
+        self._waited += seconds
+        self._began += seconds
+
     def _keep(self, fix: Fix) -> None:
         """Add a fix to the evidence of the workspace, where it counts as long as the sources are these."""
-        if not self._sources:
+        if not self.sources:
             read = SourceReader(self.setup.workspace)
             texts = {path: read(path) for path in {*self.suspects.digests, *(test.file for test in self.tests)}}
             known = {path: text for path, text in texts.items() if text is not None}
-            self._sources = {path: hashlib.sha256(text).hexdigest() for path, text in known.items()}
+            self.sources = {path: hashlib.sha256(text).hexdigest() for path, text in known.items()}
         with ExperimentLog(self.setup.workspace) as log:
             for experiment in fix.experiments():
-                log.add(experiment, self._sources)
+                log.add(experiment, self.sources)
+
+
+def share_of_time(left: float, groups: int) -> float:
+    """How many of the seconds that are left a group gets, of so many groups that are left; 0 where it is not worth it.
+
+    Half for the first one: what several have to share is enough for none.
+    """
+    if left < _GROUP_S / 2:
+        return max(left, 0.0) if groups == 1 else 0.0
+    return min(max(left / groups, left / 2, _GROUP_S), left)
+
+
+def _not_searched(groups: Sequence[Sequence[str]], count: int) -> Problem:
+    cause = f"no changes were tried for {len(groups)} of {count} failure groups: the time was up"
+    return Problem("", "", cause, f"name a test of such a group, such as {groups[0][0]}, or allow more seconds")
 
 
 class _GroupSearch:
@@ -166,6 +200,9 @@ class _GroupSearch:
         self._began, self._judging_s = time.monotonic(), 0.0
         self._pending: list[tuple[Candidate, ...]] = []  # failing tests pass with these; others have not judged all
         self._accepting: dict[str, set[tuple[Candidate, ...]]] = defaultdict(set)  # by the name of the test
+        # whether another test passes with those that the first one refuses, by that test
+        self._repairs: dict[JudgingTest, dict[Candidate, bool]] = defaultdict(dict)
+        self._tried_pairs: set[frozenset[object]] = set()
         self._found = 0
         self._best = math.inf  # what the first fix cost
         self.exhausted = False
@@ -177,13 +214,13 @@ class _GroupSearch:
 
     def fixes(self) -> Iterator[Fix]:
         """Run candidates until the time is up."""
-        whole, reserve_s = self._end, min(_APART_S, _APART_SHARE * (self._end - time.monotonic()))
+        reserve_s = min(_APART_S, _APART_SHARE * (self._end - time.monotonic()))
         self._end -= reserve_s
         found = []
         for fix in self._search():
             found.append(fix)
             yield fix
-        self._end = whole
+        self._end += reserve_s
         if len(found) > 1:
             self._tell_apart(in_order(found)[:_TOLD_APART], reserve_s)
 
@@ -196,8 +233,24 @@ class _GroupSearch:
                 self._inquiry.apart.setdefault(first, told)
                 self._inquiry.apart[other] = told.reversed()
 
+    def _start(self) -> JudgingTest | None:
+        """Start the tests, which is not counted as long as it takes no more time than there is for the search."""
+        began = time.monotonic()
+        most = self._end - began
+        self._end += most
+        try:
+            return self._quickest()
+        except TimeIsUp:
+            cause = f"the tests took {time.monotonic() - began:.0f} s to start, which is all the time that there was"
+            self._inquiry.note([Problem("", "", cause, "allow more with --seconds")])
+            raise
+        finally:
+            took = time.monotonic() - began
+            self._end -= max(most - took, 0.0)
+            self._inquiry.put_off(min(took, most))
+
     def _search(self) -> Iterator[Fix]:
-        first = self._quickest()
+        first = self._start()
         if first is None:
             return
         self._first = first
@@ -205,12 +258,16 @@ class _GroupSearch:
         waiting = self._waiting
         self._put_functions()
         self._began = time.monotonic()
-        size = _FIRST_CHUNK
+        size, likely = _FIRST_CHUNK, False
         while time.monotonic() < self._end:
             check()
             if self._found >= self._inquiry.most:
                 return
-            late = self._inquiry.share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
+            share = (time.monotonic() - self._began) / (self._end - self._began)
+            if share >= _LIKELY_PAIRS_FROM and not likely:
+                likely = True
+                yield from self._likely_pairs()
+            late = share >= _PAIRS_FROM and not self._found and "pairs" in self._inquiry.parts
             taken = [] if late or waiting.cost > self._best + _BEHIND else waiting.take(size, self._end)
             size = _CHUNK
             if not taken and self._pending:
@@ -225,18 +282,30 @@ class _GroupSearch:
                 if not fix.for_tests:
                     self._best = min(self._best, waiting.cost)
                 yield fix
+        # more tests execute these than there was time for
+        yield from self._confirmed([one for one in self._pending if self._is_kept_by_some(one)][:_JUDGED])
 
     # which candidates, in which order
 
     def _put_functions(self) -> None:
         ordered = "order" in self._inquiry.parts
         functions = list(self._functions())
+        self._put_undone(functions)
         ranks = _middle_ranks([max(lines.values()) for _, _, lines in functions])
         for number, (rank, (file, scope, lines)) in enumerate(zip(ranks, functions, strict=True)):
             waits = _FUNCTION_WEIGHT * math.log2(1 + rank) if ordered else float(number)
             self._waiting.put(
                 waits + (LEAST_COST if ordered else 0.0), partial(self._stages, waits, file, scope, lines)
             )
+
+    def _put_undone(self, functions: Sequence[tuple[str, FunctionScope, dict[int, float]]]) -> None:
+        """Let the changes of the user be undone before anything else, one by one."""
+        of_file: dict[str, list[FunctionScope]] = defaultdict(list)
+        for file, scope, _ in functions:
+            of_file[file].append(scope)
+        for unit in islice(self._inquiry.changes(), _MAX_UNDONE):
+            if unit.file in of_file:
+                self._waiting.put(LEAST_COST, partial(undone, unit.file, unit, of_file[unit.file]))
 
     def _stages(self, waits: float, file: str, scope: FunctionScope, lines: dict[int, float]) -> None:
         """Let the templates of a function wait for their turns."""
@@ -416,30 +485,44 @@ class _GroupSearch:
         left, self._pending = left[:_JUDGED], left[_JUDGED:]
         began = time.monotonic()
         until = began + max(_JUDGING_S, began - self._began - self._judging_s) if chunk else self._end
-        for judge in self._passing(left, self._executing.for_change):
-            left = self._accepted(left, judge, self._executing.for_change)
-            if time.monotonic() >= until or not left:
-                self._pending += left
-                left = []
-                break
+        try:
+            for judge in self._passing(left, self._executing.for_change):
+                left = self._accepted(left, judge, self._executing.for_change)
+                if time.monotonic() >= until or not left:
+                    raise TimeIsUp
+        except TimeIsUp:
+            self._pending += left
+            left = []
         left = self._judged_widely(left)
         self._judging_s += time.monotonic() - began
-        for one in sorted(left, key=_cost):
+        yield from self._confirmed(left)
+
+    def _confirmed(self, accepted: Sequence[tuple[Candidate, ...]]) -> Iterator[Fix]:
+        """Those of changes that tests accept with which the failing ones pass in processes of their own, too."""
+        for one in sorted(accepted, key=_cost):
             job = together(one)
             failing = [judge for judge in self._judges.values() if judge is not None and judge.fails]
-            if all(judge.confirms(job, self._end + 1.0) for judge in failing):
-                self._found += 1
-                candidate = one[0]
-                passing = [judge for judge in self._judges.values() if judge is not None and not judge.fails]
-                kept = tuple(judge.name for judge in passing if one in self._accepting[judge.name])
-                executing = set(self._executing.for_change(candidate))
-                rank = self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1)
-                changes = self._share_changed(one, [judge for judge in passing if judge.name in executing][:_LOOKED_AT])
-                names, for_tests = (
-                    tuple(judge.name for judge in failing),
-                    any(other.file in self._helpers for other in one),
-                )
-                yield Fix(one, names, len(failing) + len(kept), rank, changes, kept, for_tests)
+            if not all(judge.confirms(job, self._end + 1.0) for judge in failing):
+                continue
+            self._found += 1
+            candidate = one[0]
+            passing = [judge for judge in self._judges.values() if judge is not None and not judge.fails]
+            kept = tuple(judge.name for judge in passing if one in self._accepting[judge.name])
+            executing = {name for part in one for name in self._executing.for_change(part)}
+            yield Fix(
+                one,
+                tuple(judge.name for judge in failing),
+                len(failing) + len(kept),
+                rank=self._rank_of.get((candidate.file, candidate.line), len(self._rank_of) + 1),
+                changes=self._share_changed(one, [judge for judge in passing if judge.name in executing][:_LOOKED_AT]),
+                kept=kept,
+                for_tests=any(other.file in self._helpers for other in one),
+                unjudged=len(executing.difference(kept)),
+            )
+
+    def _is_kept_by_some(self, one: tuple[Candidate, ...]) -> bool:
+        """Whether a passing test has been run with a change, which all that were run accept."""
+        return any(one in self._accepting[name] for name, judge in self._judges.items() if judge and not judge.fails)
 
     def _judged_widely(self, left: list[tuple[Candidate, ...]]) -> list[tuple[Candidate, ...]]:
         """Those that no other test of the changed functions refuses, as far as there is time for these tests."""
@@ -520,36 +603,51 @@ class _GroupSearch:
 
     def _pairs(self) -> Iterator[Fix]:
         """Pairs of edits that repair some tests, or change how one fails, if no single edit does."""
-        if self._found or "pairs" not in self._inquiry.parts:
+        yield from self._likely_pairs()
+        if self._pairs_are_due:
+            best = self._halves_by_place().values()
+            yield from self._tried_together(sorted(combinations([*best][:_MAX_PAIRED], 2), key=_cost))
+
+    def _likely_pairs(self) -> Iterator[Fix]:
+        """The same change at two places, and two of which each repairs a part of the tests."""
+        if not self._pairs_are_due:
             return
-        best: dict[tuple[str, object], Candidate] = {}
-        for _, one in sorted(self._almost, key=lambda two: two[0]):
-            best.setdefault(one.key, one)
         alike: dict[tuple[str, str, str], list[Candidate]] = defaultdict(list)
-        for one in best.values():
+        for one in self._halves_by_place().values():
             alike[one.file, one.edit.replaced(one.source.text), one.edit.text].append(one)
         twice = [pair for several in alike.values() for pair in combinations(several[:_MAX_ALIKE], 2)]
-        yield from self._tried_together(sorted(twice, key=_cost))  # the same change at two places
+        yield from self._tried_together(sorted(twice, key=_cost)[:_MAX_PAIRS])
         yield from self._tried_together(self._pairs_of_halves())
-        yield from self._tried_together(sorted(combinations([*best.values()][:_MAX_PAIRED], 2), key=_cost))
+
+    @property
+    def _pairs_are_due(self) -> bool:
+        return not self._found and "pairs" in self._inquiry.parts
+
+    def _halves_by_place(self) -> dict[object, Candidate]:
+        """The edits that may be one half of a fix, each once, the likeliest first."""
+        best: dict[object, Candidate] = {}
+        for _, one in sorted(self._almost, key=lambda two: two[0]):
+            best.setdefault(one.key, one)
+        return best
 
     def _pairs_of_halves(self) -> list[tuple[Candidate, Candidate]]:
         """Edits with which some failing tests pass, each with one that repairs another test alone."""
         if not self._halves or self._found:
             return []
         judge = max(self._halves, key=lambda one: len(self._halves[one]))
-        tried = sorted(self._refused, key=lambda one: one.cost)
-        answers = judge.accepts([one.to_json() for one in tried], self._end)
-        others = [
-            one
-            for one, answer in zip(tried, answers, strict=True)
-            if answer is not None and answer["outcome"] == "passed"
-        ]
+        known = self._repairs[judge]
+        tried = sorted((one for one in self._refused if one not in known), key=lambda one: one.cost)
+        for one, answer in zip(tried, judge.accepts([one.to_json() for one in tried], self._end), strict=True):
+            if answer is not None:
+                known[one] = answer["outcome"] == "passed"
+        others = sorted((one for one, passes in known.items() if passes), key=lambda one: one.cost)
         halves = sorted(self._halves[judge], key=lambda one: one.cost)
         return sorted(product(halves[:_MAX_PAIRED], others[:_MAX_PAIRED]), key=_cost)
 
     def _tried_together(self, pairs: Sequence[tuple[Candidate, Candidate]]) -> Iterator[Fix]:
-        apart = [(one, two) for one, two in pairs if not one.overlaps(two)]
+        keys = {pair: frozenset(one.key for one in pair) for pair in pairs}
+        apart = [pair for pair in pairs if not pair[0].overlaps(pair[1]) and keys[pair] not in self._tried_pairs]
+        self._tried_pairs.update(keys.values())
         for first in range(0, len(apart), _CHUNK):
             if time.monotonic() >= self._end or self._found:
                 return

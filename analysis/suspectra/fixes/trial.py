@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from suspectra.fixes.changed_functions import changed_functions
 from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.spectrum import Spectrum
-from suspectra_recorder.experiments.messages import RunRequest
+from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,10 @@ class JudgedPatch:
     name: str  # as it was given
     repaired: tuple[str, ...] = ()  # the failing tests that pass with it
     broken: tuple[str, ...] = ()  # the passing tests that fail with it
-    judges: int = 0  # how many tests were run with it
-    refused: str = ""  # why it was not tried; empty if it was
+    judges: int = 0  # how many tests were run with it to their end
+    refused: str = ""  # why it was not tried, or what it may not do; empty if neither
+    # the tests that say nothing about it: it may not do there what it does, or nobody knows how they end
+    unjudged: tuple[str, ...] = ()
     complete: bool = True  # whether all tests that execute what it changes were run
 
 
@@ -89,12 +91,10 @@ class PatchTrial(Inquiry[JudgedPatch]):
             return JudgedPatch(name, refused=str(refused))
         first, *others = [one.job for one in changed.values()]
         job: RunRequest = {**first, "others": [*first.get("others", ()), *others]} if others else first
-        repaired, broken, judges = [], [], 0
+        verdicts = _Verdicts()
         for test in self.tests:
-            if (one := judge(test.name, fails=True)) is not None:
-                judges += 1
-                if one.confirms(job, end):
-                    repaired.append(test.name)
+            one = judge(test.name, fails=True)
+            verdicts.add(test.name, None if one is None else one.alone(job, end), fails=True)
         executing = {row for path, one in changed.items() for row in _rows(spectrum, path, one.lines)}
         for row in sorted(executing):
             if spectrum.failed[row]:
@@ -102,12 +102,10 @@ class PatchTrial(Inquiry[JudgedPatch]):
             if time.monotonic() >= end:
                 self.complete = False
                 break
-            if (one := judge(spectrum.tests[row], fails=False)) is not None:
-                (answer,) = one.accepts([job], end)
-                judges += answer is not None
-                if answer is not None and answer["outcome"] not in ("passed", "refused"):
-                    broken.append(spectrum.tests[row])
-        return JudgedPatch(name, tuple(repaired), tuple(broken), judges, complete=self.complete)
+            one = judge(spectrum.tests[row], fails=False)
+            (answer,) = one.accepts([job], end) if one else [None]
+            verdicts.add(spectrum.tests[row], answer, fails=False)
+        return verdicts.judged(name, complete=self.complete)
 
     def _read(self, path: str) -> bytes | None:
         """The text of a file of the program, which no link leads to: what runs has the name of the file."""
@@ -115,6 +113,35 @@ class PatchTrial(Inquiry[JudgedPatch]):
         if os.path.realpath(file) != str(file):
             raise PatchRefused(f"a link leads to {path}")
         return self.suspects.read(path)
+
+
+@dataclass
+class _Verdicts:
+    """What tests say about a patch."""
+
+    repaired: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
+    judges: int = 0
+    forbidden: str = ""  # what it may not do
+
+    def add(self, test: str, answer: MachineRunAnswer | None, *, fails: bool) -> None:
+        """Take into account how a test ends, which failed without the patch or did not."""
+        if answer is None or answer["outcome"] == "refused":
+            self.unjudged.append(test)
+            self.forbidden = self.forbidden or ("" if answer is None else answer.get("forbidden", ""))
+            return
+        self.judges += 1
+        if answer["outcome"] == "passed":
+            self.repaired += [test] if fails else []
+        elif not fails:
+            self.broken.append(test)
+
+    def judged(self, name: str, *, complete: bool) -> JudgedPatch:
+        """All that is known of it."""
+        refused = f"altered code may not do what it does: {self.forbidden}" if self.forbidden else ""
+        lists = tuple(self.repaired), tuple(self.broken)
+        return JudgedPatch(name, *lists, self.judges, refused, tuple(self.unjudged), complete)
 
 
 def _rows(spectrum: Spectrum, path: str, functions: Sequence[tuple[int, int]]) -> set[int]:

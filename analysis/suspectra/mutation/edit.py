@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -31,6 +32,22 @@ class Edit(NamedTuple):
         lines[-1] = lines[-1].encode()[: self.end_column].decode()
         lines[0] = lines[0].encode()[self.column :].decode()
         return "\n".join(lines)
+
+    def changed_lines(self, lines: Sequence[str]) -> tuple[int, int, tuple[str, ...]]:
+        """The number of the first line that it changes, how many these are, and what they are afterwards.
+
+        It is the same for all edits of some lines that have the same effect, whatever range they replace.
+        """
+        old = list(lines[self.line - 1 : self.end_line])
+        before = old[0].encode()[: self.column].decode()
+        new = (before + self.text + old[-1].encode()[self.end_column :].decode()).split("\n")
+        first = self.line
+        while old and new and old[0] == new[0]:
+            del old[0], new[0]
+            first += 1
+        while old and new and old[-1] == new[-1]:
+            del old[-1], new[-1]
+        return first, len(old), tuple(new)
 
     @property
     def lines_removed(self) -> int:

@@ -11,6 +11,7 @@ from suspectra.base.visible import safe
 from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import difference
 from suspectra.fixes.fix import Fix
+from suspectra.fixes.undoing import AS_BEFORE
 
 
 class SearchCounts(NamedTuple):
@@ -32,13 +33,15 @@ def fix_in_words(fix: Fix, failing: int) -> str:
     begin = "the failing test passes" if repaired == failing == 1 else f"{every(repaired)} failing tests pass"
     if repaired < failing:
         begin = f"{repaired} of {failing} failing tests pass"
-    if fix.said:
+    if fix.kind == AS_BEFORE:
+        begin = f"{begin} with this line as it was before you changed it"
+    elif fix.said:
         begin = f"{begin} if {fix.said} here"
     if not others:
         return f"{begin}, and no passing test executes it"
-    if others == 1:
-        return f"{begin}, and the other that was run still does"
-    return f"{begin}, and {every(others)} others that were run still do"
+    rest = "the other that was run still does" if others == 1 else f"{every(others)} others that were run still do"
+    left = f"; there was no time for {many(fix.unjudged, 'more test')} that run this code" if fix.unjudged else ""
+    return f"{begin}, and {rest}{left}"
 
 
 def apart_in_words(number: int, told: Apart) -> str:

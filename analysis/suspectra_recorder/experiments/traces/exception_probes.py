@@ -118,7 +118,10 @@ def _leaving(state: TracedState, source_of: Sources) -> dict[str, Probe]:
         # that comes when a generator is dropped, and is no failure
         if type(error) is not GeneratorExit:
             again = call.raised_again[0] == id(error)
-            state.origins.add(error, trace, source_of(call, error, trace), raised_again=again)
+            source = source_of(call, error, trace)
+            if source < 0 and error is not None and (source := state.origins.known(error, trace)) >= 0:
+                state.raised_at = source
+            state.origins.add(error, trace, source, raised_again=again)
         call.uses.clear()
 
     def is_left_before_cleanup(frame: int) -> None:

@@ -51,7 +51,8 @@ class Tracer(Instrument):
         self._next = self._next_scope = 0
         self._frames: list[int] = []
         self._captured: dict[int, tuple[int, list[str]]] = {}
-        self._by_line: dict[int, list[tuple[int, int, int]]] = {}
+        # by function: the lines of a statement, its number, and whether it reads nothing
+        self._by_line: dict[int, list[tuple[int, int, int, bool]]] = {}
         self._parts_by_line: dict[int, list[tuple[int, int, int]]] = {}  # what is called there, and decisions
         self._withs: set[int] = set()
         self._only: Collection[tuple[str, int]] | None = None
@@ -87,7 +88,7 @@ class Tracer(Instrument):
                 ((_, default),) = site.uses
                 self._defaulted[number] = int(default[1:])
             if site.kind not in ("entry", "parameter", "default", "target", "native", "argument", "nothing"):
-                self._by_line.setdefault(site.frame, []).append((site.line, site.end_line, number))
+                self._by_line.setdefault(site.frame, []).append((site.line, site.end_line, number, not site.uses))
         self._next += len(made.source.sites)
         self._captured.update(made.captured)
 
@@ -208,12 +209,15 @@ class Tracer(Instrument):
         self._open.update({name: checked(self._open[name], otherwise) for name, otherwise in idle.items()})
 
     def _site_at(self, frame: int, line: int) -> int:
-        """The statement of a function at a line: the shortest that covers it, else what it decorates; -1 for none."""
+        """The statement of a function at a line: the shortest that covers it, else what it decorates; -1 for none.
+
+        What a ``yield`` gives is a part of a statement that may read nothing by itself.
+        """
         known = self._by_line.get(frame, ())
-        fitting = [(end - begin, -number) for begin, end, number in known if begin <= line <= end]
+        fitting = [(end - begin, idle, -number) for begin, end, number, idle in known if begin <= line <= end]
         if fitting:
-            return -min(fitting)[1]
-        return min(((begin, number) for begin, _, number in known if begin > line), default=(0, -1))[1]
+            return -min(fitting)[2]
+        return min(((begin, number) for begin, _, number, _ in known if begin > line), default=(0, -1))[1]
 
     def _parts_at(self, frame: int, line: int) -> list[int]:
         """What reads variables at a line of a function beside its statement: what is called, and decisions."""

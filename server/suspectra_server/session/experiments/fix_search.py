@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types as lsp
 
+from suspectra.base.deadline import while_others_work
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
@@ -58,6 +60,8 @@ class FixSearch:
 
     def run(self, trust: Trust, job: Job[object]) -> WorkOutcome:
         """Search, and publish each fix; in the thread of experiments."""
+        from suspectra.changes.baselines import changes_since_pass
+        from suspectra.evidence.discovery import find_source
         from suspectra.fixes.diff import difference
         from suspectra.fixes.search import FixInquiry
 
@@ -66,9 +70,10 @@ class FixSearch:
         tried, complete = 0, False
         try:
             setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
-            seconds = settings.fix_seconds if self.seconds is None else self.seconds
+            seconds = while_others_work(settings.fix_seconds) if self.seconds is None else self.seconds
             suspicion = Suspicion(self.evidence, everywhere=True)
-            inquiry = FixInquiry(setup, self.tests, suspicion, seconds=seconds)
+            changes = partial(changes_since_pass, folder.root, find_source(folder.root))
+            inquiry = FixInquiry(setup, self.tests, suspicion, changes=changes, seconds=seconds)
             problems = inquiry.problems
             with closing(inquiry.steps()) as steps:
                 for fix in steps:
