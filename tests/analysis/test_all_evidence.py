@@ -102,9 +102,18 @@ def test_kinds_order_what_is_equal():
 def test_of_equal_statements_those_of_the_function_that_is_executed_least_come_first():
     functions = (Function(0, "f", 1, 3), Function(0, "g", 4, 4))
     elements = elements_of(4, [0, 0, 0, 1], functions)
-    report = EVIDENCE.localize(spectrum_of((True, {1, 2, 4}), elements=elements))
-    assert lines_in_order(report) == [[4], [1, 2], [3]]
+    report = EVIDENCE.localize(spectrum_of((True, {1, 2, 4}), (False, {2}), elements=elements))
+    assert lines_in_order(report) == [[4], [1], [2], [3]]
     assert reason(report, 4) == "Ahead of equal scores: failing tests execute only 1 statement of its function."
+
+
+def test_the_first_line_is_one_of_the_first_function():
+    functions = (Function(0, "f", 1, 3), Function(0, "g", 4, 4))
+    elements = elements_of(4, [0, 0, 0, 1], functions)
+    report = EVIDENCE.localize(spectrum_of((True, {1, 2, 4}), elements=elements))
+    assert lines_in_order(report) == [[1, 2], [4], [3]]
+    assert report.first_suspect == report.order[0]
+    assert reason(report, 1) == "Ahead of equal scores: 2 statements of its function have this score."
 
 
 def test_lines_that_only_open_or_close_a_function_come_after_what_else_failing_tests_execute():

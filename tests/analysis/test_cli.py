@@ -582,6 +582,27 @@ def test_a_recording_gives_the_same_ranking(shop, tmp_path):
     assert recorded == covered
 
 
+def test_a_recording_is_found_from_the_folders_inside_of_its_workspace(suspectra, shop, monkeypatch):
+    inside, repository = shop / "src" / "deep", shop / "src" / "other"
+    inside.mkdir()
+    (shop / ".suspectra").mkdir()
+    repository.joinpath(".git").mkdir(parents=True)
+    expected = suspectra("rank", "--top", "3")
+    for folder, command in ((inside, ["rank", "--top", "3"]), (inside, []), (shop / "tests", ["status"])):
+        monkeypatch.chdir(folder)
+        status, out, _ = suspectra(*command)
+        assert status == 0
+        assert "src/cart.py:19" in out
+        if command[:1] == ["rank"]:
+            assert out == expected[1]
+    monkeypatch.chdir(repository)
+    assert suspectra("rank")[0] == 2  # it belongs to another project
+    monkeypatch.chdir(inside)
+    assert suspectra("rank", "--workspace", ".")[0] == 2
+    (inside / ".suspectra").mkdir()
+    assert suspectra("rank")[0] == 2  # it has its own
+
+
 def test_the_end_of_a_path_names_a_measured_file(suspectra):
     paths, one = ("src/cart.py", "src/old/cart.py", "src/tax.py"), np.ones(1, np.int32)
     files = tuple(MeasuredFile(path, None, one, one, one - 2, ()) for path in paths)

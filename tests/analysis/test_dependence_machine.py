@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from suspectra.base.errors import EvidenceError
-from suspectra.experiments.dependences import KIND, trace_dependences
+from suspectra.experiments.dependences import KIND, read_columns, trace_dependences
 from suspectra.experiments.machine import Machine
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
@@ -222,3 +222,11 @@ def test_what_can_not_be_traced_is_said(machine, test, message):
     with pytest.raises(EvidenceError, match=message) as raised:
         trace_dependences(machine, name_of(test))
     assert "Fix: " in str(raised.value)
+
+
+def test_what_a_stopped_process_wrote_is_read_as_far_as_it_is_whole(tmp_path):
+    ints = np.arange(3, dtype=np.int32)
+    whole = np.array([0, ints.nbytes], "<u4").tobytes() + ints.tobytes()
+    for cut in range(len(whole)):
+        (tmp_path / "columns").write_bytes(whole + whole[:cut])
+        assert read_columns(tmp_path / "columns")["site"].tolist() == [0, 1, 2]

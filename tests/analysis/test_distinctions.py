@@ -348,12 +348,12 @@ def test_the_tie_of_the_ledger(explain):
 
 def test_why_not_a_line_of_the_ledger(explain):
     found = json.loads(explain("src/ledger/tax.py:53", "--why-not", "--format", "json")[1])
-    assert (found["standing"], found["rank_best"], found["compared_with"]["line"]) == ("behind", 10, 55)
+    assert (found["standing"], found["rank_best"], found["compared_with"]["line"]) == ("behind", 10, 66)
     assert (found["passing"], found["apart"], found["failing_apart"]) == (18, 17, 0)
     nearest = found["passing_witnesses"][0]
     assert nearest["test"].endswith("test_a_total_that_is_wrong")
     assert round(nearest["similarity"], 2) == 0.91
-    assert "without them that of tax.py:55 is 0.8875" in found["reason"]
+    assert "without them that of tax.py:66 is 0.8875" in found["reason"]
     assert found["tie"] is None
 
 

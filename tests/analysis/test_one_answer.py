@@ -1,5 +1,6 @@
 """Whatever was run before, every view names the same statement first."""
 
+import csv
 import json
 import re
 import shutil
@@ -22,11 +23,19 @@ def period(first, count):
     until = end(first, count)
     days = until - first
     return max(days, 0)
+
+
+def double(count):
+    return count * 3
 """
 TESTS = """\
 import pytest
 
-from program import period
+from program import double, period
+
+
+def test_another():
+    assert double(4) == 8
 
 
 @pytest.mark.parametrize("first, count", [(3, 4), (10, 2)])
@@ -46,7 +55,7 @@ ORDERS = (("fix", "why", "causes"), ("causes", "investigate", "why"))
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A project in which a change at several places makes all tests pass."""
+    """A project in which a change at several places makes two tests pass, and another test fails for another reason."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "program.py").write_text(PROGRAM)
     (folder / "test_program.py").write_text(TESTS)
@@ -63,7 +72,10 @@ def named_first(folder, capfd):
         return capfd.readouterr().out
 
     ranking = json.loads(said("rank", "--format", "json"))
-    function = ranking["functions"][0]
+    function, first = ranking["functions"][0], ranking["suspects"][0]
+    lines = list(csv.DictReader(said("rank", "--format", "csv").splitlines()))
+    results = json.loads(said("rank", "--format", "sarif"))["runs"][0]["results"]
+    at = results[0]["locations"][0]["physicalLocation"]
     page = folder / "page.html"
     said("report", "--html", str(page))
     evidence = with_experiments(find_source(folder, edges=True).read(), folder)
@@ -71,8 +83,14 @@ def named_first(folder, capfd):
     localizer.update(evidence)
     report = localizer.groups().groups[0].report
     place = r"program\.py:\d+"
+    compared = r"first suspect(?: is|,) (program\.py:\d+)"
     return {
         "rank as JSON": f"{function['file']}:{function['lines'][0]}",
+        "lines as JSON": f"{first['file']}:{first['line']}",
+        "lines": re.search(place, said("rank", "--lines").partition("Rank")[2])[0],
+        "CSV": f"{lines[0]['file']}:{lines[0]['line']}",
+        "SARIF": f"{at['artifactLocation']['uri']}:{at['region']['startLine']}",
+        "why not": re.search(compared, said("explain", "--why-not", "program.py:3"))[1],
         "rank": re.search(place, said("rank").partition("Rank")[2])[0],
         "agents": re.search(place, said("rank", "--format", "agent").partition("\n1. ")[2])[0],
         "status": re.search(rf"^ +1 +({place})", said("status"), re.MULTILINE)[1],

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -53,6 +53,7 @@ class BreakingChange:
     alone_breaks: tuple[str, ...]  # the tests that fail in the same way with them alone
     minimal: bool  # whether nothing can be left out; False where there was no time to try
     since: Baseline  # what they were changes of
+    total: int  # how many changes there are since then
     difference: ValueDifference | None = None  # the first value that they make another one
     going_with: tuple[ChangeUnit, ...] = ()  # others, without which the program works only if these are undone, too
     besides: tuple[ChangeUnit, ...] = ()  # other causes, without which the tests have to be, too, in order to pass
@@ -102,8 +103,7 @@ class BreakingChange:
 
     def in_vain(self, tests: Iterable[str]) -> Iterator[Experiment]:
         """That tests fail without these changes, too, as they do without any."""
-        total = len(self.since.units)
-        return (self._undone(unit, test, total, ExperimentOutcome.FAILED) for test in tests for unit in self.units)
+        return (self._undone(unit, test, self.total, ExperimentOutcome.FAILED) for test in tests for unit in self.units)
 
     def _undone(self, unit: ChangeUnit, test: str, together: int, outcome: ExperimentOutcome) -> Experiment:
         place = GOING_WITH if unit in self.going_with else "change"
@@ -136,6 +136,12 @@ class BreakingChange:
             "first_difference": self.difference.to_json() if self.difference else None,
         }
 
+    def to_log(self) -> dict[str, object]:
+        """In the form in which it is kept, whole."""
+        more = {"going_with": self.going_with, "besides": self.besides}
+        units = {name: [one.to_json() for one in several] for name, several in more.items()}
+        return {**self.to_json(), **units, "since": self.since.name, "total": self.total}
+
 
 @dataclass(frozen=True)
 class IsolationStep:
@@ -161,6 +167,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
     baseline: Baseline | None = field(default=None, init=False)  # that with which tests passed
     causes: list[BreakingChange] = field(default_factory=list, init=False)
     old: list[str] = field(default_factory=list, init=False)  # the tests that fail with each baseline
+    _before: dict[str, Baseline] = field(default_factory=dict, init=False)  # an older text with which they fail so, too
     runs: int = field(default=0, init=False)
 
     def steps(self) -> Generator[IsolationStep]:
@@ -213,16 +220,27 @@ class ChangeIsolation(Inquiry[IsolationStep]):
 
     def _keep(self) -> None:
         """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
-        if not self.causes:
-            return
         read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests if test.file}
+
+        def sources(since: Baseline) -> dict[str, str]:
+            paths = sorted({*files, *(one.path for one in since.differences)})
+            texts = {path: text for path in paths if (text := read(path)) is not None}
+            return {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
+
+        if not self.causes and not self._before:
+            return
         with ExperimentLog(self.setup.workspace) as log:
             for cause in self.causes:
-                paths = {*files, *(one.path for one in cause.since.differences)}
-                texts = {path: text for path in sorted(paths) if (text := read(path)) is not None}
-                sources = {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
+                present = sources(cause.since)
                 for experiment in (*cause.experiments(), *cause.in_vain(self.old)):
-                    log.add(experiment, sources)
+                    log.add(experiment, present)
+                log.add_causes([one.to_log() for one in self.causes], present)
+            for since in dict.fromkeys(self._before.values()) if not self.causes else ():
+                tests = [name for name, baseline in self._before.items() if baseline is since]
+                cause = BreakingChange((), since.units[:_MORE], (), (), False, since, len(since.units))
+                present = sources(since)
+                for experiment in cause.in_vain(tests):
+                    log.add(experiment, present)
 
     def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
@@ -234,7 +252,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
         for baseline in self._with_changes():
-            passed = self._passed(program, baseline)
+            passed = self._passed(program, baseline, failing)
             while passed:
                 nearest, some = self._nearest(program, baseline, passed)
                 self.baseline = self.baseline or nearest
@@ -256,7 +274,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         high = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         for known in list(self.causes):  # since another text, of which other tests are left
-            if cause := search.numbers(known.said()) | search.numbers(_said(known.going_with)):
+            if cause := search.numbers(known.undone):
                 without = search.run(high - cause, left)
                 if mended := [name for name in left if name in without.passed]:
                     self._add(search, replace(known, tests=tuple(mended), mends=tuple(mended)), cause, left, failing)
@@ -278,6 +296,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 (),
                 minimal,
                 baseline,
+                len(units),
                 run=run,
                 going_with=search.units(going_with),
                 besides=tuple(unit for one in self.causes if left[0] in one.tests for unit in one.undone),
@@ -345,7 +364,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         except TimeIsUp:
             if search.low or len(search.high) == 1:
                 some = search.units(search.high - search.low)
-                self.causes.append(BreakingChange((left[0],), some, (), (), False, baseline))
+                self.causes.append(BreakingChange((left[0],), some, (), (), False, baseline, len(baseline.units)))
             raise
 
     def _with_changes(self) -> Iterator[Baseline]:
@@ -376,12 +395,13 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             baseline = replace(baseline, name=before(commits[passes], commits[passes - 1]))
         return baseline, passed
 
-    def _passed(self, program: MixedTests, baseline: Baseline) -> list[str]:
+    def _passed(self, program: MixedTests, baseline: Baseline, failing: Mapping[str, MixedFailure]) -> list[str]:
         """Those of the other failing tests that pass with a baseline."""
         before = program.run(baseline, (), self.old)
         if not before.passed:  # a module that was loaded before may be in the way
             program.load_nothing_before()
             before = program.run(baseline, (), self.old)
+        self._before |= {name: baseline for name in self.old if before.failed.get(name) == failing[name]}
         return [name for name in self.old if name in before.passed]
 
 
@@ -396,6 +416,10 @@ def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
     if run.error and not run.passed:
         return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
+    if not run.passed and not run.ended:
+        tests = "the test" if len(names) == 1 else "the tests"
+        cause = f"in a copy of the workspace pytest ended before it had run {tests}"
+        return Problem("", "", cause, "name the options with which it was recorded, such as `-- pytest -p no:x`")
     cause = f"{many(len(names), 'test')} that failed did not fail in a copy of the workspace"
     cure = "record the tests again; if they still fail, see what they need besides the workspace"
     return Problem("", "", cause, cure)

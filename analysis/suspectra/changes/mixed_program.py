@@ -37,6 +37,8 @@ _FACTOR, _LEAST_S = 10, 2.0
 """Tests with other changes may take so many times as long as in the first run, and a run at least so long."""
 _LOADING_FACTOR = 3
 """The same for a run with all that is loaded, which later ones find in memory."""
+_HANGING_S = 2.0
+"""For a test that hangs with all changes, as long as nobody knows how long it takes without."""
 _TRACED = 5
 """How many times as long a run may take of which each line is noted."""
 _PASSED = ("passed", "xpassed")
@@ -54,6 +56,9 @@ class MixedProgram:
         self.runs = 0  # how many there were
         self._setup, self._folder, self._end = setup, folder, end
         self._tests = {test.name: test for test in tests}
+        # how long those may take that hang with all changes
+        self._limits = {test.name: _HANGING_S for test in tests if test.hangs_s}
+        self._uncollected = any(test.uncollected for test in tests)
         self._modules: list[str] = []
         self._process: WaitingProcess | None = None
         self._again = False
@@ -72,12 +77,16 @@ class MixedProgram:
         """
         names = [name for name in tests if name in self._tests]
         contents = baseline.contents(made)
-        if not all(_compiles(path, text) for path, text in contents.items()):
+        # where a module can't be collected, what can't be compiled may be why
+        if not self._uncollected and not all(_compiles(path, text) for path, text in contents.items()):
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._files.write(contents)
         self.runs += 1
         begin = time.monotonic()
-        answer = self._asked(names, sorted(contents), fresh=fresh)
+        answer = self._asked(names, sorted(contents), fresh=fresh, without=bool(baseline.units) and not made)
+        for name, one in answer.get("tests", {}).items():
+            if name in self._limits and one["verdict"] in _PASSED:
+                self._limits[name] = max(_LEAST_S / 2, _FACTOR * one["seconds"])
         if not self._modules and "modules" in answer:
             self._modules = answer["modules"]
             took = sum(one["seconds"] for one in answer["tests"].values())
@@ -109,7 +118,7 @@ class MixedProgram:
         self._files.write(contents)
         self.runs += 1
         answer = self._asked(list(tests), sorted(contents), lines=True)
-        if "opened" not in answer:
+        if "executed" not in answer:
             return None
         by_test = {name: [(file, line) for file, line in lines] for name, lines in answer["executed"].items()}
         imported = frozenset((file, line) for file, line in answer["imported"])
@@ -124,7 +133,14 @@ class MixedProgram:
         self._stop()
 
     def _asked(
-        self, names: list[str], files: list[str], *, fresh: bool = True, columns: str = "", lines: bool = False
+        self,
+        names: list[str],
+        files: list[str],
+        *,
+        fresh: bool = True,
+        columns: str = "",
+        lines: bool = False,
+        without: bool = False,  # whether none of the changes is made, so that tests may take as long as they need
     ) -> MixedAnswer:
         if self._process is None or not self._again:
             self._stop()
@@ -134,6 +150,7 @@ class MixedProgram:
         request: MixedRequest = {
             "tests": names,
             "seconds": limit,
+            "limits": {} if columns else {name: self._limit(name, without) for name in names if name in self._limits},
             "modules": self._modules,
             "files": files,
             "fresh": fresh or not self._again,
@@ -148,6 +165,9 @@ class MixedProgram:
             self.load_nothing_before()
             return {}
         return answer
+
+    def _limit(self, name: str, without: bool) -> float:
+        return max(self._limits[name], self._tests[name].hangs_s) if without else self._limits[name]
 
     def _start(self) -> None:
         files = sorted({test.file for test in self._tests.values()})
@@ -195,6 +215,7 @@ def _run_of(answer: MixedAnswer) -> MixedRun:
         {name: one["message"] for name, one in bad.items()},
         answer.get("error", ""),
         answer.get("exchanged", False),
+        bool(answer),
     )
 
 

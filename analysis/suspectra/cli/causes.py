@@ -21,9 +21,9 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
     written,
 )
 from suspectra.cli.rerun import (
@@ -69,7 +69,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(CAUSES_SECONDS)
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)

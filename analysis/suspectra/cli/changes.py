@@ -16,9 +16,9 @@ from suspectra.cli.console import (
     NOTHING_TO_RANK,
     declared,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
     written,
 )
 from suspectra.cli.rerun import (
@@ -26,7 +26,7 @@ from suspectra.cli.rerun import (
     BeforeCommand,
     Interruption,
     RerunOptions,
-    failing_tests,
+    broken_tests,
     require_python,
     require_unchanged,
     rerun_setup,
@@ -43,7 +43,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @click.option("--since", metavar="REVISION", help="Since this git revision.  [default: since the tests passed]")
     @click.option(
@@ -100,7 +100,7 @@ def _for_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
     source = find_source(workspace)
     evidence = source.read()
     require_python(evidence)
-    failing = failing_tests(evidence, chosen["tests"])
+    failing = broken_tests(evidence, chosen["tests"])
     if not chosen["tests"]:
         failing = {name: test for name, test in failing.items() if name not in evidence.old} or failing
     return ChangeIsolation(

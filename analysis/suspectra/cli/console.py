@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -76,11 +77,39 @@ def _as_long_as_here(context: click.Context, parameter: click.Parameter, seconds
     return while_others_work(seconds)
 
 
+_EVIDENCE = ("coverage", "junit", "recording", "gcov", "gcovr", "lcov", "cobertura", "outcomes", "build")
+_OURS, _REPOSITORY = ".suspectra", ".git"
+
+
+def _recorded_folder(context: click.Context, parameter: click.Parameter, workspace: Path) -> Path:
+    """The current folder, or if nothing was recorded there the nearest one around it where something was.
+
+    Not where other evidence is named, nor beyond the repository of the current folder.
+    """
+    if context.get_parameter_source("workspace") is not ParameterSource.DEFAULT or any(
+        context.params.get(name) for name in _EVIDENCE
+    ):
+        return workspace
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / _OURS).is_dir():
+            return workspace if folder == here else folder
+        if (folder / _REPOSITORY).exists():
+            break
+    return workspace
+
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_MEANING = "The project's folder; suspects are files in it."
 workspace_option = click.option(
+    "--workspace", type=_FOLDER, default=".", help=f"{_MEANING}  [default: the current one]"
+)
+recorded_workspace_option = click.option(
     "--workspace",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=_FOLDER,
     default=".",
-    help="The project's folder; suspects are files in it.  [default: the current one]",
+    callback=_recorded_folder,
+    help=f"{_MEANING}  [default: the current one, or the one around it that has a recording]",
 )
 python_option = click.option(
     "--python", metavar="PATH", help="The Python for a bare pytest.  [default: that of the recording]"
@@ -172,9 +201,13 @@ def print_problem(kind: str, problem: Problem) -> None:
 
 
 def warn(problems: Iterable[Problem]) -> None:
-    """Print warnings: problems in spite of which a command has a result."""
+    """Print warnings: problems in spite of which a command has a result. What is said of several files is said once."""
+    alike: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
-        print_problem("warning", problem)
+        alike.setdefault((problem.cause, problem.cure), []).append(problem)
+    for first, *others in alike.values():
+        more = f" (so it is with {len(others)} more)" if others else ""
+        print_problem("warning", replace(first, cause=first.cause + more))
 
 
 @contextmanager

@@ -22,9 +22,9 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
 )
 from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
 
@@ -40,7 +40,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(FIX_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json", "diff"]), default="table", show_default=True)
@@ -70,7 +70,9 @@ class _Options(RerunOptions):
 
 def _fix(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.changes.baselines import changes_since_pass
+    from suspectra.evidence.changes import broken_elsewhere
     from suspectra.evidence.discovery import find_source
+    from suspectra.evidence.logs.experiments import with_experiments
     from suspectra.fixes.diff import difference_as_bytes
     from suspectra.fixes.fix import in_order
     from suspectra.fixes.kept_fixes import keep, kept
@@ -102,6 +104,8 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
         if ordered:
             click.echo(difference_as_bytes(_numbered(ordered, number or 1).candidates, suspicion.read), nl=False)
     else:
+        for sentence in broken_elsewhere(with_experiments(evidence, workspace), names):
+            click.echo(safe(f"{sentence} `suspectra changes` shows it."))
         for place, one in enumerate(ordered[:_SHOWN], 1):
             write_fix(place, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
         click.echo(summary(ordered, done))

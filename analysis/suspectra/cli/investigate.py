@@ -22,9 +22,9 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
 )
 from suspectra.cli.localization import parameter_option, technique_parameters
 from suspectra.cli.rerun import (
@@ -63,7 +63,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(INVESTIGATION_SECONDS)
     @click.option("--technique", type=click.Choice(_TECHNIQUES), default=COMBINATION, show_default=True)

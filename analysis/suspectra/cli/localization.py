@@ -26,7 +26,7 @@ from suspectra.base.options import (
     TECHNIQUE,
 )
 from suspectra.base.technique_info import Need
-from suspectra.cli.console import build_options, declared, options, unpacked, warn, workspace_option
+from suspectra.cli.console import build_options, declared, options, recorded_workspace_option, unpacked, warn
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -41,7 +41,7 @@ _PATH = click.Path(path_type=Path)
 _CHANGED = 3  # files that are named one by one
 
 evidence_options = options(
-    workspace_option,
+    recorded_workspace_option,
     declared(COVERAGE, type=_PATH),
     declared(JUNIT, type=_PATH),
     click.option(
@@ -190,8 +190,9 @@ def localize(
         else:
             report = localizer.update(found)
     except SuspectraError:
-        errors = found.collection_errors
-        warn([*(error.problem() for error in errors if len(errors) > 1), *found.problems])
+        errors = [error.problem() for error in found.collection_errors]
+        differ = len({error.cause for error in errors}) > 1  # else what is raised says it
+        warn([*(errors if differ else ()), *found.problems])
         raise
     grouped = localizer.groups().groups if groups else ()
     problems = *localizer.problems(), *_changed_files(report, found, workspace)

@@ -121,7 +121,8 @@ def cli(context: click.Context, debug: bool) -> int | None:
         return None
     command = cli.get_command(context, "status")
     assert command is not None
-    status: int = context.invoke(command)
+    with command.make_context("status", [], parent=context) as without_options:
+        status: int = command.invoke(without_options)
     return status
 
 

@@ -22,9 +22,9 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
 )
 from suspectra.cli.rerun import (
     COMMAND,
@@ -55,7 +55,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command(cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(PATHS_SECONDS)
     @click.option("--technique", type=click.Choice(list(TECHNIQUES)), default=DEFAULT, show_default=True)

@@ -30,6 +30,7 @@ from suspectra.cli.console import (
     only_option,
     options,
     progress_option,
+    recorded_workspace_option,
     unpacked,
     warn,
     workspace_option,
@@ -104,7 +105,7 @@ def _show_suspects(workspace: Path) -> None:
 
 
 @click.command()
-@workspace_option
+@recorded_workspace_option
 @click.option("--since", metavar="REV", help="Also consider changes since this git revision.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def affected(workspace: Path, since: str | None, form: str) -> None:

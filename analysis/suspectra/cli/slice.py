@@ -20,8 +20,8 @@ from suspectra.cli.console import (
     options,
     parse_location,
     python_option,
+    recorded_workspace_option,
     warn,
-    workspace_option,
     written,
 )
 from suspectra.cli.rerun import (
@@ -48,7 +48,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command("slice", cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @click.option("--failure", is_flag=True, help="What led to the failure; with FILE:LINE, what lies between.")
     @click.option("--forward", is_flag=True, help="What the line influenced, and not what led to it.")

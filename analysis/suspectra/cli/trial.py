@@ -18,9 +18,9 @@ from suspectra.cli.console import (
     declared,
     options,
     python_option,
+    recorded_workspace_option,
     seconds_option,
     warn,
-    workspace_option,
 )
 from suspectra.cli.rerun import COMMAND, BeforeCommand, Interruption, RerunOptions, rerun_setup, suspicious_tests
 
@@ -37,7 +37,7 @@ def register(cli: click.Group) -> None:
     """Add the command to the command line."""
 
     @cli.command("try", cls=BeforeCommand)
-    @workspace_option
+    @recorded_workspace_option
     @python_option
     @seconds_option(FIX_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +23,7 @@ def failing_since(evidence: Evidence) -> dict[str, Since]:
     assumed = changes_by_git(evidence.changed)
     undone = [one for one in evidence.experiments if one.kind == UNDO]
     return (
-        {one.test: Since.BEFORE for one in undone if not one.outcome.repairs}
-        | dict.fromkeys(evidence.old, Since.BEFORE)
+        dict.fromkeys(evidence.failed_before, Since.BEFORE)
         | {test: Since.CHANGE for test in evidence.changed if test not in assumed}
         | {one.test: Since.CHANGE for one in undone if one.outcome.repairs}
     )
@@ -67,7 +66,7 @@ def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
 
     Foreign names among them; empty where nothing is known to have changed.
     """
-    found = list(_broken_elsewhere(evidence))
+    found = list(broken_elsewhere(evidence))
     imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence, ranked)]
     if imported:
         found.append(f"Also changed, in code that runs at import: {_listed(imported, '; ')}.")
@@ -76,11 +75,12 @@ def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _broken_elsewhere(evidence: Evidence) -> Iterator[str]:
-    """The changes without which tests pass, where no statement can be suspected, as in a file of data."""
+def broken_elsewhere(evidence: Evidence, names: Collection[str] | None = None) -> Iterator[str]:
+    """The changes without which some tests pass, or any, where no statement can be suspected, as in a file of data."""
     elements, tests = evidence.elements, dict[Location, list[str]]()
     for one in evidence.experiments:
         is_undone = one.kind == UNDO and one.outcome.repairs and one.place != GOING_WITH
+        is_undone &= names is None or one.test in names
         if is_undone and not any(elements.at(one.file, line) is not None for line in _near(one)):
             at = Location(one.file, one.line, one.line)
             tests.setdefault(at, []).append(one.test.rpartition("::")[2])

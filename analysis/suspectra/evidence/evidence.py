@@ -17,11 +17,11 @@ from suspectra.base.errors import Problem
 from suspectra.base.location import Location
 from suspectra.program import Program
 from suspectra.program.languages import is_c
-from suspectra.runs.experiment import Experiment
+from suspectra.runs.experiment import UNDO, Experiment
 from suspectra.runs.measured_file import MeasuredFile
 from suspectra.runs.observation import Observation
 from suspectra.runs.reported_lines import FailureSlice, ReportedPaths
-from suspectra.spectrum import Edges, Elements, Function, Spectrum, chosen
+from suspectra.spectrum import ChangedRows, Edges, Elements, Function, Spectrum, changes_by_git, chosen
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
 
@@ -364,7 +364,9 @@ class Evidence:
             and previous.edges is (self.edges.edges if self.edges else None)
             and previous.candidates is candidates
         ):
-            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts, runs, raised, self.changed)
+            return previous.with_rows(
+                tests, failed, rows, edge_rows, edge_counts, runs, raised, self._suspected_changes
+            )
         after = Spectrum(
             tests,
             failed,
@@ -376,11 +378,30 @@ class Evidence:
             edge_counts,
             runs,
             raised,
-            self.changed,
+            self._suspected_changes,
         )
         if previous is not None:
             after.follow_files(previous)
         return after
+
+    @cached_property
+    def _suspected_changes(self) -> Mapping[str, Row]:
+        """`changed` without what git knows for tests that failed before, or that fail without these changes, too."""
+        assumed = changes_by_git(self.changed).keys()
+        before = self.failed_before & assumed
+        if not before:
+            return self.changed
+        kept = {test: row for test, row in self.changed.items() if test not in before}
+        return ChangedRows(kept, assumed - before)
+
+    @cached_property
+    def failed_before(self) -> frozenset[str]:
+        """The failing tests that failed before the program was changed, by name: earlier runs or runs without changes
+        show it.
+        """
+        undone = [one for one in self.experiments if one.kind == UNDO]
+        found = self.old.union(one.test for one in undone if not one.outcome.repairs)
+        return found.difference(one.test for one in undone if one.outcome.repairs)
 
     def _raised(self, tests: Sequence[str], failed: Bools, candidates: Bools) -> Ints | None:
         """The candidate in which each test failed, -1 if there is none; None without any stack."""

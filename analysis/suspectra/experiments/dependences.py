@@ -133,7 +133,7 @@ def _error(cause: str, cure: str) -> EvidenceError:
 
 
 def read_columns(path: Path) -> dict[str, Ints]:
-    """Read the columns that a traced process wrote.
+    """Read the columns that a traced process wrote, as far as they are whole.
 
     Of shape (k,).
     """
@@ -145,6 +145,8 @@ def read_columns(path: Path) -> dict[str, Ints]:
     while at + 8 <= len(data):
         number, size = (int(one) for one in np.frombuffer(data, "<u4", 2, at))
         at += 8
+        if at + size > len(data):
+            break  # the process was stopped while it wrote
         name = NAMES[number]
         parts[name].append(np.frombuffer(data[at : at + size], np.int8 if name == "outcome" else np.int32))
         at += size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -49,12 +49,19 @@ class ExperimentLog:
 
     def add(self, experiment: Experiment, sources: Mapping[str, str]) -> None:
         """Add an experiment."""
+        self._line({"with": self._number(sources), **asdict(experiment)})
+
+    def add_causes(self, causes: Sequence[Mapping[str, object]], sources: Mapping[str, str]) -> None:
+        """Add what a search for the changes that broke tests has found."""
+        self._line({"with": self._number(sources), "causes": list(causes)})
+
+    def _number(self, sources: Mapping[str, str]) -> str:
         known, number = self._sources
         if known is not sources:
             number = os.urandom(6).hex()
             self._sources = sources, number
             self._line({"sources": number, "digests": dict(sources)})
-        self._line({"with": number, **asdict(experiment)})
+        return number
 
     def _line(self, what: Mapping[str, object]) -> None:
         self._write(json.dumps(what).encode() + b"\n")

@@ -28,6 +28,8 @@ class FailingTest(NamedTuple):
     file: str  # its module, relative to the workspace
     # the type of the exception with which it failed when it was recorded; empty if that is not known
     exception: str = ""
+    hangs_s: float = 0.0  # after how many seconds it was stopped then; 0 if it ended by itself
+    uncollected: bool = False  # whether its module could not be collected, so that it did not even run
 
     @classmethod
     def from_result(cls, test: TestResult, exception: str = "") -> FailingTest:
@@ -38,7 +40,9 @@ class FailingTest(NamedTuple):
         file, of_pytest, _ = test.name.partition("::")
         location = test.location.file if test.location else ""
         module = location if location.endswith(f"/{file}") or not of_pytest else file
-        return cls(test.name, module, "" if test.message.startswith(_TOO_LONG) else exception)
+        if test.message.startswith(_TOO_LONG):
+            return cls(test.name, module, hangs_s=test.seconds)
+        return cls(test.name, module, exception)
 
 
 class RepeatedTests:

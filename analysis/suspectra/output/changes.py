@@ -25,7 +25,7 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
     """Write each cause with what it does, the conclusion first."""
     style = Style(out)
     for cause in found.causes:
-        total, since = len(cause.since.units), safe(cause.since.name)
+        total, since = cause.total, safe(cause.since.name)
         out.write(
             style(f"✗ {safe(_listed(cause.tests))}", "bold") + f": broken by {_share(cause, total)} since {since}\n"
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from suspectra.base.arrays import Floats, Ints
+from suspectra.base.arrays import Bools, Floats, Ints
 from suspectra.base.cached_property import CachedProperty
 from suspectra.base.errors import Problem
 from suspectra.base.technique_info import TechniqueInfo
@@ -198,7 +198,7 @@ class RankedReport:
 
     @CachedProperty
     def order(self) -> Ints:
-        """The candidates, best first; of a tie what changed, then by file and line; int32, shape (m,)."""
+        """The candidates, best first, int32, shape (m,); of a tie the first function, what changed, then by line."""
         return self._on_first_levels(len(self.level_score))
 
     def _on_first_levels(self, levels: int) -> Ints:
@@ -208,9 +208,45 @@ class RankedReport:
 
     def _in_order(self, elements: Ints, level: Ints) -> Ints:
         """Sort elements, given in the order of the columns, by their levels."""
+        keys = [~self._in_first_function[elements], level]
         if self.spectrum.changed:
-            return elements[np.lexsort((-self.spectrum.changed_for[elements], level))].astype(np.int32)
-        return elements[np.argsort(level, kind="stable")].astype(np.int32)
+            keys.insert(0, -self.spectrum.changed_for[elements])
+        return elements[np.lexsort(keys)].astype(np.int32)
+
+    @cached_property
+    def _in_first_function(self) -> Bools:
+        """Whether each element is one of the first function that failing tests execute it of; shape (elements,)."""
+        inside = np.zeros(len(self.level), bool)
+        if len(self.function_levels):
+            executed = self._executed_by_failing
+            inside[executed[self.function_levels.of == np.argmin(self._place_of_function)]] = True
+        return inside
+
+    def with_first_function(self: ReportT) -> ReportT:
+        """Return the same ranking, in whose first tie the statements of the first function come first.
+
+        Returns
+        -------
+        ReportT
+            Its first statement is the first one of the first function, so lists of both begin with the same.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).with_first_function().order.tolist()
+        [1, 0, 2]
+        """
+        tied = np.arange(len(self.level_score)) < np.searchsorted(self.tie_of_level, 1)
+        own = np.zeros(len(self.level_score), bool)
+        own[self.level[self._in_first_function]] = True
+        old = np.lexsort((tied & ~own, ~tied))
+        return self if np.all(old[1:] > old[:-1]) else self._with_levels(old)
+
+    def _with_levels(self: ReportT, old: Ints) -> ReportT:
+        """The same ranking with its levels in another order."""
+        level = np.where(self.level >= 0, np.argsort(old)[self.level], -1).astype(np.int32)
+        return replace(self, level=level, level_score=np.minimum.accumulate(self.level_score[old]))
 
     def _first_elements(self, count: int) -> Ints:
         """The first `count` elements of the order, and the rest of the last one's tie; all if there are fewer."""
@@ -460,7 +496,10 @@ class RankedReport:
         raised = self.spectrum.raised if self.spectrum.raised is not None else np.zeros(0, np.int32)
         failed = np.bincount(raised[raised >= 0], minlength=len(self.level))[executed]
         level = self.level[executed]
-        return FunctionLevels.from_statements(self.spectrum.elements, executed, level, self.tie_of_level[level], failed)
+        tie = self.tie_of_level[level]
+        if self.spectrum.changed:  # what changed wins every tie
+            tie = 2 * tie + (self.spectrum.changed_for[executed] == 0)
+        return FunctionLevels.from_statements(self.spectrum.elements, executed, level, tie, failed)
 
     @cached_property
     def _executed_by_failing(self) -> Ints:
@@ -615,7 +654,8 @@ class RankedReport:
         Returns
         -------
         int
-            In a tie comes first what changed for most failing tests; then they are sorted by file and line.
+            In a tie comes first what is in the first function, then what changed for most failing tests; then they are
+            sorted by file and line.
 
         Raises
         ------
@@ -634,8 +674,10 @@ class RankedReport:
         level = self._level_of(element)
         if RankedReport.order.peek(self) is not None:
             return int(self.position[element])
-        equal, changed = self.level == level, self.spectrum.changed_for
-        first = equal & (changed > changed[element])
+        changed, inside = self.spectrum.changed_for, self._in_first_function
+        tie = self.level == level
+        equal = tie & (inside == inside[element])
+        first = equal & (changed > changed[element]) | tie & (inside > inside[element])
         first[:element] |= equal[:element] & (changed[:element] == changed[element])
         return int(self._level_start[level] + np.count_nonzero(first))
 

@@ -108,8 +108,10 @@ def _same(files: Sequence[MeasuredFile], others: Sequence[MeasuredFile]) -> bool
 
 
 def _without_pass(evidence: Evidence) -> list[str]:
-    """The failing tests of which no earlier pass is known."""
-    return [test.name for test in evidence.failing if test.name not in evidence.changed]
+    """The failing tests of which no earlier pass is known, and that may have passed before the program was changed."""
+    return [
+        test.name for test in evidence.failing if test.name not in evidence.changed and test.name not in evidence.old
+    ]
 
 
 def _changed(files: Sequence[MeasuredFile], folder: str, revision: Revision, listed: set[str]) -> Row:

@@ -24,6 +24,9 @@ counts as executed by the tests that execute a statement that reads its name
 (:mod:`suspectra.program.python.definitions`). So do the statements of a function without parameters whose result is
 kept, for the tests that call it.
 
+Of what the first two keys leave equal and first, the statements of the first function come first
+(:mod:`suspectra.report.functions`), so that lists of functions and of lines begin with the same statement.
+
 Keys are compared, and not weighed, so that each suspect can say in one sentence why it ranks before the next. The kind
 of a statement follows from the first word of its first line: a syntax tree would say the same, and take longer than
 everything else.
@@ -31,7 +34,7 @@ everything else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -115,6 +118,9 @@ class EvidenceReport(RankedReport):
         differs = np.ones(len(self.level_score), bool)
         differs[1 : len(self.keys)] = np.any(self.keys[1:, :_RAISED] != self.keys[:-1, :_RAISED], axis=1)
         return np.cumsum(differs) - 1
+
+    def _with_levels(self, old: Ints) -> EvidenceReport:
+        return replace(super()._with_levels(old), keys=self.keys[old[: len(self.keys)]])
 
     @classmethod
     def from_keys(
@@ -205,7 +211,8 @@ class AllEvidence(Staged):
         if isinstance(spectrum, SpectrumWithUses):
             keys[spectrum.only_read[suspects], _KIND] = StatementKind.DEFINITION
             keys[spectrum.only_read[suspects], _SIZE] = 0
-        return EvidenceReport.from_keys(self, spectrum, suspects, keys, known, weights, edge_score)
+        ranked = EvidenceReport.from_keys(self, spectrum, suspects, keys, known, weights, edge_score)
+        return ranked.with_first_function()
 
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
         """The first key in which the two differ."""
@@ -315,6 +322,8 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     if report.statements.is_signature[element]:
         return "It only opens or only closes its function, so all else that failing tests execute comes first."
     following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(len(own), -1)
+    if own.tolist() < following.tolist():
+        return f"Ahead of equal scores: {_for_function(report, element)}."
     differs = int(np.argmax(own != following))
     if differs == _BEST and _by_change(report, element, _first_of(report, level + 1)):
         if _is_first(report, element):
@@ -341,6 +350,8 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
     own, other = report.keys[first], report.keys[second]
     differs = int(np.argmax(own != other))
     one, two = (report.spectrum.elements.location(element).short for element in (better, worse))
+    if own.tolist() < other.tolist():
+        return f"The scores are equal, but {one} comes before {two}: {_for_function(report, better)}."
     if differs == _BEST and _by_change(report, better, worse):
         little = ", and little else did" if _is_first(report, better) else ""
         return f"{one} changed before failing tests failed{little}. Without that it would not rank before {two}."
@@ -366,6 +377,16 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
         f"{equal} failing tests execute only {sizes} of the function of {one},"
         f" and {-int(other[_SIZE])} of that of {two}."
     )
+
+
+def _for_function(report: EvidenceReport, element: int) -> str:
+    """Why the function of an element of the first tie comes first: the end of a sentence."""
+    found = report.function_levels
+    own = int(found.of[np.searchsorted(np.flatnonzero(_suspected(report.spectrum)), element)])
+    if found.raised[own] > found.raised[found.level == 1 + found.level[own]].max(initial=0):
+        return f"{_failing(int(found.raised[own]), report.spectrum.counts.failed)} failed in its function"
+    have = "has" if found.tied[own] == 1 else "have"
+    return f"{many(int(found.tied[own]), 'statement')} of its function {have} this score"
 
 
 def _failing(count: int, total: int) -> str:

@@ -140,9 +140,9 @@ class TieBroken(Technique):
         level = np.full(len(pairs), -1, np.int32)
         level[candidates] = index
         score = report.level_score[distinct // (last + 1)]
-        return TieBrokenReport(
-            self, report.spectrum, level, score, (*report.notes, *breaker.notes), first=report, second=breaker
-        )
+        notes = (*report.notes, *breaker.notes)
+        broken = TieBrokenReport(self, report.spectrum, level, score, notes, first=report, second=breaker)
+        return broken.with_first_function()
 
     def reason(self, report: RankedReport, element: int) -> str:
         """The first technique's."""

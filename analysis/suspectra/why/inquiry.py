@@ -26,6 +26,7 @@ from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
+from suspectra.changes.known_causes import known_causes
 from suspectra.changes.mixed_tests import MixedTests
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
@@ -47,13 +48,14 @@ from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport, Suspect
-from suspectra.runs.experiment import EVERY, MOVE, SHIFT, UNDO, Experiment
+from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport, shifts_in_turn
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
 from suspectra.why.shift_search import ShiftSearch
+from suspectra_recorder.log.collection import summary
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _FOR_LIKELY_CHANGES = 0.9
@@ -91,22 +93,26 @@ class WhyInquiry(Inquiry[str]):
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
+    # tests of the group that are not run with some of the changes
+    _left_out: frozenset[str] = field(default=frozenset(), init=False)
 
     def __post_init__(self) -> None:
         self._sources = Sources(self.setup.workspace, self.evidence.files)
-        self._unranked: NothingToRank | None = None
+        self._unranked = False  # whether nothing can be
         try:
             self._rank()
-        except NothingToRank as error:  # the failing tests execute nothing that may be suspected
-            self._unranked = error
+            self._cause = self._known_cause()
+            if self._cause is not None:
+                self.answer = self._broken(self._cause)
+        except NothingToRank:  # the failing tests execute nothing that may be suspected
+            self._unranked = True
             self._tests, self._others = list(self.failing), list[str]()
-            self.answer = self._nothing_ranked(error)
+            self.answer = self._nothing_ranked()
 
     def steps(self) -> Generator[str]:
         """Take one step after the other, and say what is done.
 
-        Raises EvidenceError when a log can't be written. Raises NothingToRank when nothing can be ranked, and no change
-        broke the tests.
+        Raises EvidenceError when a log can't be written.
         """
         self._end = self.begin()
         yield "What is recorded"
@@ -115,13 +121,11 @@ class WhyInquiry(Inquiry[str]):
             yield from self._steps()
 
     def _steps(self) -> Iterator[str]:
-        if self._unranked is not None:
+        if self._unranked:
             yield from self._isolate()
-            if not self.answer.changes:
-                raise self._unranked
             self.complete = True
             return
-        if self._group.since is not Since.BEFORE and not self._knows_the_change():
+        if self._group.since is not Since.BEFORE and self._cause is None:
             yield from self._isolate()
         if self.answer.certainty is not Certainty.SHOWN:
             yield from self._learn()
@@ -166,9 +170,11 @@ class WhyInquiry(Inquiry[str]):
             start=self.start,
             seconds=self._left * (_FOR_LIKELY_CHANGES if self._suspects_a_change else _FOR_CHANGES),
         )
+        names = {test.name for test in self._tests}
         try:
             with closing(isolation.steps()) as steps:
                 for step in steps:
+                    self._left_out = frozenset(names.difference(test.name for test in isolation.tests))
                     self._narrowed(isolation)
                     yield f"Which of your changes broke it: {step}"
         except EvidenceError:
@@ -176,7 +182,7 @@ class WhyInquiry(Inquiry[str]):
         if isolation.runs:
             self._tried.append(f"{many(isolation.runs, 'run')} with some of your changes")
         self._narrowed(isolation)
-        if self._unranked is None:
+        if not self._unranked:
             self._rank()  # with what was found
 
     def _narrowed(self, isolation: ChangeIsolation) -> None:
@@ -184,23 +190,26 @@ class WhyInquiry(Inquiry[str]):
         if isolation.causes:
             self._cause = isolation.causes[0]
             self.answer = self._broken(self._cause)
-        elif self._passing is not isolation.baseline and self._unranked is None:
+        elif self._passing is not isolation.baseline and not self._unranked:
             self._passing = isolation.baseline
             self.answer = self._ranked(self._report)
 
-    def _knows_the_change(self) -> bool:
-        """Whether an earlier search has found what broke all of the tests; the sources are unchanged since then."""
-        finding = self._finding
-        return finding is not None and finding.kind == UNDO and finding.repaired == len(self._group.tests)
+    def _known_cause(self) -> BreakingChange | None:
+        """What an earlier search has found to break all of the tests; the sources are unchanged since then."""
+        wanted = set(self._group.tests)
+        found = known_causes(self.setup.workspace, self.evidence.digests)
+        return next((one for one in found if one.minimal and wanted == set(one.mends) == set(one.tests)), None)
 
     @property
     def _suspects_a_change(self) -> bool:
-        return self._unranked is None and bool(self._report.suspect_of(self._report.first_suspect).badge)
+        return not self._unranked and bool(self._report.suspect_of(self._report.first_suspect).badge)
 
     def _broken(self, cause: BreakingChange) -> WhyAnswer:
         """The answer that a change is, about the tests that it broke."""
-        total, count, tested = len(cause.since.units), len(cause.units), len(cause.tests)
-        others = [test.name for test in self.failing if test.name not in cause.tests]
+        total, count, tested = cause.total, len(cause.units), len(cause.tests)
+        left_out = self._left_out.difference(cause.tests)
+        about = left_out.union(cause.tests)
+        others = [test.name for test in self.failing if test.name not in about]
         which = "Your only change" if total == 1 else f"{'One' if count == 1 else count} of your {total:,} changes"
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
         conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
@@ -213,6 +222,11 @@ class WhyInquiry(Inquiry[str]):
             ", and ".join(filter(None, (without if cause.mends else "", alone)))
             or "it decides whether the test passes, with the others"
         )
+        if left_out:
+            more = (
+                "1 more of the same kind was" if len(left_out) == 1 else f"{len(left_out):,} more of the same kind were"
+            )
+            because += f" ({more} not run)"
         return replace(
             self.answer,
             tests=cause.tests,
@@ -345,7 +359,9 @@ class WhyInquiry(Inquiry[str]):
             conclusion, because = f"{conclusion}: look there first.", "no run has shown yet that this broke the test"
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
-        answer = WhyAnswer(
+        if self._group.since is Since.BEFORE:
+            reasons.insert(0, f"{'It' if len(self._group.tests) == 1 else 'They'} failed before your changes, too.")
+        return WhyAnswer(
             tests=self._group.tests,
             failure=self._failure(self._tests[0].name),
             conclusion=conclusion,
@@ -358,23 +374,6 @@ class WhyInquiry(Inquiry[str]):
             another=self._others[0] if self._others else "",
             tried=tuple(self._tried),
         )
-        if best is None or not self._knows_the_change():
-            return answer
-        return self._for_known_change(answer, best.found[0])
-
-    def _for_known_change(self, answer: WhyAnswer, undone: Experiment) -> WhyAnswer:
-        """The answer with the one change that an earlier search has undone."""
-        if undone.action != "1":  # one of several
-            return answer
-        location = Location(undone.file, undone.line, max(undone.line, undone.end_line))
-        if undone.place == MOVE:
-            change = AnswerChange(location, (), (), undone.replacement)
-        else:
-            present = range(undone.line, undone.end_line + 1)
-            after = tuple(self._sources.line(undone.file, line) for line in present)
-            change = AnswerChange(location, tuple(undone.replacement.splitlines()), after)
-        conclusion = f"Your change since {undone.detail} broke it:"
-        return replace(answer, conclusion=conclusion, suspect=None, changes=(change,), first=self._first, reasons=())
 
     def _one_of_the_changes(self, passing: Baseline, first: Suspect, place: str) -> tuple[Certainty, str, str]:
         """The answer where a test passes without the changes, and no run has shown which of them broke it."""
@@ -394,18 +393,37 @@ class WhyInquiry(Inquiry[str]):
         stacks = [self.evidence.stacks.get(name) for name in names]
         return there and not any(stack is None or stack.assertion for stack in stacks)
 
-    def _nothing_ranked(self, error: NothingToRank) -> WhyAnswer:
+    def _nothing_ranked(self) -> WhyAnswer:
         """What is known where nothing is suspicious."""
+        if all(test.uncollected for test in self._tests):
+            return self._uncollected()
+        one = len(self._tests) == 1
+        who = "The failing test stops" if one else f"{every(len(self._tests)).capitalize()} failing tests stop"
+        how = "If they run the program in another process, record that one, too."
         return WhyAnswer(
             tests=tuple(test.name for test in self._tests),
             failure=self._failure(self._tests[0].name),
-            conclusion="Nothing that the failing tests execute is suspicious.",
-            certainty=Certainty.LOW,
-            because=error.problem.cause,
+            conclusion=f"{who} before {'it comes' if one else 'they come'} to your code.",
+            certainty=Certainty.HIGH,
+            because=f"{'it executes' if one else 'they execute'} no statement that may be a suspect",
+            surer=Remedy(how, how, how),
+        )
+
+    def _uncollected(self) -> WhyAnswer:
+        """What is known of tests whose modules can't be collected."""
+        return WhyAnswer(
+            tests=tuple(test.name for test in self._tests),
+            failure=self._failure(self._tests[0].name),
+            conclusion=f"{many(len(self._tests), 'test')} can't run any more.",
+            certainty=Certainty.HIGH,
+            because="no older text is known with which it can be collected",
+            surer=None,
         )
 
     def _failure(self, first: str) -> str:
         """How a test fails."""
+        if all(test.uncollected for test in self._tests):
+            return f"{summary(self.evidence.collection_errors)}."
         failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
         return first.rpartition("::")[2] + failed.removeprefix(first)
 
@@ -516,7 +534,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _shift_at(self, element: int, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
         """Look for the same difference at a statement, which then comes first."""
-        if self._shifts.common(found, repeated) is None:
+        if not self._shifts.common(found, repeated):
             return False
         self._shifted = element
         self._rank()

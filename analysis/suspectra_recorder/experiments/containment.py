@@ -37,7 +37,7 @@ _WATCHED_MODULES = ("_posixsubprocess", "_posixshmem", "_multiprocessing", "sqli
 _MAX_NOTED = 1_000
 """Calls of an unaltered test: one that makes more is not worth a list of what its altered runs may do."""
 
-_MOST_WRITTEN = 2 << 30
+_MAX_WRITTEN = 2 << 30
 """Bytes of the disk that altered runs may fill; a file has a limit of its own."""
 
 _MAX_FORKS, _MAX_FORKS_OF_A_FORK = 64, 2
@@ -100,7 +100,7 @@ class Containment:
                 __import__(name)
         self._functions = LibraryFunctions()
         self._references = list(self._find_unheard())
-        self._least_free = max(_free(self._folder) - _MOST_WRITTEN, _free(self._folder) // 2)
+        self._least_free = max(_free(self._folder) - _MAX_WRITTEN, _free(self._folder) // 2)
         sys.addaudithook(self._hear)
 
     def close_files(self, *own: int) -> None:
@@ -514,7 +514,7 @@ _STARTING = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spa
 """Events of which other programs do what follows; a fork is contained as this process is."""
 
 _SOCKETS = ("socket:", "pipe:", "anon_inode:")
-"""How the system names what is no file."""
+"""How the system names what is not a file."""
 
 _ASKING = frozenset({0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451})
 """Requests that ask a terminal for its settings and its size, ask how much can be read, or are about the descriptor."""

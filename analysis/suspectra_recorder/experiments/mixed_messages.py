@@ -34,6 +34,7 @@ class MixedRequest(TypedDict):
 
     tests: list[str]  # the names of the tests
     seconds: float  # how long all of them may take
+    limits: dict[str, float]  # how many seconds those of them may take that hang with some changes
     modules: list[str]  # what to load before
     files: list[str]  # those that may differ from one run to the next, relative to the workspace
     fresh: bool  # whether the program has to be loaded for this run

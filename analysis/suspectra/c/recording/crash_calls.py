@@ -34,6 +34,10 @@ OTHER_FILES = ("calls-exit", "calls-left", "calls-thread")
 
 _UNKNOWN = {
     "stack": ("its stack is damaged", "find out what damages it: build it with -fsanitize=address"),
+    "child": (
+        "a process with the memory of another one (vfork) was killed or crashed",
+        "start it by fork(), or let it end by _exit() or exec",
+    ),
     "threads": ("other threads still ran when it ended", "let it wait for its threads before it ends"),
     "cancelled": ("a thread was cancelled", "let the thread end by itself"),
     "stacks": ("it switched between stacks (swapcontext)", "let each of its coroutines end"),

@@ -37,12 +37,24 @@
 
 #ifdef SUSPECTRA_LINKED
 extern void __gcov_dump(void);
+void suspectra_end(int status) {
+#ifdef SYS_exit_group
+    syscall(SYS_exit_group, status);
+#endif
+    for (;;)
+        syscall(SYS_exit, status);
+}
 #define suspectra_write_left() ((void)0)
 #define suspectra_forget_left() ((void)0)
 #define suspectra_stop_threads() ((void)0)
 #define suspectra_release_threads() ((void)0)
 #define suspectra_note_threads(moved) ((void)0)
 #define suspectra_switched() 0
+#define suspectra_end_child(end) ((void)0)
+#define suspectra_not_ended_child() ((void)0)
+#define suspectra_begin_process() ((void)(own_process = getpid()))
+#define suspectra_own_process() (getpid() == own_process)
+static pid_t own_process;
 #endif
 #ifdef __linux__
 #include <link.h>
@@ -80,8 +92,6 @@ static const int deadly[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL, SIGABRT, SIGTERM,
 
 static void *room; /* kept for a program that has used up its memory */
 
-/* The process whose counters these are. A child of vfork() has the memory, and so the counters, of its parent. */
-static pid_t own_process;
 static volatile sig_atomic_t begun, ending_by;
 
 #ifdef KNOWS_CALLS
@@ -239,7 +249,7 @@ void suspectra_close_calls(int descriptor) {
     close(descriptor);
 }
 
-int suspectra_records_calls(void) { return found && !begun && *calls_file && getpid() == own_process; }
+int suspectra_records_calls(void) { return found && !begun && *calls_file && suspectra_own_process(); }
 int suspectra_by_clang(void) { return by_clang; }
 
 static void put_calls(int descriptor, int from, int to) {
@@ -264,8 +274,17 @@ static void put_calls(int descriptor, int from, int to) {
         suspectra_put_call(descriptor, counted[i], times[i]);
 }
 
+static uintptr_t exit_frame; /* the call of exit() that is under way, with the calls further out written */
+static long exit_thread;
+
+/* The calls further out end there, if this is not 0. */
+uintptr_t suspectra_exit_frame(long thread) { return thread == exit_thread ? exit_frame : 0; }
+
 /* The calls of a stretch of the stack, the innermost first; an empty line, and the mappings. */
 static void write_calls(const char *kind, int from, int to) {
+    uintptr_t written = suspectra_exit_frame(syscall(SYS_gettid));
+    while (written && to > from && calls[to - 1].frame > written)
+        to--;
     int descriptor = suspectra_open_calls(kind, own_number());
     if (descriptor < 0)
         return;
@@ -315,14 +334,28 @@ static void write_exit(int unknown_to_gcc) {
         write_calls(".", at, call_count); /* the handler of a signal ends the program */
 }
 
-static void note_open(void) {
-    int descriptor = *calls_file ? open(calls_name("-open.", own_number()), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
+static void note(const char *kind) {
+    int descriptor = *calls_file ? open(calls_name(kind, own_number()), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (descriptor >= 0)
         close(descriptor);
 }
 
+static void note_open(void) { note("-open."); }
+
+/* A program that is still noted under the number of this process was replaced without a word. */
+static void note_program(void) {
+    if (*calls_file && access(calls_name("-open.", own_number()), F_OK) == 0)
+        note("-open.replaced.");
+    note_open();
+}
+
+__attribute__((visibility("hidden"))) void suspectra_note_process(void) {
+    if (found)
+        note_open();
+}
+
 __attribute__((visibility("hidden"))) void suspectra_closed(void) {
-    if (getpid() == own_process)
+    if (suspectra_own_process())
         suspectra_remove_calls("-open.", own_number());
 }
 
@@ -529,10 +562,10 @@ static void write_profile(void) {
  * does so, and gcc, too, but it knows fewer, and writes once. A child of vfork() writes that of its parent, which then
  * counts on from zero.
  */
-__attribute__((visibility("hidden"))) void suspectra_replaced(int known_to_clang) {
+void suspectra_replaced(int known_to_clang) {
     if (!found || begun)
         return;
-    int own = getpid() == own_process;
+    int own = suspectra_own_process();
     for (size_t i = 0; i < found; i++)
         if (dumps[i].by_clang && known_to_clang) {
             continue;
@@ -542,8 +575,10 @@ __attribute__((visibility("hidden"))) void suspectra_replaced(int known_to_clang
         } else if (own) {
             dumps[i].write();
         }
-    if (!own)
+    if (!own) {
+        suspectra_end_child(BY_PROGRAM);
         return;
+    }
 #ifdef KNOWS_CALLS
     write_exit(1);
 #endif
@@ -552,9 +587,10 @@ __attribute__((visibility("hidden"))) void suspectra_replaced(int known_to_clang
 }
 
 /* There is no program that could replace it. */
-__attribute__((visibility("hidden"))) void suspectra_not_replaced(void) {
+void suspectra_not_replaced(void) {
+    suspectra_not_ended_child();
 #ifdef KNOWS_CALLS
-    if (found && *calls_file && getpid() == own_process) {
+    if (found && *calls_file && suspectra_own_process()) {
         suspectra_remove_calls("-exit.", own_number());
         suspectra_remove_calls("-left.", own_number());
         note_open();
@@ -588,6 +624,10 @@ static void handle(int number, siginfo_t *information, void *context) {
 #endif
     if (begun)
         end_by(ending_by ? ending_by : number);
+    if (!suspectra_own_process()) {
+        suspectra_end_child(BY_SIGNAL);
+        end_by(number);
+    }
     ending_by = number;
     make_room();
     find_dumps();
@@ -603,7 +643,7 @@ static void handle(int number, siginfo_t *information, void *context) {
 }
 
 static void forked(void) {
-    own_process = getpid();
+    suspectra_begin_process();
     suspectra_forget_left();
 #ifdef KNOWS_CALLS
     if (found && *calls_file) {
@@ -615,10 +655,10 @@ static void forked(void) {
 
 /* Before the program ends by itself, which it can do anywhere. */
 static void leaving(void) {
-    if (found && getpid() == own_process)
+    if (found && suspectra_own_process())
         make_room();
 #ifdef KNOWS_CALLS
-    if (!begun && getpid() == own_process)
+    if (!begun && suspectra_own_process())
         write_exit(0);
 #endif
 }
@@ -632,17 +672,15 @@ static void keep_profile(void) {
 }
 
 static void leave(int status) {
-    if (armed && getpid() == own_process) {
+    if (armed && suspectra_own_process()) {
         make_room();
         find_dumps();
         if (found)
             keep_profile();
+    } else if (armed) {
+        suspectra_end_child(BY_EXIT);
     }
-#ifdef SYS_exit_group
-    syscall(SYS_exit_group, status);
-#endif
-    for (;;)
-        syscall(SYS_exit, status);
+    suspectra_end(status);
 }
 
 __attribute__((noreturn)) void _exit(int status) { leave(status); __builtin_unreachable(); }
@@ -652,6 +690,10 @@ __attribute__((noreturn)) void _Exit(int status) { leave(status); __builtin_unre
 __attribute__((noreturn)) void exit(int status) {
     void (*real)(int);
     leaving();
+#ifdef KNOWS_CALLS
+    if (!exit_frame && by_clang)
+        exit_frame = (uintptr_t)__builtin_frame_address(0), exit_thread = syscall(SYS_gettid);
+#endif
     *(void **)&real = dlsym(RTLD_NEXT, "exit");
     real(status);
     __builtin_unreachable();
@@ -811,7 +853,7 @@ static void find_dumps(void) {
 
 /* After the program has written its profile at its end. */
 __attribute__((destructor)) static void ended(void) {
-    if (!found || begun || getpid() != own_process)
+    if (!found || begun || !suspectra_own_process())
         return;
     suspectra_write_left();
     suspectra_note_threads(1);
@@ -832,7 +874,7 @@ static void take_over(int number, int is_fault) {
 
 static void arm(void) {
     armed = 1;
-    own_process = getpid();
+    suspectra_begin_process();
 #ifdef KNOWS_CALLS
     prepare_calls();
 #endif
@@ -862,7 +904,7 @@ __attribute__((constructor)) static void install(void) {
         return; /* not a program that was built with --coverage, or it is stripped */
     arm();
 #ifdef KNOWS_CALLS
-    note_open();
+    note_program();
 #endif
 }
 

@@ -18,7 +18,7 @@ HANDLER = Path(__file__).with_name("crash_handler.c")
 LIBRARY = "crash-handler"
 """How the names of the built libraries begin."""
 
-_NAMES = ("left_calls.c", "other_threads.c", "one_test.c", "kept_environment.c")
+_NAMES = ("left_calls.c", "other_threads.c", "new_processes.c", "one_test.c", "kept_environment.c")
 _PARTS = (HANDLER, *map(HANDLER.with_name, _NAMES))
 _HEADER = HANDLER.with_name("recorded_calls.h")
 

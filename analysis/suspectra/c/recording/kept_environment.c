@@ -6,6 +6,7 @@
  * that a test loads first, and to options of AddressSanitizer, what is needed is added.
  */
 #define _GNU_SOURCE
+#include "recorded_calls.h"
 #include <alloca.h>
 #include <dlfcn.h>
 #include <limits.h>
@@ -18,7 +19,6 @@
 
 #if defined(__linux__)
 extern char **environ;
-void suspectra_replaced(int known_to_clang), suspectra_not_replaced(void);
 
 static struct variable {
     const char *name;

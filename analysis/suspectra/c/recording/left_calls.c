@@ -24,7 +24,7 @@ static struct {
 static int count;
 static volatile int busy, missed, cancelled, switched;
 
-static void add(struct call call, int ended) {
+static void add(struct call call, int ended, int times) {
     int at = 0;
     while (at < count && (places[at].call.at != call.at || places[at].call.interrupted != call.interrupted))
         at++;
@@ -36,7 +36,7 @@ static void add(struct call call, int ended) {
         places[count].ended = places[count].going_on = 0;
         places[count++].call = call;
     }
-    *(ended ? &places[at].ended : &places[at].going_on) += 1;
+    *(ended ? &places[at].ended : &places[at].going_on) += (uintptr_t)times;
 }
 
 /* The stack that a jump goes back to, and where it goes on there. */
@@ -80,12 +80,20 @@ static void note_jump(const struct __jmp_buf_tag *to) {
             if (out && !suspectra_by_clang())
                 begin = by_signal;
             for (int i = begin; i < end; i++)
-                add(stack[i], 1);
+                add(stack[i], 1, 1);
             if (end > begin)
-                add((struct call){at, 0, 0}, 0);
+                add((struct call){at, 0, 0}, 0, 1);
         }
     }
     __sync_lock_release(&busy);
+}
+
+/* The calls of a child of vfork(), which has the stack of its parent, out to the one that forked, where that goes on. */
+void suspectra_note_left(uintptr_t frame, uintptr_t at, int times) {
+    int all = suspectra_unwind(stack, MAX_CALLS), from = first_interrupted(all);
+    for (int i = from == all ? 0 : from; i < all && stack[i].frame <= frame; i++)
+        add(stack[i], 1, times);
+    add((struct call){at, 0, 0}, 0, times);
 }
 
 #define JUMP(name)                                                                                                     \
@@ -101,18 +109,22 @@ JUMP(_longjmp)
 JUMP(siglongjmp)
 JUMP(__longjmp_chk)
 
+void suspectra_note_end_of_thread(void) {
+    if (!suspectra_records_calls() || !suspectra_by_clang())
+        return;
+    if (__sync_lock_test_and_set(&busy, 1)) {
+        missed = 1;
+        return;
+    }
+    int all = suspectra_unwind(stack, MAX_CALLS);
+    for (int i = 0; i < all; i++)
+        add(stack[i], 1, 1);
+    __sync_lock_release(&busy);
+}
+
 __attribute__((noreturn)) void pthread_exit(void *value) {
     void (*real)(void *);
-    if (suspectra_records_calls() && suspectra_by_clang()) {
-        if (__sync_lock_test_and_set(&busy, 1)) {
-            missed = 1;
-        } else {
-            int all = suspectra_unwind(stack, MAX_CALLS);
-            for (int i = 0; i < all; i++)
-                add(stack[i], 1);
-            __sync_lock_release(&busy);
-        }
-    }
+    suspectra_note_end_of_thread();
     *(void **)&real = dlsym(RTLD_NEXT, "pthread_exit");
     real(value);
     __builtin_unreachable();
@@ -135,7 +147,7 @@ int pthread_cancel(pthread_t thread) {
 }
 
 void suspectra_write_left(void) {
-    int in_doubt = missed || cancelled || (switched && suspectra_by_clang());
+    int in_doubt = missed || cancelled || suspectra_lost_child() || (switched && suspectra_by_clang());
     int descriptor = count || in_doubt ? suspectra_open_calls("-left.", (unsigned long)getpid()) : -1;
     if (descriptor < 0)
         return;
@@ -148,7 +160,7 @@ void suspectra_write_left(void) {
         }
     }
     if (in_doubt)
-        suspectra_put(descriptor, missed ? "?jumps\n" : cancelled ? "?cancelled\n" : "?stacks\n");
+        suspectra_put(descriptor, missed ? "?jumps\n" : suspectra_lost_child() ? "?child\n" : cancelled ? "?cancelled\n" : "?stacks\n");
     suspectra_close_calls(descriptor);
 }
 

@@ -98,9 +98,10 @@ static int unused_signal(void) {
 
 static void write_stack(long number) {
     int from = 0, descriptor = suspectra_open_calls("-thread.", (unsigned long)number);
+    uintptr_t known = suspectra_exit_frame(number);
     while (from < count && !stack[from].interrupted)
         from++;
-    for (int i = from; descriptor >= 0 && i < count; i++)
+    for (int i = from; descriptor >= 0 && i < count && (!known || stack[i].frame <= known); i++)
         suspectra_put_call(descriptor, stack[i], 1);
     if (descriptor >= 0)
         suspectra_close_calls(descriptor);

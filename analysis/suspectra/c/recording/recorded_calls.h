@@ -27,7 +27,30 @@ HIDDEN void suspectra_put_call(int descriptor, struct call call, uintptr_t times
 /* Ends a file with what is mapped where. */
 HIDDEN void suspectra_close_calls(int descriptor);
 
+/* Whether this process has counters of its own. A child of vfork() has those of its parent. */
+HIDDEN int suspectra_own_process(void);
+HIDDEN void suspectra_begin_process(void);
+HIDDEN void suspectra_note_process(void);
+
+/* The frame of the call of exit() in which a thread is; 0 if it is in none. */
+HIDDEN uintptr_t suspectra_exit_frame(long thread);
+
+/* How a child of vfork() ends: by a signal, a program that replaces it, or _exit(). */
+enum child_end { BY_SIGNAL, BY_PROGRAM, BY_EXIT };
+HIDDEN void suspectra_end_child(enum child_end end);
+HIDDEN void suspectra_not_ended_child(void);
+HIDDEN int suspectra_lost_child(void);
+
+/* Ends the process without a profile. */
+HIDDEN void suspectra_end(int status);
+
+/* Another program is about to replace this one; and there is none that could. */
+HIDDEN void suspectra_replaced(int known_to_clang);
+HIDDEN void suspectra_not_replaced(void);
+
 /* The calls that a thread has left by longjmp() or at its end. */
+HIDDEN void suspectra_note_left(uintptr_t frame, uintptr_t at, int times);
+HIDDEN void suspectra_note_end_of_thread(void);
 HIDDEN void suspectra_write_left(void);
 HIDDEN void suspectra_forget_left(void);
 

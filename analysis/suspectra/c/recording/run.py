@@ -516,7 +516,8 @@ def _about_processes(case: CCase, unwritten: int) -> list[Problem]:
     if not unwritten:
         return []
     which = "a process of this test" if unwritten == 1 else f"{unwritten} processes of this test"
-    cause = f"{which} left no profile: it was ended by SIGKILL or by a system call of its own, or still ran at the end"
+    why = "ended by SIGKILL or a system call of its own, not allowed to write (another user, chroot), or still running"
+    cause = f"{which} left no profile: {'it' if unwritten == 1 else 'each'} was {why} at the end"
     return [Problem(case.name, "", cause, "end it by exit(), or by another signal, such as SIGTERM")]
 
 

@@ -42,6 +42,16 @@ def read_experiments(
     return _experiments(Boundary(workspace), lambda: recorded)
 
 
+def read_causes(workspace: Path, recorded: Mapping[str, str | None]) -> list[Mapping[str, object]]:
+    """The changes that broke tests, as a search for them has written them, with the sources as they are now."""
+    boundary = Boundary(workspace)
+    data, _ = read_log(boundary, LOG)
+    log = _Log(boundary, recorded)
+    for line in data.splitlines():
+        log.take(line)
+    return log.causes
+
+
 def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
     """The same evidence, with the experiments of its workspace."""
     experiments, problems = _experiments(Boundary(workspace), lambda: evidence.digests)
@@ -69,6 +79,7 @@ class _Log:
 
     def __init__(self, boundary: Boundary, recorded: Mapping[str, str | None]):
         self.found: dict[tuple[object, ...], Experiment] = {}
+        self.causes: list[Mapping[str, object]] = []  # of the last search for changes that broke tests
         self._sources = LoggedSources(boundary, recorded)
         self._valid: dict[str, bool] = {}  # by the number of their digests
         self._old: set[tuple[object, ...]] = set()
@@ -84,6 +95,10 @@ class _Log:
             return
         if isinstance(entry, dict) and isinstance(entry.get("sources"), str) and isinstance(entry.get("digests"), dict):
             self._valid[entry["sources"]] = self._sources.hold(entry["digests"])
+            return
+        if isinstance(entry, dict) and isinstance(entry.get("causes"), list):
+            if self._valid.get(str(entry.get("with")), False):
+                self.causes = [one for one in entry["causes"] if isinstance(one, dict)]
             return
         experiment = _experiment(entry)
         if experiment is None:

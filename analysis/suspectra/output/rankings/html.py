@@ -148,7 +148,7 @@ def _groups(ranking: Listing, heat: Sequence[int], sources: Sources) -> Iterator
     """The listed suspects by tie, for the template."""
     level = ranking.report.level
     order = ranking.report.top(ranking.shown)
-    numbered = zip(range(ranking.shown), order.tolist(), ranking.entries(), strict=True)
+    numbered = zip(range(ranking.shown), order.tolist(), replace(ranking, groups=()).entries(), strict=True)
     for (best, worst), tied in groupby(numbered, lambda member: (member[2]["rank_best"], member[2]["rank_worst"])):
         members = list(tied)
         _, element, first = members[0]

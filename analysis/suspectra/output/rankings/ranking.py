@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypedDict
 
 import numpy as np
@@ -15,7 +16,7 @@ from suspectra.base.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.report import RankedReport, Suspect, changed_words
-from suspectra.report.functions import MAX_LINES
+from suspectra.report.functions import MAX_LINES, SuspectFunction
 from suspectra.spectrum import Counts, is_only_read
 from suspectra.techniques.all_evidence import EvidenceReport
 from suspectra.techniques.experiments.investigation import InvestigationReport
@@ -95,16 +96,40 @@ class Listing:
 
         Both of shape (elements,).
         """
+        number, rank, _ = self._in_groups
+        return number, rank
+
+    @cached_property
+    def _in_groups(self) -> tuple[Ints, Ints, Ints]:
+        """The group in which each element ranks best, 0 for none, with its rank there and its place in that list."""
         size = len(self.report.spectrum.elements)
-        number, best = np.zeros(size, np.int64), np.full(size, np.iinfo(np.int64).max)
+        number, place = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        best = np.full(size, np.iinfo(np.int64).max)
         for one in self.groups:
             own = one.report
             executed = np.flatnonzero((own.spectrum.counts.ef > 0) & (own.level >= 0))
             above = np.concatenate([[0], np.cumsum(np.bincount(own.level[own.level >= 0]))])
             rank = above[own.level[executed]] + 1
             better = rank < best[executed]
-            number[executed[better]], best[executed[better]] = one.group.number, rank[better]
-        return number, best
+            chosen = executed[better]
+            number[chosen], best[chosen], place[chosen] = one.group.number, rank[better], own.position[chosen]
+        return number, best, place
+
+    @cached_property
+    def order(self) -> Ints:
+        """The listed statements: of several failure groups those of the first one come first."""
+        if len(self.groups) < 2:
+            return self.report.order if self.top is None else self.report.top(self.top)
+        return self._by_group[: self.top]
+
+    @cached_property
+    def _by_group(self) -> Ints:
+        """All statements, group by group, each where it ranks best; then those that no failing test executes."""
+        turns = {one.group.number: turn for turn, one in enumerate(self.groups)}
+        number, _, place = self._in_groups
+        order = self.report.order
+        turn = np.array([turns.get(of, len(turns)) for of in number[order].tolist()], np.int64)
+        return order[np.lexsort((place[order], turn))]
 
     @property
     def extent(self) -> str:
@@ -117,7 +142,13 @@ class Listing:
     @property
     def tied_beyond(self) -> int:
         """How many statements that are not listed have the same rank as the last one that is."""
-        return int(self.report.rank_worst[self.shown - 1]) - self.shown if 0 < self.shown < len(self.report) else 0
+        if not 0 < self.shown < len(self.report):
+            return 0
+        if len(self.groups) < 2:
+            return int(self.report.rank_worst[self.shown - 1]) - self.shown
+        number, rank = self.group_ranks()
+        last, others = self.order[-1], self._by_group[self.shown :]
+        return int(np.count_nonzero((number[others] == number[last]) & (rank[others] == rank[last])))
 
     @property
     def cut(self) -> str:
@@ -164,19 +195,19 @@ class Listing:
         """
         report, spectrum = self.report, self.report.spectrum
         elements, counts = spectrum.elements, spectrum.counts
-        order = report.order if self.top is None else report.top(self.top)
-        count = len(order)
+        order = self.order
+        at = slice(len(order)) if len(self.groups) < 2 else report.position[order]
         columns = (
             order,
             elements.file[order],
             elements.line[order],
             elements.end_line[order],
             elements.function[order],
-            report.scores[:count].clip(-MAX_SCORE, MAX_SCORE),
-            report.rank_best[:count],
-            report.rank_average[:count],
-            report.rank_worst[:count],
-            report.standard_rank[:count],
+            report.scores[at].clip(-MAX_SCORE, MAX_SCORE),
+            report.rank_best[at],
+            report.rank_average[at],
+            report.rank_worst[at],
+            report.standard_rank[at],
             counts.ef[order],
             counts.ep[order],
             counts.nf[order],
@@ -226,7 +257,7 @@ class Listing:
 
     def functions(self) -> Iterator[FunctionEntry]:
         """Iterate over the listed functions, best first, each with its first statements."""
-        for one in self.report.functions(self.top):
+        for one, first in self._functions():
             yield {
                 "file": one.file,
                 "function": one.name,
@@ -236,8 +267,19 @@ class Listing:
                 "raised": one.raised,
                 "tied": one.tied,
                 "statements": len(one.elements),
-                "suspects": [self._entry(suspect) for suspect in self.report.suspects_of(one.elements[:MAX_LINES])],
+                "suspects": [self._entry(suspect) for suspect in self.report.suspects_of(first)],
             }
+
+    def _functions(self) -> Iterator[tuple[SuspectFunction, tuple[int, ...]]]:
+        """The listed functions with their first statements; of several failure groups those of the first come first."""
+        if len(self.groups) < 2:
+            yield from ((one, one.elements[:MAX_LINES]) for one in self.report.functions(self.top))
+            return
+        turn = np.empty(len(self.report.level), np.int64)
+        turn[self._by_group] = np.arange(len(self._by_group))
+        own = [(one, tuple(sorted(one.elements, key=turn.__getitem__))) for one in self.report.functions()]
+        own.sort(key=lambda pair: turn[pair[1][0]])
+        yield from ((one, elements[:MAX_LINES]) for one, elements in own[: self.top])
 
     def _entry(self, suspect: Suspect) -> RankingEntry:
         """A statement of a function; why it is the first of its tie is no reason, as functions have their own order."""

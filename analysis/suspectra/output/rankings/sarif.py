@@ -76,7 +76,7 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     out.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{encode(run)[:-1]}, "results": [')
     separator = "\n "
     group, rank = ranking.group_ranks()
-    for element, entry in zip(ranking.report.top(ranking.shown).tolist(), ranking.entries(), strict=True):
+    for element, entry in zip(ranking.order.tolist(), ranking.entries(), strict=True):
         result = _result(entry, ranking.report.technique.info, tests, statements)
         failed = failed_in(ranking.evidence, ranking.report.spectrum, element)
         if failed:

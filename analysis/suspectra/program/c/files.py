@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.program.c.object import KNOWN_GCC, MAX_LINES, CFunction, CObject, Compiler, Profile
+from suspectra.program.c.object import ENTRY, EXIT, KNOWN_GCC, MAX_LINES, ON_TREE, CFunction, CObject, Compiler, Profile
 
 _NOTES, _DATA = 0x67636E6F, 0x67636461  # "gcno", "gcda"
 _FUNCTION, _BLOCKS, _ARCS, _LINES, _ARC_COUNTERS = 0x01000000, 0x01410000, 0x01430000, 0x01450000, 0x01A10000
@@ -41,7 +41,11 @@ def parse_notes(data: bytes, name: str) -> CObject:
         raise _unknown(records.compiler, name)
     try:
         folder = _start_of_functions(records)
-        functions = [draft.finished() for draft in _drafts(records)]
+        drafts = _drafts(records)
+        if records.compiler.is_clang:
+            for draft in drafts:
+                draft.add_split_arcs()
+        functions = [draft.finished() for draft in drafts]
     except (struct.error, IndexError, ValueError):
         raise _error(name, f"byte {records.at}", "it is cut off or damaged", "build the object again") from None
     for function in functions:
@@ -191,6 +195,27 @@ class _Draft:
     arcs: list[tuple[int, int, int]] = field(default_factory=list)
     lines: list[tuple[int, str, int]] = field(default_factory=list)
 
+    def add_split_arcs(self) -> None:
+        """Add what clang leaves out of split arcs: the part before a new block, as far as its count follows.
+
+        The new block stands behind the one where the arc begins, and the part behind it has no counter either.
+        """
+        entered = {target for _, target, _ in self.arcs}
+        split = {source for source, _, flags in self.arcs if flags & ON_TREE and source not in entered} - {ENTRY, EXIT}
+        if not split:
+            return
+        uncounted = _Forest()
+        uncounted.join(EXIT, ENTRY)  # what leaves a function has entered it
+        for source, target, flags in self.arcs:
+            if flags & ON_TREE:
+                uncounted.join(source, target)
+        before = EXIT
+        for block in range(EXIT + 1, self.blocks):
+            if block not in split:
+                before = block
+            elif before != EXIT and uncounted.join(before, block):
+                self.arcs.append((before, block, ON_TREE))
+
     def finished(self) -> CFunction:
         return CFunction(
             self.ident,
@@ -204,6 +229,25 @@ class _Draft:
             tuple(self.arcs),
             tuple(self.lines),
         )
+
+
+class _Forest:
+    """Arcs that form no circle."""
+
+    def __init__(self) -> None:
+        self._above: dict[int, int] = {}
+
+    def join(self, one: int, other: int) -> bool:
+        """Add an arc; whether it forms no circle with the others."""
+        tops = self._top(one), self._top(other)
+        self._above[tops[0]] = tops[1]
+        return tops[0] != tops[1]
+
+    def _top(self, block: int) -> int:
+        while (above := self._above.get(block, block)) != block:
+            self._above[block] = self._above.get(above, above)
+            block = above
+        return block
 
 
 class _Records:
