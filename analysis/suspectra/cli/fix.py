@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from suspectra.base.english import are
-from suspectra.base.errors import Problem, UsageError
+from suspectra.base.errors import Problem, SuspectraError, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, FIX_SECONDS
 from suspectra.base.visible import safe
 from suspectra.cli.console import (
@@ -95,8 +95,9 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
     ordered = in_order(found)
     if ordered:
-        keep(workspace, names, ordered, inquiry.sources)
-    done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began)
+        with suppress(SuspectraError):  # what can't be kept is searched again
+            keep(workspace, names, ordered, inquiry.sources)
+    done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began, interrupted)
     if chosen["form"] == "json":
         write_json(ordered, suspicion.read, sys.stdout, done, inquiry.apart)
     elif chosen["form"] == "diff":

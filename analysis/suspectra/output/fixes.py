@@ -21,6 +21,7 @@ class SearchCounts(NamedTuple):
     pruned: int  # candidates that would give the same as the program, or as another one
     complete: bool  # whether nothing is left to be tried
     seconds: float
+    interrupted: bool = False
 
 
 Read = Callable[[str], bytes | None]
@@ -104,5 +105,7 @@ def summary(fixes: Sequence[Fix], done: SearchCounts) -> str:
     found = f"{len(fixes)} fix{'' if len(fixes) == 1 else 'es'}" if fixes else "no fix found"
     nothing_left = "what is left would rank far behind" if fixes else "all that it knows was tried"
     left = nothing_left if done.complete else "more can be tried with --seconds"
+    if done.interrupted:
+        left = "the search was interrupted"
     did = f"{many(done.tried, 'change')} run and {done.pruned:,} left out as equal to others in {done.seconds:.1f} s"
     return f"{found}; {did}; {left}"
