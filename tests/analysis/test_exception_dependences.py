@@ -187,3 +187,21 @@ def f(n):
     lines, failure = traced(tmp_path, program, "assert f(1) == [0]")
     assert failure == ("program.py", 32)
     assert {28, 31, 32} <= set(lines["program.py"])
+
+
+def test_one_that_reading_a_method_raises_comes_from_the_object(tmp_path):
+    program = """\
+def pick(flag):
+    if flag:
+        return {}
+    return None
+
+
+def f(flag):
+    value = pick(flag)
+    if flag is False and value.get("a"):
+        return 1
+"""
+    lines, failure = traced(tmp_path, program, "f(False)")
+    assert failure == ("program.py", 9)
+    assert {2, 4, 8, 9} <= set(lines["program.py"])

@@ -108,7 +108,7 @@ def test_a_repair_raises_a_statement_and_lowers_no_other():
     others = (made("t1", line, ExperimentOutcome.FAILED) for line in before if line != second)
     report, after = ranked(made("t1", second), made("t2", second), *others)
     assert after == [second, *(line for line in before if line != second)]
-    assert report.explain(0).sentences[0] == "2 of 2 failing tests pass if this comes out false."
+    assert report.explain(0).sentences[0] == "Both failing tests pass if this comes out false."
     assert "Of 6 statements that switching was tried at, it repairs as much at 1." in report.explain(0).sentences
     assert report.explain(0).substituted == "8.75^1 / 2^1.4"
     assert report.suspect(0).score == pytest.approx(8.75 / 2**1.4)

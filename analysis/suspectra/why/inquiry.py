@@ -55,6 +55,7 @@ from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
 from suspectra.why.shift_search import ShiftSearch
+from suspectra_recorder.log.collection import summary
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _FOR_LIKELY_CHANGES = 0.9
@@ -394,6 +395,8 @@ class WhyInquiry(Inquiry[str]):
 
     def _nothing_ranked(self) -> WhyAnswer:
         """What is known where nothing is suspicious."""
+        if all(test.uncollected for test in self._tests):
+            return self._uncollected()
         one = len(self._tests) == 1
         who = "The failing test stops" if one else f"{every(len(self._tests)).capitalize()} failing tests stop"
         how = "If they run the program in another process, record that one, too."
@@ -406,8 +409,21 @@ class WhyInquiry(Inquiry[str]):
             surer=Remedy(how, how, how),
         )
 
+    def _uncollected(self) -> WhyAnswer:
+        """What is known of tests whose modules can't be collected."""
+        return WhyAnswer(
+            tests=tuple(test.name for test in self._tests),
+            failure=self._failure(self._tests[0].name),
+            conclusion=f"{many(len(self._tests), 'test')} can't run any more.",
+            certainty=Certainty.HIGH,
+            because="no older text is known with which it can be collected",
+            surer=None,
+        )
+
     def _failure(self, first: str) -> str:
         """How a test fails."""
+        if all(test.uncollected for test in self._tests):
+            return f"{summary(self.evidence.collection_errors)}."
         failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
         return first.rpartition("::")[2] + failed.removeprefix(first)
 
@@ -518,7 +534,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _shift_at(self, element: int, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
         """Look for the same difference at a statement, which then comes first."""
-        if self._shifts.common(found, repeated) is None:
+        if not self._shifts.common(found, repeated):
             return False
         self._shifted = element
         self._rank()

@@ -34,7 +34,7 @@ from suspectra_recorder.instrumentation import library_references
 __builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
-_MAX_RUNS = 200
+_MAX_RUNS = 1_000
 _MAX_KEPT = 256 << 20
 """What one child does, at most, and how much memory it may have taken for the next run: runs leave things behind."""
 

@@ -53,10 +53,15 @@ def _sources(state: TracedState) -> Sources:
                 call.pending.clear()
                 state.raised_at = native(call, pending, error)
             else:
-                site = state.site_at(call.frame, trace.tb_lineno if trace is not None else -1)
+                line = trace.tb_lineno if trace is not None else -1
+                site = state.site_at(call.frame, line)
                 if site >= 0:
                     if (state.is_with(site) or call.pending) and columns.count:
                         call.uses.append(columns.count - 1)  # of a comprehension, what its variables got last
+                    if line >= 0 and not call.pending:  # which part of the statement raised it, nobody knows
+                        known = {site, *columns.sites_of(call.uses)}
+                        parts = [one for one in state.parts_at(call.frame, line) if one not in known]
+                        call.uses.extend(node(one, call.number, 0, -1, []) for one in parts)
                     state.raised_at = node(site, call.number, 0, -1, call.uses)
                 else:
                     state.raised_at = -1
