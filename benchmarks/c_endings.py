@@ -49,7 +49,16 @@ def noting_lines(program: str) -> Iterator[tuple[str, int]]:
 def build(folder: Path, program: str, compiler: list[str]) -> None:
     """Build a program and its library with coverage."""
     shutil.copytree(PROGRAMS, folder, dirs_exist_ok=True)
-    flags = ["-O0", "-g", "-w", "-pthread", "--coverage", "-fprofile-update=atomic", "-fstack-protector-all", *compiler[1:]]
+    flags = [
+        "-O0",
+        "-g",
+        "-w",
+        "-pthread",
+        "--coverage",
+        "-fprofile-update=atomic",
+        "-fstack-protector-all",
+        *compiler[1:],
+    ]
     language = []
     plus = compiler[0]
     if program.endswith("cpp"):
