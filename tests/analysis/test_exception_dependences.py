@@ -209,9 +209,9 @@ def f(flag):
 
 
 def test_what_a_call_passed_is_shown_where_nothing_else_is(tmp_path):
-    program = "def f(text):\n    return cut(2, text)\n\n\ndef cut(text, n):\n    return text[:n]\n"
+    program = "def f(text, n):\n    return cut(n, text)\n\n\ndef cut(text, n):\n    return text[:n]\n"
     (tmp_path / "program.py").write_text(program)
-    (tmp_path / "test_program.py").write_text("from program import f\n\n\ndef test_f():\n    f('abc')\n")
+    (tmp_path / "test_program.py").write_text("from program import f\n\n\ndef test_f():\n    f('abc', 2)\n")
     name = "test_program.py::test_f"
     with Machine(PYTEST, tmp_path, "test_program.py", [name], (KIND,)) as machine:
         tree = slice_tree(backward(trace_dependences(machine, name)))
