@@ -51,8 +51,8 @@ class ShownLinks:
                 waiting += [(more, kind if kind in _OF_ALL_ON_THE_WAY else why) for more, why in self._next(other)]
             else:
                 found[other] = kind
-        if not found and self._direction is Direction.BACKWARD:
-            found = self._passed_to(node)  # nothing else says where it comes from
+        if self._direction is Direction.BACKWARD and all(self._trace.is_test[other] for other in found):
+            found = self._passed_to(node) or found  # nothing else of the program says where it comes from
         ordered = sorted(found.items(), reverse=self._direction is Direction.BACKWARD)
         return sorted(ordered, key=lambda one: self._is_elsewhere(node, *one))  # there may be very many
 
