@@ -9,9 +9,9 @@ from typing import NamedTuple, TextIO
 from suspectra.base.english import every, many
 from suspectra.base.visible import safe
 from suspectra.fixes.apart import Apart
+from suspectra.fixes.candidate import AS_BEFORE
 from suspectra.fixes.diff import difference
 from suspectra.fixes.fix import Fix
-from suspectra.fixes.undoing import AS_BEFORE
 
 
 class SearchCounts(NamedTuple):
