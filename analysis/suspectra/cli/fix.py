@@ -74,10 +74,9 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.logs.experiments import with_experiments
     from suspectra.fixes.diff import difference_as_bytes
-    from suspectra.fixes.fix import in_order
     from suspectra.fixes.kept_fixes import keep, kept
     from suspectra.fixes.search import FixInquiry
-    from suspectra.output.fixes import SearchCounts, summary, write_fix, write_json
+    from suspectra.output.fixes import SearchCounts, summary, write_groups, write_json
     from suspectra.selection.since_revision import since_revision
 
     began = time.monotonic()
@@ -93,7 +92,8 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     changes = partial(changes_since_pass, workspace, source)
     inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, changes=changes, seconds=seconds)
     found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
-    ordered = in_order(found)
+    groups = inquiry.by_group(found)
+    ordered = [one for fixes in groups.values() for one in fixes]
     if ordered:
         with suppress(SuspectraError):  # what can't be kept is searched again
             keep(workspace, names, ordered, inquiry.sources)
@@ -106,16 +106,12 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     else:
         for sentence in broken_elsewhere(with_experiments(evidence, workspace), names):
             click.echo(safe(f"{sentence} `suspectra changes` shows it."))
-        for place, one in enumerate(ordered[:_SHOWN], 1):
-            write_fix(place, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
+        write_groups(groups, evidence.failed_before, suspicion.read, sys.stdout, inquiry.apart)
         click.echo(summary(ordered, done))
     warn(inquiry.problems)
     if number is not None and ordered and chosen["form"] != "diff":
         _apply(_numbered(ordered, number).candidates, number, workspace, suspicion.read)
     return INTERRUPTED if interrupted else 0 if ordered else NOTHING_TO_RANK
-
-
-_SHOWN = 10
 
 
 def _found(inquiry: FixInquiry, *, shown: bool) -> tuple[list[Fix], bool]:
@@ -131,12 +127,6 @@ def _found(inquiry: FixInquiry, *, shown: bool) -> tuple[list[Fix], bool]:
                     edit = one.candidates[0].edit.text.strip()
                     click.echo(f"{safe(f'{one.file}:{one.line}')}: tests pass with `{safe(edit)}`", err=True)
     return found, interruption.happened
-
-
-def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
-    """How many tests fail as those do that a fix repairs."""
-    asked = {test.name for test in inquiry.tests}
-    return max(len(asked.intersection(tests)) for tests in inquiry.suspects.groups if fix.repaired[0] in tests)
 
 
 def _use(edits: Sequence[FileEdits], number: int, chosen: _Options, read: Callable[[str], bytes | None]) -> None:

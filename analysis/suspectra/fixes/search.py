@@ -144,6 +144,13 @@ class FixInquiry(Inquiry[Fix]):
                     self.note([error.problem])
         self.complete = complete  # a search that is interrupted does not come here
 
+    def by_group(self, fixes: Iterable[Fix]) -> dict[tuple[str, ...], list[Fix]]:
+        """The failing tests of each failure group that was asked for, with its fixes, the likeliest first."""
+        wanted = {test.name for test in self.tests}
+        groups = [own for tests in self.suspects.groups if (own := tuple(name for name in tests if name in wanted))]
+        ordered = in_order(list(fixes))
+        return {names: [one for one in ordered if one.repaired[0] in names] for names in groups}
+
     def put_off(self, seconds: float) -> None:
         """Do not count some seconds: the tests were starting."""
         self._waited += seconds

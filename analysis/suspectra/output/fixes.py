@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TextIO
 
 from suspectra.base.english import every, many
@@ -23,6 +23,9 @@ class SearchCounts(NamedTuple):
     seconds: float
     interrupted: bool = False
 
+
+_SHOWN = 10
+"""Fixes of one failure group."""
 
 Read = Callable[[str], bytes | None]
 """Gives the bytes of a source, None for one that can't be read."""
@@ -63,6 +66,30 @@ def write_fix(number: int, fix: Fix, failing: int, read: Read, out: TextIO, told
         for line in told.test.splitlines():
             out.write(f"      {safe(line)}\n".rstrip(" "))
     out.flush()
+
+
+def write_groups(
+    groups: Mapping[tuple[str, ...], Sequence[Fix]],
+    old: Collection[str],
+    read: Read,
+    out: TextIO,
+    apart: Mapping[Fix, Apart],
+) -> None:
+    """The first fixes of each failure group, which is named where there are several; `old` failed before."""
+    number = 0
+    for tests, fixes in groups.items():
+        if len(groups) > 1:
+            out.write(f"{_heading(tests, old)}{'' if fixes else ' no fix'}\n")
+        for place, one in enumerate(fixes, number + 1):
+            if place - number <= _SHOWN:
+                write_fix(place, one, len(tests), read, out, apart.get(one))
+        number += len(fixes)
+
+
+def _heading(tests: Sequence[str], old: Collection[str]) -> str:
+    more = f" and {many(len(tests) - 1, 'more test')}" if len(tests) > 1 else ""
+    before = ", failed before your changes, too" if set(tests) <= set(old) else ""
+    return f"For {safe(tests[0])}{more}{before}:"
 
 
 def fix_entry(number: int, fix: Fix, read: Read, told: Apart | None = None) -> dict[str, object]:
