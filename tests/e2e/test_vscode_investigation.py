@@ -26,7 +26,7 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     bench.see(".monaco-dialog-box", "will run failing tests of")
     bench.picture("consent")
     bench.agree()
-    wait(lambda: any(", repairs " in row for row in bench.suspects()), "a row says that something was found", 120)
+    wait(lambda: any(", repairs " in row for row in bench.suspects()), "a row says that something was found", 240)
     bench.command("Suspectra: Cancel Altered Runs")
     bench.see(".notifications-toasts", re.compile(r"\.py:\d+: .* altered runs?"))
     bench.command("Notifications: Clear All Notifications")
@@ -34,7 +34,7 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     # on one line it ends by itself
     bench.open("discounts.py", 24)
     bench.command("Suspectra: Test This Suspect")
-    bench.see(".notifications-toasts", "`<=` → `<` repairs 3 tests and breaks none", 120)
+    bench.see(".notifications-toasts", "`<=` → `<` repairs 3 tests and breaks none", 240)
     bench.command("Notifications: Clear All Notifications")
 
     # the row, the badge, the line, the lens and the hover say what was found
