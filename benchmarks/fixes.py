@@ -225,8 +225,6 @@ def measure_ranks(subject: Subject, limits: Limits) -> Ranks:
 
 
 def ranking_table(results: list[Ranks]) -> None:
-    for one in results:
-        print(f"{one.name:32} {one.evidence:7.4g} {one.investigated:7.4g} {one.with_fixes:7.4g}  {one.problem[:80]}")
     ranked = [one for one in results if not one.problem]
     print(f"{len(ranked):3} programs {'':20} mean    MRR  " + "  ".join(f"Top-{most}" for most in TOP))
     for name in ("evidence", "investigated", "with_fixes"):
@@ -299,9 +297,12 @@ def main() -> None:
 
 def ranks_or_problem(subject: Subject, limits: Limits) -> Ranks:
     try:
-        return measure_ranks(subject, limits)
+        one = measure_ranks(subject, limits)
     except Exception as error:
-        return Ranks(subject.name, problem=f"{type(error).__name__}: {error}")
+        one = Ranks(subject.name, problem=f"{type(error).__name__}: {error}")
+    ranks = f"{one.evidence:7.4g} {one.investigated:7.4g} {one.with_fixes:7.4g}"
+    print(f"{one.name:32} {ranks}  {one.problem[:80]}", flush=True)
+    return one
 
 
 def guarded(name: str, measure: Callable[[], Result]) -> Result:

@@ -13,7 +13,7 @@ WIDTH = 120
 HEAD = """\
 /** The messages between server and extension beyond LSP. Written by docs/generate.py from the server's declarations. */
 
-import type { Location, Range } from 'vscode-languageclient';
+import type { Location, Range, WorkspaceEdit } from 'vscode-languageclient';
 """
 
 

@@ -325,7 +325,8 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
     if skipped:
         cause += f"; {skipped} {'was' if skipped == 1 else 'were'} skipped or failed as expected"
     if evidence.tests and uncollected:
-        cause += f"; {uncollected}"
+        nothing = "none of the recorded tests fails" if not evidence.failing else cause
+        cause = f"{uncollected}; {nothing}"
     for sentence in besides(evidence):
         cause += f"; {sentence[0].lower()}{sentence[1:].rstrip('.')}"
     cure = problem.cure

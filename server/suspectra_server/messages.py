@@ -625,6 +625,23 @@ class RunTexts(TypedDict):
     """The first line of both texts that is not the same, counted from 0."""
 
 
+class FoundChange(TypedDict):
+    """A change of the source with which failing tests pass."""
+
+    title: str
+    """The new text, in one line."""
+    place: str
+    """The file and the line, as text."""
+    said: str
+    """What is known of it, as the end of a sentence that begins with the place."""
+    apart: str
+    """A call that gives another result with another change, in a sentence; empty where none is known."""
+    edit: lsp.WorkspaceEdit
+    """It as an edit, to be shown before it is applied."""
+    test: lsp.WorkspaceEdit | None
+    """An edit that writes a test which this change passes and another one does not; null where there is none."""
+
+
 class DebugLaunch(TypedDict):
     """How to debug a failing test."""
 

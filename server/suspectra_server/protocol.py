@@ -415,14 +415,18 @@ COMMANDS = (
     CommandDeclaration(
         "findFix",
         "Find a Fix",
-        _FAILING_TESTS,
-        "number",
+        (
+            *_FAILING_TESTS,
+            Argument("choosing?", "boolean", "Whether the client lets the user choose, and applies that."),
+        ),
+        "number | FoundChange[]",
         "Search changes of the source with which failing tests pass, and all passing tests that execute them still do."
         " When the search has ended, the changes are shown one after the other, the likeliest first, by"
         " `window/showMessageRequest`; what the user chooses is sent by `workspace/applyEdit`, with an annotation that"
         " needs confirmation, so that the client shows it first. A client without such annotations applies it when the"
         " user says *Apply*. Progress, cancelling, consent and trust are those of `suspectra.server.investigate`. The"
-        " answer is how many changes were found; 0 if the user declines.",
+        " answer is how many changes were found, 0 if the user declines; with `choosing` it is the changes themselves,"
+        " the likeliest first.",
         icon="lightbulb-autofix",
         enablement=_REPEATS,
     ),
@@ -457,7 +461,7 @@ COMMANDS = (
     CommandDeclaration(
         "undoChange",
         "Undo This Change",
-        (_URI, _LINE, Argument("confirmed?", "boolean", "Whether the client has asked the user already.")),
+        (_URI, _LINE),
         "boolean",
         "Take back the change on this line that broke tests, by `workspace/applyEdit`, which a client that can lets the"
         " user confirm. True if that was done. Refused where no such change is known.",

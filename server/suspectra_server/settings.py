@@ -309,8 +309,8 @@ SETTINGS = (
             Settings.test_command,
             "The command that *Run Tests and Localize* records, as a list of arguments. It runs pytest or unittest."
             " Unless it is set, pytest is started as in the last recorded run, by `pytest` or by `python -m pytest`,"
-            " which puts the folder on the path; and a project that uses unittest and mentions pytest nowhere runs"
-            " `python -m unittest`, or `python manage.py test` if it is one of Django.",
+            " which puts the folder on the path; and a project that uses unittest, mentions pytest nowhere and was not"
+            " recorded by it runs `python -m unittest`, or `python manage.py test` if it is one of Django.",
             minimum=1,
         ),
         scope="resource",

@@ -1,5 +1,6 @@
 """Who changed a line last, as git says in a repository of its own."""
 
+import re
 import subprocess
 
 import pytest
@@ -29,8 +30,8 @@ def test_the_newest_change_of_lines_is_named_where_they_are_now(repository):
     now = ["# new", "a = 1", "b = 20", "c = 4"]
     found = [blame(str(repository), "cart.py", now, line, line) for line in range(1, 5)]
     assert [one and one.author for one in found] == ["", "Ada", "Grace", ""]
-    assert str(found[0]) == "not committed yet"
-    assert str(found[2]).endswith(" “Raise b”")
+    assert str(found[0]) == "This change is not committed yet"
+    assert re.fullmatch("Changed last: Grace, [0-9a-f]{8} “Raise b”", str(found[2]))
     assert blame(str(repository), "cart.py", now, 2, 3).author == "Grace"
     assert blame(str(repository), "other.py", now, 1, 1) is None
 

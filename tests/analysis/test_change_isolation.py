@@ -7,21 +7,25 @@ import json
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.isolation import ChangeIsolation
 from suspectra.changes.mixed_program import MixedProgram
 from suspectra.cli.main import run
-from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.logs.experiments import read_experiments
+from suspectra.evidence.named_tests import uncollected_names
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.output.changed_lines import changed_lines
 from suspectra.recording import kept_texts
 from suspectra.recording.kept_texts import KeptTexts
+from suspectra_recorder.log.collection import CUT_OFF, CollectionError
 
 PRICE = """\
 import json
@@ -343,3 +347,60 @@ def test_a_change_that_lets_a_test_hang_is_found(tmp_path):
     (cause,) = search.causes
     assert [(one.line, one.before) for one in cause.units] == [(4, "        n -= 1\n")]
     assert cause.mends == cause.alone_breaks == (name,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("importing", ["test_m.py", "conftest.py"])
+@pytest.mark.parametrize("after", ["def tripled(n):\n    return 3 * n\n", "def triple(n:\n    return 3 * n\n"])
+def test_a_change_because_of_which_nothing_can_be_collected_is_found(tmp_path, importing, after):
+    before = "OTHER = 1\n\n\ndef triple(n):\n    return 3 * n\n"
+    (tmp_path / "m.py").write_text(f"OTHER = int(1)\n\n\n{after}")
+    (tmp_path / "test_m.py").write_text("def test_it():\n    pass\n")
+    text = (tmp_path / importing).read_text() if importing == "test_m.py" else ""
+    (tmp_path / importing).write_text(f"from m import triple\n\n\n{text}")
+    setup = RerunSetup(tmp_path, (sys.executable, "-m", "pytest", "-p", "no:cacheprovider"))
+    name = "test_m.py::test_it"
+    since = Baseline.from_texts("before", tmp_path, {"m.py": before.encode()})
+    search = ChangeIsolation(
+        setup=setup, tests=[FailingTest(name, "test_m.py", uncollected=True)], baselines=[since], seconds=120
+    )
+    list(search.steps())
+    (cause,) = search.causes
+    assert "def triple(n):" in cause.units[-1].before
+    assert cause.mends == cause.alone_breaks == (name,)
+
+
+def test_tests_of_what_can_not_be_collected_are_known():
+    names = ("a/test_a.py::test_1", "a/test_a.py::T::test_2", "a/test_ab.py::test_3", "b/test_b.py::test_4")
+    tests = tuple(TestResult(name, Verdict.PASSED) for name in names)
+    evidence = Evidence("by hand", tests, (), (), np.zeros(0, np.int32))
+
+    def broken(collector: str, exception: str = "ImportError") -> list[str]:
+        errors = (CollectionError(collector, exception, "no"),)
+        return uncollected_names(replace(evidence, collection_errors=errors))
+
+    assert broken("a/test_a.py") == [*names[:2]]
+    assert broken("a/test_a.py::T") == [names[1]]
+    assert broken("a") == [*names[:3]]
+    assert broken("") == [*names]
+    assert broken("", CUT_OFF) == []
+    assert uncollected_names(evidence) == []
+
+
+@pytest.mark.slow
+def test_a_cause_that_was_found_without_another_one_says_so(tmp_path):
+    """The second test fails by either change, the first one by one of them."""
+    before = "def name():\n    return 'Ann'\n\n\ndef word():\n    return 'Hi'\n"
+    (tmp_path / "m.py").write_text(before.replace("Ann", "Bob").replace("Hi", "Hello"))
+    first, second = "assert m.name() == 'Ann'", "assert m.word() + m.name() == 'HiAnn'"
+    test = f"import m\n\n\ndef test_a():\n    {first}\n\n\ndef test_b():\n    {second}\n"
+    (tmp_path / "test_m.py").write_text(test)
+    setup = RerunSetup(tmp_path, (sys.executable, "-m", "pytest", "-p", "no:cacheprovider"))
+    names = [f"test_m.py::test_{letter}" for letter in "ab"]
+    since = Baseline.from_texts("before", tmp_path, {"m.py": before.encode()})
+    failing = [FailingTest(name, "test_m.py") for name in names]
+    search = ChangeIsolation(setup=setup, tests=failing, baselines=[since], seconds=120)
+    list(search.steps())
+    by_line = {one.units[0].line: one for one in search.causes}
+    assert by_line[2].mends == (names[0],)
+    assert [one.line for one in by_line[6].besides] == [2], "undone alone it leaves the test failing"

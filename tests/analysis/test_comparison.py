@@ -20,6 +20,9 @@ ASSERTIONS = {
     "raise KeyError('a == b')": None,
     "Unit().assertEqual(1, 2)": "expected 2, actual 1",
     "Unit().assertEqual('a', 'b', 'a : c')": "expected 'b', actual 'a'",
+    "Unit().assertEqual([1, 2], [1, 3])": "expected [1, 3], actual [1, 2]",
+    "Unit().assertEqual((1,), (2,))": "expected (2,), actual (1,)",
+    "Unit().assertEqual(list(range(100)), list(range(99)) + [7])": "index 99: expected 7, actual 99",
     "Unit().assertTrue(False)": None,
 }
 HEAD = """\

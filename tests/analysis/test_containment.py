@@ -17,8 +17,9 @@ from suspectra.experiments.machine import Machine
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
 PROGRAM = """\
-import atexit, ctypes, http.client, mmap, multiprocessing.shared_memory, multiprocessing.synchronize, os, pathlib
-import py_compile, readline, resource, shelve, shutil, signal, socket, sqlite3, subprocess, tempfile, threading, time
+import atexit, ctypes, fcntl, http.client, mmap, multiprocessing.shared_memory, multiprocessing.synchronize, os, pathlib
+import py_compile, readline, resource, shelve, shutil, signal, socket, sqlite3, subprocess, tempfile, termios, threading
+import time
 HELD = open("held.txt", "a")
 MAPPED = mmap.mmap(os.open("mapped.txt", os.O_RDWR), 0)
 CONNECTED = socket.create_connection(("127.0.0.1", int(open("port.txt").read())))
@@ -118,6 +119,17 @@ HARMFUL = {
     "an open file by its number": "open(f'/proc/self/fd/{os.open(\"kept.txt\", os.O_RDONLY)}', 'w')",
     "file without a name": "os.open('.', os.O_TMPFILE | os.O_RDWR)",
     "shared memory": f"multiprocessing.shared_memory.SharedMemory({MEMORY!r}).buf[:4] = b'gone'",
+    "shared memory that is there": (
+        f"\n    try: multiprocessing.shared_memory.SharedMemory({MEMORY!r}, create=True, size=4)\n"
+        f"    except FileExistsError: multiprocessing.shared_memory.SharedMemory({MEMORY!r}).buf[:4] = b'gone'"
+    ),
+    "lock": "fcntl.flock(os.open('kept.txt', os.O_RDONLY), fcntl.LOCK_EX)",
+    "lock of a part": "fcntl.lockf(os.open('kept.txt', os.O_RDONLY), fcntl.LOCK_SH)",
+    "lease": "fcntl.fcntl(os.open('kept.txt', os.O_RDONLY), 1024, fcntl.F_RDLCK)",
+    "flags of a file": "fcntl.ioctl(os.open('kept.txt', os.O_RDONLY), 0x40086602, bytes(8))",
+    "typing for the user": "fcntl.ioctl(os.open(here, os.O_RDONLY), termios.TIOCSTI, b'x')",
+    "settings of a terminal": "termios.tcsetattr(0, termios.TCSANOW, [0] * 7)",
+    "clock": "time.clock_settime(time.CLOCK_REALTIME, time.time())",
     "history": "readline.write_history_file('new.txt')",
     "shelf": "shelve.open('new', 'n')",
     "bytecode": "py_compile.compile('program.py', 'new.pyc', doraise=True)",
@@ -137,6 +149,9 @@ HARMFUL = {
 }
 if not sys.platform.startswith("linux"):  # what only Linux has
     for _what in (
+        "lease",
+        "flags of a file",
+        "typing for the user",
         "limits of the parent",
         "signal by descriptor",
         "processors",
@@ -161,6 +176,7 @@ HARMLESS = {
         "own = socket.create_server(('127.0.0.1', 0)); socket.create_connection(('localhost', own.getsockname()[1]))"
     ),
     "pair": "a, b = socket.socketpair(); a.send(b'x'); b.recv(1)",
+    "own lock": "fcntl.flock(open(tmp_path / 'lock', 'w'), fcntl.LOCK_EX)",
     "held": "HELD.write('gone'); HELD.flush()",
     "mapped before": "MAPPED[:4] = b'gone'; MAPPED.flush()",
     "connected before": "\ntry:\n    CONNECTED.send(b'x')\nexcept OSError:\n    pass",
@@ -316,7 +332,7 @@ def act(tmp_path):
 PIPES = """\
 for one in range(3, 30):
     try:
-        os.write(one, b"x" * 99)
+        os.write(one, b'{"outcome": "passed", "exception": "", "seconds": 0.0}\\n')
     except OSError:
         pass
 """

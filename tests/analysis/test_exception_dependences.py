@@ -138,3 +138,70 @@ def f(texts):
     lines, failure = traced(tmp_path, program, "f(['{', '[', '1', '}'])")
     assert failure == ("program.py", 5)
     assert 15 in lines["program.py"]
+
+
+def test_one_that_passes_the_exit_of_a_with_which_runs_the_program(tmp_path):
+    """The exit throws the exception into a generator, handles it there, and lets it go on."""
+    program = """\
+import asyncio
+
+
+class Closing:
+    def __init__(self, generator):
+        self.generator = generator
+
+    async def __aenter__(self):
+        return self.generator
+
+    async def __aexit__(self, kind, error, trace):
+        try:
+            await self.generator.athrow(error)
+        except BaseException as other:
+            if other is error:
+                return False
+            raise
+
+
+async def numbers():
+    number = 0
+    while True:
+        yield number
+        number += 1
+
+
+async def last(n):
+    queue = []
+    async with Closing(numbers()) as source:
+        async for number in source:
+            if number >= n:
+                yield queue[0]
+
+
+async def run(n):
+    return [one async for one in last(n)]
+
+
+def f(n):
+    return asyncio.run(run(n))
+"""
+    lines, failure = traced(tmp_path, program, "assert f(1) == [0]")
+    assert failure == ("program.py", 32)
+    assert {28, 31, 32} <= set(lines["program.py"])
+
+
+def test_one_that_reading_a_method_raises_comes_from_the_object(tmp_path):
+    program = """\
+def pick(flag):
+    if flag:
+        return {}
+    return None
+
+
+def f(flag):
+    value = pick(flag)
+    if flag is False and value.get("a"):
+        return 1
+"""
+    lines, failure = traced(tmp_path, program, "f(False)")
+    assert failure == ("program.py", 9)
+    assert {2, 4, 8, 9} <= set(lines["program.py"])

@@ -247,7 +247,7 @@ def test_tests_without_coverage_do_not_say_what_a_group_is_about():
     technique = make_technique("ochiai")
     exceptions = {"t1": "FileNotFoundError", "t2": "KeyError", "t3": "FileNotFoundError"}
     (group,) = rank_groups(technique.localize(spectrum), technique, exceptions=exceptions).groups
-    assert group.heading == "✗ perhaps 1 test: KeyError, first suspect program:2"
+    assert group.heading == "✗ 1 test: KeyError, first suspect program:2"
     assert group.group.left_out == "2 more failing tests execute no suspect"
     assert group.reason.startswith("It executes program:2, and no passing test does. 2 more, which execute nothing")
 
@@ -487,7 +487,7 @@ def test_a_title_names_the_exception_and_where_half_of_the_tests_raised_it():
     assert [group.title for group in ranked.groups] == titles
     assert ranked.for_test("t4") is ranked.groups[1]
     # it is not Python
-    assert ranked.groups[0].heading == "✗ perhaps 2 tests: KeyError in 1 of 2, first suspect program:2"
+    assert ranked.groups[0].heading == "✗ 2 tests, perhaps with one fault: KeyError in 1 of 2, first suspect program:2"
     assert ranked.groups[0].reason == "Both execute program:2, and no passing test does."
 
 

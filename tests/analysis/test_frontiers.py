@@ -201,3 +201,17 @@ def test_a_step_without_polluted_states_does_not_end_single_steps():
     single = SingleStepSearch(FailingRun(graph, 4, no, no, np.arange(5) == 0, no, no), NotTheSecond())
     assert [step.cut for step in single.steps()] == [(3,), (2,), (1,)]
     assert single.causes.roots == (1,)
+
+
+def test_more_values_than_are_combined_are_altered_all_at_once():
+    """Four of five values are wrong, and none repairs without the others."""
+    wrong = {1, 2, 4, 5}
+
+    class All:
+        def polluted(self, nodes, wanted):
+            return wrong <= {*nodes}
+
+    graph = DependenceGraph.from_edges(7, [*[(0, n, FLOW) for n in range(1, 6)], *[(n, 6, FLOW) for n in range(1, 6)]])
+    none, given = np.zeros(7, bool), np.arange(7) < 1
+    (step,) = FrontierSearch(FailingRun(graph, 6, none, none, given, none, none), All()).steps()
+    assert step.polluted == ((1, 2, 4, 5),)

@@ -1,5 +1,8 @@
 """Experiments refine failure groups: what parts tests, what joins groups, and what the groups then say of it."""
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -166,3 +169,91 @@ def test_links_are_what_the_definition_says(given_experiments):
         for line in confirmed
         if len(passing[line] & set(tests)) > 1
     }
+
+
+FARES = """\
+def fare(age, km):
+    price = 3 if km < 5 else 8  # should be <=
+    share = 50 if age < 12 else 100  # should be <=
+    return price * share
+"""
+TESTS_OF_FARES = """\
+import pytest
+from fares import fare
+
+
+@pytest.mark.parametrize(("age", "km", "price"), [(30, 5, 300), (12, 2, 150), (5, 9, 400), (30, 2, 300)])
+def test_fare(age, km, price):
+    assert fare(age, km) == price
+"""
+ROUNDED = """\
+def up(cents, step):
+    rest = cents % step
+    if rest >= 0:  # should be >
+        cents += step - rest
+    return cents
+
+
+def postage(grams):
+    price = 80
+    if grams > 20:
+        price = 150
+    return up(price, 50)
+
+
+def deposit(bottles):
+    each = 25
+    if bottles == 4:
+        each = 20
+    return up(bottles * each, 10)
+"""
+TESTS_OF_ROUNDED = """\
+import pytest
+from rounded import deposit, postage, up
+
+
+def test_postage():
+    assert (postage(10), postage(30)) == (100, 150)
+
+
+def test_deposit():
+    assert (deposit(1), deposit(4)) == (30, 80)
+
+
+def test_letter():
+    assert postage(10) == 100
+
+
+def test_bottle():
+    assert deposit(1) == 30
+
+
+@pytest.mark.parametrize("cents", range(1, 10))
+def test_up(cents):
+    assert up(cents, 10) == 10
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "program", "tests", "before", "after"),
+    [("fares", FARES, TESTS_OF_FARES, [2], [1, 1]), ("rounded", ROUNDED, TESTS_OF_ROUNDED, [1, 1], [2])],
+    ids=["two faults in one function", "one fault in a function of two others"],
+)
+def test_mutants_correct_the_groups_that_rank_prints(tmp_path, name, program, tests, before, after):
+    (tmp_path / f"{name}.py").write_text(program)
+    (tmp_path / f"test_{name}.py").write_text(tests)
+
+    def suspectra(*arguments):
+        command = [sys.executable, "-m", "suspectra", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    def sizes():
+        groups = json.loads(suspectra("rank", "--format", "json").stdout)["groups"]
+        return [len(group["tests"]) for group in groups]
+
+    suspectra("record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert sizes() == before
+    said = suspectra("investigate", "--technique", "muse", "--seconds", "300")
+    assert "all that it alters was tried" in said.stderr + said.stdout
+    assert sizes() == after

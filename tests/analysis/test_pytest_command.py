@@ -10,6 +10,7 @@ import venv
 import pytest
 
 from suspectra.recording.pytest_command import asked_about, pytest_command, pytest_words
+from suspectra_recorder.log.command import command_again
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
 
 FOLDER = {
@@ -81,7 +82,7 @@ def suspectra(folder, *arguments):
         ([sys.executable, "-m", "unittest", "discover", "-s", "tests", "-t", "."], ("-m", "pytest")),
         (
             [*PYTEST, "--doctest-modules", "--doctest-glob", "*.md", "--import-mode=importlib", "-p", "no:xdist"],
-            ("-m", "pytest", "--doctest-modules", "--doctest-glob=*.md", "--import-mode=importlib"),
+            ("-m", "pytest", "--doctest-modules", "--doctest-glob=*.md", "--import-mode=importlib", "-pno:xdist"),
         ),
         (["pytest", "-q", "-c", "/dev/null", "-o", "pythonpath=.", "--rootdir=."], None),
     ],
@@ -96,6 +97,23 @@ def test_pytest_is_started_as_it_was(folder, command, repeated):
     assert "recorded" in recorded.stderr, recorded.stderr
     found = pytest_command([], str(folder)).arguments[1:]
     assert found == repeated if repeated else found[0] == "-c"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["-p", "no:asyncio"], ["-pno:asyncio"]),
+        (["-pno:asyncio", "-Werror", "-q"], ["-pno:asyncio", "-Werror"]),
+        (["-W", "ignore::DeprecationWarning", "-W", "error:old"], ["-Wignore::DeprecationWarning", "-Werror:old"]),
+        (["-o", "python_files=check_*.py", "-oxfail_strict=1"], ["-opython_files=check_*.py", "-oxfail_strict=1"]),
+        (["--asyncio-mode", "auto"], ["--asyncio-mode=auto"]),
+        # these name code, or other places
+        (["-p", "evil", "-pevil", "-p", "no:suspectra", "-W", "error::evil.Warning", "-o", "addopts=-p evil"], []),
+        (["-c", "/tmp/x.ini", "--rootdir=/", "-o", "pythonpath=/tmp", "--confcutdir=/", "-p", "no:cacheprovider"], []),
+    ],
+)
+def test_options_that_name_no_code_are_kept(given, kept):
+    assert command_again({"arguments": given, "by_module": True}) == ("python", "-m", "pytest", *kept)
 
 
 @pytest.mark.slow

@@ -299,7 +299,7 @@ def test_statements_rank_by_how_many_failing_tests_they_repair():
     assert [suspect.location.line for suspect in report.suspects()] == [1, 3, 2, 4]
     ochiai = make_technique("ochiai").localize(spectrum)
     assert next(suspect.location.line for suspect in ochiai.suspects()) == 2
-    assert report.explain(0).sentences[0] == "2 of 2 failing tests pass with x = 5."
+    assert report.explain(0).sentences[0] == "Both failing tests pass with x = 5."
     assert "2 + 0.81" in str(report.explain(0))
     assert technique.localize(spectrum).notes[0].cure == "run `suspectra investigate`"
 

@@ -183,7 +183,7 @@ def test_a_change_is_the_answer_where_nothing_can_be_suspected(tmp_path, answere
     assert found["text"][0] == "Your only change since the last commit (HEAD) broke it:"
     assert found["changes"][0]["after"] == ['  "food": 19,']
     (tmp_path / "rates.json").write_text('{\n  "food": 7,\n  "books": 7\n}\n')
-    assert "no statement of the workspace was measured" in answered(tmp_path), "nothing changed"
+    assert answered(tmp_path)["conclusion"] == "The failing test stops before it comes to your code.", "nothing changed"
 
 
 def test_a_name_that_fits_several_tests_or_none_is_refused_with_a_cure(project, answered):
@@ -231,8 +231,8 @@ def test_for_agents_it_says_that_texts_are_data_and_is_short(tmp_path):
 def test_each_reader_is_told_what_is_possible_there():
     of = {reader: answer_lines(ANSWER, reader) for reader in Reader}
     assert of[Reader.TERMINAL][-3].endswith(" Give it more time with --seconds.")
-    assert of[Reader.TERMINAL][-1] == "2 other tests fail for another reason: `suspectra why test_b`"
+    assert of[Reader.TERMINAL][-1] == "2 other tests fail, too: `suspectra why test_b`"
     assert of[Reader.EDITOR][-3].endswith(" Give it more time with the setting suspectra.whySeconds.")
-    assert of[Reader.EDITOR][-1] == "2 other tests fail for another reason: test_b and more"
+    assert of[Reader.EDITOR][-1] == "2 other tests fail, too: test_b and more"
     assert answer_object(ANSWER)["text"] == of[Reader.PROGRAM]
     assert not any("--" in line for line in (*of[Reader.EDITOR], *of[Reader.PROGRAM]))

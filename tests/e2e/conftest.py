@@ -33,9 +33,9 @@ MANIFEST = ROOT / "vscode-extension" / "package.json"
 TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
-TIMEOUT_S = 60.0  # seconds: how long something that should happen soon may take on a slow and busy machine
+TIMEOUT_S = 120.0  # seconds: how long something that should happen soon may take on a slow and busy machine
 QUICK_S = 10.0  # seconds: after which what a click or a key should have done at once is tried again
-POLL_S = 0.25  # seconds between two looks at an editor: each look costs it processor time that it needs for its work
+POLL_S = 0.02, 0.25  # seconds between two looks at an editor, at first and later; each look takes processor time
 
 
 def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S):
@@ -44,11 +44,13 @@ def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S
     return happens(happened, patience) or pytest.fail(f"never happened: {what}")
 
 
-def happens(done: Callable[[], object], patience: float = QUICK_S, pause: float = POLL_S):
+def happens(done: Callable[[], object], patience: float = QUICK_S, longest_pause: float = POLL_S[1]):
     """Wait for something, by default until it is worth another try, and return what it then is, true or not."""
     deadline = time.monotonic() + patience
+    pause = POLL_S[0]
     while not (result := done()) and time.monotonic() < deadline:
         time.sleep(pause)
+        pause = min(1.5 * pause, longest_pause)
     return result
 
 
@@ -61,7 +63,7 @@ def looked_again(look: Callable[[], object], patience: float = TIMEOUT_S):
         except AssertionError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(POLL_S)
+            time.sleep(POLL_S[1])
 
 
 @dataclass(frozen=True)
@@ -168,16 +170,22 @@ def make_project() -> Callable[..., Project]:
 
 
 @pytest.fixture
-def unpacked(tmp_path: Path) -> Callable[[str], Path]:
-    """Unpacks the source distribution of a project from PyPI: `unpacked(requirement)`."""
+def unpacked(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Unpacks the source distribution of a project from PyPI, which is downloaded once: `unpacked(requirement)`."""
+    of_worker = tmp_path_factory.getbasetemp()
+    downloads = (of_worker.parent if "PYTEST_XDIST_WORKER" in os.environ else of_worker) / "downloads"
 
     def unpack(requirement: str) -> Path:
         name = requirement.partition("==")[0]
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        command += ["--no-binary", name, "--dest", tmp_path, requirement]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        kept = downloads / f"{requirement}.tar.gz"
+        if not kept.exists():
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+            command += ["--no-binary", name, "--dest", tmp_path, requirement]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            assert done.returncode == 0, done.stderr
+            downloads.mkdir(exist_ok=True)
+            next(tmp_path.glob("*.tar.gz")).rename(kept)
+        with tarfile.open(kept) as archive:
             archive.extractall(tmp_path, filter="data")
         return next(tmp_path.glob(f"{name}-*/")).rename(tmp_path / name)  # as a clone is named
 
@@ -261,13 +269,13 @@ class Neovim:
 
     nvim: pynvim.Nvim
 
-    def start(self, project: Project, file: str) -> None:
-        """Set up as docs/guide/editors/neovim.md says for this version, and open a file."""
+    def start(self, project: Project, file: str, technique: str = "evidence") -> None:
+        """Set up as docs/guide/editors/neovim.md says for this version, with a technique, and open a file."""
         minor = self.lua("return vim.version().minor")
         marker = "vim.lsp.config" if minor >= 11 else "vim.lsp.start(" if minor >= 8 else "start_client"
         self.nvim.command(f"cd {project.folder}")
         self.nvim.command("filetype on")
-        self.lua(documented("neovim.md", marker))
+        self.lua(documented("neovim.md", marker).replace("technique = 'evidence'", f"technique = '{technique}'"))
         if minor >= 11:
             self.lua(documented("neovim.md", "vim.keymap.set"))
         self.nvim.command(f"edit {file}")
@@ -435,7 +443,7 @@ def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
         small.save(PICTURES / name, optimize=True)
 
     def compare(bench: Workbench, name: str, kind: str) -> Picture:
-        taken = bench.picture(name.removesuffix(".png"), still=True)
+        taken = bench.picture(name.removesuffix(".png"), still=True, kept=update)
         assert bench.toasts() == []
         picture, kept = Picture(taken), Picture(taken if update else PICTURES / name)
         assert picture.differs_from(kept) < 0.2, f"docs/pictures/{name} is out of date: run with --update-pictures"
@@ -468,7 +476,8 @@ class Film:
 
     def take(self, bench: Workbench, seconds: float) -> None:
         """Show this for some seconds."""
-        taken = Image.open(bench.picture(f"film-{len(self._frames)}", still=self._update)).convert("RGB")
+        frame = bench.picture(f"film-{len(self._frames)}", still=self._update, kept=self._update)
+        taken = Image.open(frame).convert("RGB")
         size = self.WIDTH, taken.height * self.WIDTH // taken.width
         self._frames.append((taken.resize(size, Image.Resampling.LANCZOS), seconds))
 
@@ -504,13 +513,14 @@ class Workbench:
         self.name = name
         self.home = home
 
-    def picture(self, name: str, *, still: bool = False) -> Path:
-        """Keep what is on the screen; `still` is without what comes and goes with the mouse."""
+    def picture(self, name: str, *, still: bool = False, kept: bool = False) -> Path:
+        """Take what is on the screen; `still` is without what comes with the mouse, `kept` once all is drawn."""
         if still:
             self.page.mouse.move(self.page.viewport_size["width"] / 2, self.page.viewport_size["height"] - 4)
             with contextlib.suppress(PlaywrightTimeout):  # where it stays it belongs there
                 self.page.locator(".editor-instance .scrollbar.visible").first.wait_for(state="hidden", timeout=2000)
-            self.page.wait_for_timeout(1000)  # things fade
+        if kept:
+            self.page.wait_for_timeout(1000)
         path = ARTIFACTS / f"vscode-{self.name}-{name}.png"
         self.page.screenshot(path=path, caret="hide", animations="disabled")
         return path
@@ -692,7 +702,7 @@ class Workbench:
             nonlocal took
             began = time.perf_counter()
             self.press(key)
-            there = bool(happens(done, pause=0.02))
+            there = bool(happens(done, longest_pause=POLL_S[0]))
             took = time.perf_counter() - began
             return there
 

@@ -4,7 +4,7 @@
 ;; fault and what it should be; E2E_MARKED, how many lines get a mark.
 
 (load (expand-file-name "helpers" (file-name-directory load-file-name)) nil t)
-(setq-default eglot-workspace-configuration '(:suspectra (:investigationSeconds 12 :diagnostics "all")))
+(setq-default eglot-workspace-configuration '(:suspectra (:investigationSeconds 600 :diagnostics "all")))
 
 (e2e-open)
 (let ((buffer (current-buffer)))
@@ -52,12 +52,15 @@
     (setq e2e-messages nil)
     (let ((completing-read-function (lambda (prompt &rest _) (e2e-see 'question prompt) "Run Altered Tests")))
       (e2e-press "C-c u i")
-      (e2e-wait-for-message "altered run"))
+      (e2e-wait "a finding on its line"
+                (lambda () (cl-some (lambda (found) (string-match-p "failing tests? pass\\|repairs" found)) (e2e-texts)))))
+    (setq e2e-messages nil)
+    (e2e-press "C-c u k")
+    (e2e-wait-for-message "altered run")
     (e2e-see 'investigated (car e2e-messages))
-    (e2e-wait "a finding on its line"
-              (lambda () (cl-some (lambda (found) (string-match-p "failing tests? pass\\|repairs" found)) (e2e-texts))))
     (setq e2e-messages nil)
     (e2e-press "C-c u a") ; nobody is asked a second time
+    (e2e-wait "it runs" (lambda () (not (eq (suspectra--command "cancelInvestigation") :json-false))))
     (e2e-wait-for-message "altered run")
     (e2e-see 'tested (list line (car e2e-messages))))
 
@@ -106,12 +109,6 @@
                                        (overlays-in (point-min) (point-max)))))
   (e2e-press "C-c u v")
   (switch-to-buffer buffer)
-
-  (setq e2e-messages nil)
-  (e2e-press "C-c u i")
-  (e2e-wait "it runs" (lambda () (not (eq (suspectra--command "cancelInvestigation") :json-false))))
-  (e2e-wait-for-message "cancelled after")
-  (e2e-press "C-c u k")
 
   (goto-char (point-min))
   (search-forward (getenv "E2E_FAULT"))

@@ -46,7 +46,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     """The whole story: run the tests, see, step, ask, fix, run again."""
     ranked = recorded.ranked()
     marked = sorted(line for file, line in ranked if file == TAX)
-    seen, printed = run_script(
+    seen, _ = run_script(
         unrecorded.folder,
         "eglot.el",
         E2E_MARKED=str(len(marked)),
@@ -81,7 +81,6 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, run_script):
     assert re.search(r"^[-+] .*# [a-z_]+\.py:\d+$", seen["runs"], re.MULTILINE)
     assert seen["led"].startswith("What led to src/ledger/tax.py:")
     assert seen["dimmed"] > 0
-    assert "No tests are running" in printed  # nothing was left to stop
     line, tested = seen["tested"]
     assert f"tax.py:{line}: " in tested or f"on line {line} of" in tested
 

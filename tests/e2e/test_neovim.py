@@ -204,8 +204,9 @@ def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait
 
 
 def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim, wait):
-    neovim.start(unrecorded, TAX)
-    state = lambda: neovim.request("suspectra/suspects", {"limit": 5})["state"]  # noqa: E731
-    wait(lambda: state() == "noEvidence", "it is known that nothing is recorded")
+    neovim.start(unrecorded, TAX, technique="ochiai")
+    report = lambda: neovim.request("suspectra/suspects", {"limit": 5})  # noqa: E731
+    wait(lambda: report()["state"] == "noEvidence", "it is known that nothing is recorded")
+    wait(lambda: report()["technique"] == "ochiai", "the settings are in force")
     assert neovim.command("suspectra.server.nextSuspect") is None
     assert neovim.diagnostics() == []

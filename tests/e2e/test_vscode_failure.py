@@ -50,8 +50,8 @@ def test_who_changed_it_why_it_fails_and_how_that_is_undone(committed_shop, work
     # the difference first, then the question; the file is as it was, and can still be taken back
     bench.open("shop.py", 2)
     bench.command("Suspectra: Undo This Change")
-    bench.see(".quick-input-title", "Undo this change?")
-    assert bench.choices() == ["Undo This Change, if amount > 10: → if amount >= 10:", "Keep It"]
+    bench.see(".quick-input-title", "Undo This Change")
+    assert bench.choices() == ["Undo This Change, if amount > 10: → if amount >= 10:", "Change Nothing"]
     bench.see(".monaco-diff-editor", "amount // 10")
     document(bench, "vscode-undo.png")
     bench.press("Enter")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-ROOMS = "def fits(size, room):\n    return size < room\n"
+FITS = "def fits(size, room):\n    return size < room\n"
 TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
 OF_ROOMS = """\
-from ledger.rooms import fits
+from ledger.money import fits
 
 
 def test_the_same():
@@ -17,24 +17,39 @@ def test_more():
 """
 
 
-def test_what_tells_two_fixes_apart_is_written_as_a_test(unrecorded, workbench, wait):
+def test_fixes_are_seen_before_one_is_applied_and_what_tells_them_apart_becomes_a_test(
+    unrecorded, workbench, wait, document
+):
     unrecorded.edit("src/ledger/tax.py", *TAX)
-    unrecorded.folder.joinpath("src/ledger/rooms.py").write_text(ROOMS)
+    money = unrecorded.folder / "src/ledger/money.py"
+    money.write_text(f"{money.read_text()}\n\n{FITS}")
+    line = len(unrecorded.lines("src/ledger/money.py")) - 1
     unrecorded.folder.joinpath("tests/test_rooms.py").write_text(OF_ROOMS)
     assert unrecorded.record().returncode == 1
     bench = workbench(unrecorded.folder, {"suspectra.fixSeconds": 60})
+    bench.page.set_viewport_size({"width": 1300, "height": 760})
     bench.show("Suspectra")
     wait(lambda: any("fits" in row for row in bench.suspects()), "the suspects of the failing test")
     bench.command("Suspectra: Find a Fix")
     bench.agree()
-    bench.see(".notifications-toasts .monaco-button", "Write a Test", 120).click()
-    bench.see(".bulk-edit-panel", "test_fits_more.py")
+    bench.see(".quick-input-title", "changes were found", 120)
+    first, second, *_ = bench.choices()
+    assert first.startswith(f"size <= room, src/ledger/money.py:{line}, the failing test passes, and ")
+    assert second.startswith("Write a Test, With it `fits(size=")
+    bench.see(".monaco-diff-editor .view-line", "return size < room")
+    wait(lambda: not bench.toasts(), "its notification is gone")
+    document(bench, "vscode-fix.png")
+
+    # what tells it from another one, as a test, after which the changes are offered again
+    bench.press("ArrowDown")
+    bench.see(".monaco-diff-editor .view-line", "assert fits(size=1, room=2) is True")
     written = unrecorded.folder / "tests" / "test_fits_more.py"
     assert not written.exists()
-    bench.page.locator(".bulk-edit-panel .edit-checkbox").first.click()
-    bench.see(".bulk-edit-panel .monaco-button", "Apply").click()
+    bench.press("Enter")
     wait(written.exists, "the file of the test")
-    bench.see(".notifications-toasts .monaco-button", "Close").click()  # the same change is offered again
+    wait(lambda: first in bench.choices() and second not in bench.choices(), "the changes are offered again")
+    bench.press("Enter")
+    wait(lambda: bench.cursor() == ("money.py", line) and "size <= room" in bench.code(), "the change is in the editor")
+    assert money.read_text().endswith(FITS)  # which the user has not saved yet
     bench.open("test_fits_more.py")
     wait(lambda: "assert fits(size=1, room=2) is True" in bench.code(), "the test is in the editor")
-    assert unrecorded.folder.joinpath("src/ledger/rooms.py").read_text() == ROOMS

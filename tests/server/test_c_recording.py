@@ -320,8 +320,8 @@ def test_groups_of_c_tests_are_perhaps_right(client, build_c):
     groups = client.suspects()["groups"]
     assert [group["sure"] for group in groups] == [False, False]
     assert [group["heading"] for group in groups] == [
-        "✗ perhaps 3 tests: program.c:6",
-        "✗ perhaps 3 tests: program.c:3",
+        "✗ 3 tests, perhaps with one fault: program.c:6",
+        "✗ 3 tests, perhaps with one fault: program.c:3",
     ]
     first = [client.request("suspectra/group", {"folder": folder.as_uri(), "id": g["id"]})["suspects"] for g in groups]
     assert [found[0]["line"] for found in first] == [6, 3]

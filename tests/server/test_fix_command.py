@@ -83,6 +83,13 @@ def test_a_fix_is_shown_and_applied_only_by_the_user(client, project):
     assert change["textDocument"]["uri"] == uri
     assert change["edits"][0]["annotationId"] in edit["changeAnnotations"]
     assert all(one["needsConfirmation"] for one in edit["changeAnnotations"].values())
+    # a client that lets the user choose gets them all
+    first, *_ = offered = client.command("findFix", None, [FAILING], None, True)
+    assert len(offered) == found
+    words = f"{first['place']}: {first['said']} {first['apart']}".strip()
+    assert shown[0] == f"{words} Change 1 of {found}: {first['title']}"
+    assert edit in [one["edit"] for one in offered]
+    assert len(sent) == 1
     assert (project / "prices.py").read_text() == CODE
 
 
@@ -125,7 +132,7 @@ def test_a_test_that_tells_changes_apart_is_shown_and_written_only_by_the_user(m
     fix = SimpleNamespace(
         file="prices.py", line=7, repaired=("tests/test_prices.py::test_two",), candidates=(candidate,), judges=2
     )
-    monkeypatch.setattr(found_fixes, "said_of", lambda fix: "All tests pass.")
+    monkeypatch.setattr(found_fixes, "said_of", lambda fix: "all tests pass.")
     told = Apart("total(prices=[2, 2])", "4", "3", "prices")
     search = SimpleNamespace(
         ordered=[fix],

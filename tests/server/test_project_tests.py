@@ -9,8 +9,10 @@ from suspectra_server.session.tests.project_tests import (
     ctest_build,
     has_python_tests,
     is_own_package,
+    python_command,
     unittest_command,
 )
+from suspectra_server.settings import Settings
 
 UNITTEST = "import unittest\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n"
 DJANGO = "from django.core.management import execute_from_command_line\n"
@@ -59,6 +61,18 @@ ALL = ("python", "-m", "unittest")
 )
 def test_unittest_is_chosen_where_nothing_speaks_of_pytest(tmp_path, files, command):
     assert unittest_command(project(tmp_path, files)) == command
+
+
+def test_what_pytest_has_recorded_runs_by_pytest(tmp_path):
+    root = project(tmp_path, {"test_a.py": UNITTEST})
+    assert python_command(root, Settings(), ("python", "-m", "pytest", "-pno:x")) == (
+        "python",
+        "-m",
+        "pytest",
+        "-pno:x",
+    )
+    assert python_command(root, Settings(), ("python", "-m", "unittest")) == ALL
+    assert python_command(root, Settings(), ()) == ALL
 
 
 def test_python_tests_and_builds_are_found(tmp_path):

@@ -4,7 +4,12 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import * as vscode from 'vscode';
-import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
+import type {
+  CloseHandlerResult,
+  LanguageClient,
+  LanguageClientOptions,
+  WorkspaceEdit,
+} from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
 import {
@@ -63,6 +68,9 @@ export class Server implements vscode.Disposable {
   private readonly notified = new Set<string>();
   private queue: Promise<void> = Promise.resolve();
 
+  /** Makes a change of the server, if the user agrees. */
+  confirm: (title: string, edit: vscode.WorkspaceEdit) => Promise<boolean> = () => Promise.resolve(false);
+
   /** Fires with every status. If the state is the same as before, the suspects have changed. */
   readonly onDidChange = this.changed.event;
 
@@ -114,9 +122,18 @@ export class Server implements vscode.Disposable {
   }
 
   async command(command: string, ...args: unknown[]): Promise<unknown> {
+    if (command === serverCommands.findFix) {
+      const [folder = null, tests = null, at = null] = args;
+      args = [folder, tests, at, true]; // the user chooses here
+    }
     const result = await this.request('workspace/executeCommand', { command, arguments: args });
     this.executed.fire({ command, result });
     return result;
+  }
+
+  /** An edit as VS Code has it. */
+  async edit(sent: WorkspaceEdit): Promise<vscode.WorkspaceEdit> {
+    return (await this.client?.protocol2CodeConverter.asWorkspaceEdit(sent)) ?? new vscode.WorkspaceEdit();
   }
 
   dispose(): Promise<void> {
@@ -297,6 +314,9 @@ export class Server implements vscode.Disposable {
         // runs of tests are the only work with progress: each gets a notification with a cancel button
         handleWorkDoneProgress: (token, params) => this.runs.handle(token, params),
         workspace: {
+          handleApplyEdit: async ({ label = '', edit }) => ({
+            applied: await this.confirm(label, await this.edit(edit)),
+          }),
           configuration: async (params, token, next) => {
             const answers = await next(params, token);
             return Array.isArray(answers)

@@ -13,8 +13,7 @@ import { t } from './l10n';
 import type { Model } from './model';
 import { type Cursor, cursor, open, locationOf } from './locations';
 import type { Suspect } from './listed';
-import { type CommandLine, type Learned, methods, type RunTexts, serverCommands } from './protocol';
-import type { Runs } from './runs/runs';
+import { type CommandLine, type Learned, methods, serverCommands } from './protocol';
 import type { Slices } from './runs/slices';
 import type { StatusItem } from './status';
 import { isFunction, suspectOf, type SuspectsView } from './suspects/suspectsView';
@@ -28,7 +27,6 @@ interface Parts {
   model: Model;
   view: SuspectsView;
   status: StatusItem;
-  runs: Runs;
   slices: Slices;
   testing: Testing;
   testingView: TestingView;
@@ -38,7 +36,7 @@ type Run = (suspect: Suspect | undefined, argument: unknown) => unknown;
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, model, view, status, runs, slices, testing, testingView } = parts;
+  const { server, model, view, status, slices, testing, testingView } = parts;
   const step =
     (command: string, ...from: (() => unknown)[]): Run =>
     async () => {
@@ -88,17 +86,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     findChange: (_, argument) =>
       server.command(serverCommands.findChange, ...targetOf(argument, (item) => testing.testsOf(item))),
     showDifference: (suspect) => server.command(serverCommands.showDifference, ...locationOf(suspect)),
-    undoChange: async (suspect, argument) => {
-      const at = placeOf(suspect, argument);
-      const texts = (await server.command(serverCommands.showDifference, ...at)) as RunTexts | undefined;
-      await runs.opened; // it would take the focus from the question
-      const [undo, keep] = [{ label: t('Undo This Change'), detail: changeOf(texts) }, { label: t('Keep It') }];
-      const asked = { title: t('Undo this change?'), ignoreFocusOut: true };
-      if ((await vscode.window.showQuickPick([undo, keep], asked)) === undo) {
-        await runs.close();
-        await server.command(serverCommands.undoChange, ...at, true);
-      }
-    },
+    undoChange: (suspect, argument) => server.command(serverCommands.undoChange, ...placeOf(suspect, argument)),
     testSuspect: (suspect) => server.command(serverCommands.testSuspect, ...locationOf(suspect)),
     findCause: ofTest(serverCommands.findCause),
     comparePassing: ofTest(serverCommands.comparePassing),
@@ -296,12 +284,6 @@ async function commandLine(
     throw new Error(t('No folder is open.'));
   }
   return { line: answer.commandLine, folder };
-}
-
-/** The first line that differs, now and before: the list may lie above it. */
-function changeOf(texts: RunTexts | undefined): string {
-  const sides = texts ? [texts.failing, texts.passing] : [];
-  return sides.map(({ text }) => text.split('\n')[texts?.line ?? 0]?.trim() ?? '').join(' → ');
 }
 
 /** The line that a command is about: of a row, of a panel, or that with the cursor. */

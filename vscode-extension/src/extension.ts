@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { registerAgentTools } from './agents/agentTools';
 import { Answers } from './panels/answers';
 import { CausesView } from './runs/causes';
+import { Changes } from './runs/changes';
 import { Server } from './client';
 import { registerCommands } from './commands';
 import { Debugging } from './runs/debugging';
@@ -59,6 +60,7 @@ export function activate(context: vscode.ExtensionContext): void {
     slices,
     new CausesView(started, model),
     runs,
+    new Changes(started, runs),
     new RunLines(started),
     new NativeProject(),
     new RunOffer(model, context.globalState),
@@ -71,7 +73,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Terminals(started, context.environmentVariableCollection),
     testing,
     testingView,
-    registerCommands({ server: started, model, view, status, runs, slices, testing, testingView }),
+    registerCommands({ server: started, model, view, status, slices, testing, testingView }),
     started.onDidExecute((done) => {
       const target = destination(done);
       if (target) {

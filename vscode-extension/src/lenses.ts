@@ -16,13 +16,11 @@ export function withMenu(lens: vscode.CodeLens): vscode.CodeLens {
   return lens;
 }
 
-/** What takes back a change shows the difference before it asks: a preview would be a list with empty boxes. */
+/** An action that changes a file shows the difference before it asks: VS Code's preview is a list with empty boxes. */
 export function withDifference<Action extends vscode.CodeAction | vscode.Command>(action: Action): Action {
-  const undo = 'data' in action && (action.data as { undo?: [string, number] } | undefined)?.undo;
-  if (undo && 'edit' in action) {
-    const [uri, line] = undo;
+  if ('edit' in action && action.edit) {
+    action.command = { title: action.title, command: 'suspectra.applyChange', arguments: [action.title, action.edit] };
     delete action.edit;
-    action.command = { title: action.title, command: 'suspectra.undoChange', arguments: [{ uri, line }] };
   }
   return action;
 }

@@ -1,6 +1,6 @@
 /** The messages between server and extension beyond LSP. Written by docs/generate.py from the server's declarations. */
 
-import type { Location, Range } from 'vscode-languageclient';
+import type { Location, Range, WorkspaceEdit } from 'vscode-languageclient';
 
 /** The URI of a document or a folder, as in LSP. */
 export type DocumentUri = string;
@@ -592,6 +592,22 @@ export interface RunTexts {
   passing: RunText;
   /** The first line of both texts that is not the same, counted from 0. */
   line: number;
+}
+
+/** A change of the source with which failing tests pass. */
+export interface FoundChange {
+  /** The new text, in one line. */
+  title: string;
+  /** The file and the line, as text. */
+  place: string;
+  /** What is known of it, as the end of a sentence that begins with the place. */
+  said: string;
+  /** A call that gives another result with another change, in a sentence; empty where none is known. */
+  apart: string;
+  /** It as an edit, to be shown before it is applied. */
+  edit: WorkspaceEdit;
+  /** An edit that writes a test which this change passes and another one does not; null where there is none. */
+  test: WorkspaceEdit | null;
 }
 
 /** How to debug a failing test. */

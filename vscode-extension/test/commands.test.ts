@@ -7,7 +7,6 @@ import * as vscode from 'vscode';
 import { registerCommands } from '../src/commands';
 import { Model } from '../src/model';
 import { type Jump, methods, type MoveMessage, serverCommands } from '../src/protocol';
-import type { Runs } from '../src/runs/runs';
 import type { Slices } from '../src/runs/slices';
 import { StatusItem } from '../src/status';
 import { Testing } from '../src/testing/testing';
@@ -30,14 +29,12 @@ beforeEach(async () => {
   const bar = new StatusItem(model);
   const testing = new Testing(server.server, model);
   const slices = {} as unknown as Slices;
-  const runs = { opened: Promise.resolve(), close: () => Promise.resolve() } as unknown as Runs;
   all = vscode.Disposable.from(
     registerCommands({
       server: server.server,
       model,
       view,
       status: bar,
-      runs,
       slices,
       testing,
       testingView: new TestingView(server.server),
@@ -113,15 +110,12 @@ describe('finding out what would make tests pass', () => {
     ]);
   });
 
-  it('can end in taking back a change, which the difference is shown for first', async () => {
-    const shown = [serverCommands.showDifference, suspect.uri, line];
-    await give('undoChange', { suspect, parent: undefined }); // the list is closed
-    expect(server.calls).toEqual([shown]);
-    workbench.answer = 'Undo This Change';
+  it('can end in taking back a change, on the line of a row or of a panel', async () => {
+    await give('undoChange', { suspect, parent: undefined });
     await give('undoChange', { uri: 'file:///a.py', line: 3 });
-    expect(server.calls.slice(1)).toEqual([
-      [serverCommands.showDifference, 'file:///a.py', 3],
-      [serverCommands.undoChange, 'file:///a.py', 3, true],
+    expect(server.calls).toEqual([
+      [serverCommands.undoChange, suspect.uri, line],
+      [serverCommands.undoChange, 'file:///a.py', 3],
     ]);
   });
 

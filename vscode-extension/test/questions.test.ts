@@ -41,12 +41,13 @@ describe('the lens of a failing test', () => {
   });
 });
 
-it('an action that takes back a change shows the difference first', () => {
-  const edit: unknown = {};
-  const action = { title: 'Undo This Change', edit, data: { undo: ['file:///a.py', 3] } };
+it('an action that changes a file shows the difference first', () => {
+  const [edit, title]: [unknown, string] = [{}, 'Undo This Change'];
+  const action = { title, edit };
   expect(withDifference(action as unknown as vscode.CodeAction)).toMatchObject({
-    command: { command: 'suspectra.undoChange', arguments: [{ uri: 'file:///a.py', line: 3 }] },
+    command: { command: 'suspectra.applyChange', arguments: [title, edit] },
   });
   expect(action).not.toHaveProperty('edit');
-  expect(withDifference({ title: 'Apply', edit } as unknown as vscode.CodeAction).edit).toBe(edit);
+  const other = { title, command: { title, command: 'other' } };
+  expect(withDifference(other as unknown as vscode.CodeAction)).toEqual(other);
 });

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice, product
+from itertools import combinations_with_replacement, islice
 from typing import Protocol, TypeAlias
 
 from suspectra.base.cancellation import check
@@ -19,6 +20,7 @@ from suspectra.causes.states import AlteredStates, NewValue, StatePoint, StatesR
 from suspectra.dependences.exploration import Exploration, ExploredPath, Solver, Values
 from suspectra.dependences.narrowing import PASSES, Combination, Property
 from suspectra.experiments.alterations.alternates import Alternate, one_more, roots
+from suspectra.experiments.alterations.counterparts import Counterparts
 from suspectra.experiments.alterations.replacing import NotedValues, Part, other_values, parts_of
 from suspectra.experiments.run_answers import AlteredRunAnswer
 from suspectra.runs.experiment import ExperimentOutcome
@@ -63,6 +65,17 @@ class KnownValues:
         """
         texts = self._own.get((point.file, point.number), ())
         return parts_of(texts[point.instance - 1]) if point.instance <= len(texts) else {}
+
+    def counterparts(self, point: StatePoint) -> list[NewValue]:
+        """What stands in the place of the value, or of all numbers inside it, in the failed comparison."""
+        parts = self.at(point)
+        inside = {(): parts[()]} if () in parts else parts
+        found = ((part, next(self._counterparts.for_value(value), None)) for part, value in inside.items())
+        return [NewValue(point, part, value) for part, value in found if value is not None and to_text(value)]
+
+    @cached_property
+    def _counterparts(self) -> Counterparts:
+        return Counterparts([parts[()] for parts in self.failed if () in parts])
 
     @cached_property
     def _own(self) -> dict[tuple[str, int], Sequence[str]]:
@@ -118,7 +131,7 @@ class StateAlterations:
 
         Raises TimeIsUp when `end` has come, or `end_if_later` for what makes the test pass.
         """
-        only_later = wanted == PASSES and self.further and not any(self._known.values())
+        only_later = not wanted.or_later and self.further and not any(self._known.values())
         if only_later and time.monotonic() >= self.end_if_later:
             raise TimeIsUp
         if any(node not in self.points for node in nodes):
@@ -130,7 +143,7 @@ class StateAlterations:
         key = _key(nodes, wanted)
         if key not in self._known:
             self._known[key] = self._can_repair(nodes, wanted)
-            if len(nodes) == 1 and wanted == PASSES:
+            if len(nodes) == 1 and not wanted.or_later:
                 self.alone.setdefault(nodes[0], "" if self._known[key] else None)
         return self._known[key]
 
@@ -179,8 +192,11 @@ class StateAlterations:
 
     def _replaces(self, tested: _Tested, assigned: Sequence[StatePoint]) -> bool:
         """Whether a value from a pool repairs, or for a single number a root."""
+        counterparts = [value for point in assigned for value in self.values.counterparts(point)]
+        if len(counterparts) > 1 and tested.holds(self.altered(tested.states.with_values(counterparts))):
+            return True
         each = [list(_alternates(point, self.values)) for point in assigned]
-        for together in islice(product(*each), None if len(each) == 1 else MAX_TOGETHER):
+        for together in islice(_combined(each), None if len(each) == 1 else MAX_TOGETHER):
             if tested.holds(self.altered(tested.states.with_values(together))):
                 tested.note(together[0])
                 return True
@@ -220,19 +236,21 @@ class _Tested:
 
     def note(self, value: NewValue) -> None:
         """Keep the value with which the test passes, where nothing else is altered."""
-        if len(self.nodes) == 1 and self.wanted == PASSES:
+        if len(self.nodes) == 1 and not self.wanted.or_later:
             self.alterations.alone[self.nodes[0]] = shown(value.value)
 
     def holds(self, run: StatesRun) -> bool:
-        """Whether the failure is gone: the test passes, or the wanted decisions come out as they have to."""
+        """Whether the failure is gone.
+
+        That wanted decisions come out as they have to is not enough: it only makes it likely that the test passes, and
+        the run goes on to its end.
+        """
         if run.answer.outcome.repairs:
             return True
-        if not self.wanted.alternatives and self.alterations.is_later(run):
+        if self.alterations.is_later(run):
             self.alterations.further.add(self.nodes)
-            if self.wanted.or_later:
-                return True
-        outcomes = dict(zip(self.watched, run.outcomes, strict=False))
-        return any(all(outcomes.get(node) == int(way) for node, way in one.items()) for one in self.wanted.alternatives)
+            return self.wanted.or_later
+        return False
 
     def path(self, run: StatesRun, *, ended: bool) -> ExploredPath:
         """A run as the exploration sees it."""
@@ -313,6 +331,15 @@ def _alternates(point: StatePoint, values: KnownValues) -> Iterator[NewValue]:
     found.sort(key=lambda one: _is_unlikely(one[1]))  # stable
     for part, alternate in found:
         yield NewValue(point, part, alternate.value)
+
+
+def _combined(each: Sequence[Sequence[NewValue]]) -> Iterator[tuple[NewValue, ...]]:
+    """Combinations of one value of each, those of the first values first."""
+    for size in range(sum(len(values) - 1 for values in each) + 1) if all(each) else ():
+        for further in combinations_with_replacement(range(len(each)), size):
+            numbers = Counter(further)
+            if all(numbers[which] < len(values) for which, values in enumerate(each)):
+                yield tuple(values[numbers[which]] for which, values in enumerate(each))
 
 
 def _is_not_0(value: object) -> bool:

@@ -98,6 +98,8 @@ class CauseReport:
     seconds: float  # how long it took
     fails_later: bool = False  # whether the test fails later if the causes are altered, since nothing makes it pass
     states: int = 0  # how many states were examined: altered, or known to the user. Each counts once
+    # values that count as right since the test passed with no other one, though the right one may not have been tried
+    guessed: tuple[CauseState, ...] = ()
 
     def after(self, seconds: float) -> CauseReport:
         """The same with another time."""
@@ -106,9 +108,10 @@ class CauseReport:
     def to_json(self) -> dict[str, object]:
         """The report for other tools.
 
-        With `roots`, `transitive`, `around`, `cuts`, `states`, `alterations`, `complete`, `seconds` and `fails_later`.
+        With `roots`, `transitive`, `around`, `guessed`, `cuts`, `states`, `alterations`, `complete`, `seconds` and
+        `fails_later`.
         """
-        listed = {"roots": self.roots, "transitive": self.transitive, "around": self.around}
+        listed = {"roots": self.roots, "transitive": self.transitive, "around": self.around, "guessed": self.guessed}
         return {
             **{name: [state._asdict() for state in states] for name, states in listed.items()},
             "cuts": [[member._asdict() for member in step.cut] for step in self.steps],

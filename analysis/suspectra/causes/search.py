@@ -185,7 +185,15 @@ class CauseNarrowing:
             time.monotonic() - self._began,
             self.fails_later,
             len(self._examined),
+            states.all(self._guessed()),
         )
+
+    def _guessed(self) -> list[int]:
+        """What counts as right at last, and has no value that the failed comparison suggests in its place."""
+        altered, (right, _) = self.alterations, self.search.between
+        values = [node for node in right if node in altered.points and node not in altered.decisions]
+        unknown = [node for node in values if node not in self.judged.known]
+        return [node for node in unknown if not altered.values.counterparts(altered.points[node])]
 
 
 def _unknown_values(alterations: StateAlterations, nodes: int) -> tuple[Bools, Bools]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -167,6 +167,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
     baseline: Baseline | None = field(default=None, init=False)  # that with which tests passed
     causes: list[BreakingChange] = field(default_factory=list, init=False)
     old: list[str] = field(default_factory=list, init=False)  # the tests that fail with each baseline
+    _before: dict[str, Baseline] = field(default_factory=dict, init=False)  # an older text with which they fail so, too
     runs: int = field(default=0, init=False)
 
     def steps(self) -> Generator[IsolationStep]:
@@ -219,17 +220,27 @@ class ChangeIsolation(Inquiry[IsolationStep]):
 
     def _keep(self) -> None:
         """Add what was found to the evidence of the workspace: it counts as long as the sources are these."""
-        if not self.causes:
-            return
         read, files = SourceReader(self.setup.workspace), {test.file for test in self.tests if test.file}
+
+        def sources(since: Baseline) -> dict[str, str]:
+            paths = sorted({*files, *(one.path for one in since.differences)})
+            texts = {path: text for path in paths if (text := read(path)) is not None}
+            return {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
+
+        if not self.causes and not self._before:
+            return
         with ExperimentLog(self.setup.workspace) as log:
             for cause in self.causes:
-                paths = {*files, *(one.path for one in cause.since.differences)}
-                texts = {path: text for path in sorted(paths) if (text := read(path)) is not None}
-                sources = {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
+                present = sources(cause.since)
                 for experiment in (*cause.experiments(), *cause.in_vain(self.old)):
-                    log.add(experiment, sources)
-            log.add_causes([cause.to_log() for cause in self.causes], sources)
+                    log.add(experiment, present)
+                log.add_causes([one.to_log() for one in self.causes], present)
+            for since in dict.fromkeys(self._before.values()) if not self.causes else ():
+                tests = [name for name, baseline in self._before.items() if baseline is since]
+                cause = BreakingChange((), since.units[:_MORE], (), (), False, since, len(since.units))
+                present = sources(since)
+                for experiment in cause.in_vain(tests):
+                    log.add(experiment, present)
 
     def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
         names = [test.name for test in self.tests]
@@ -241,7 +252,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
         for baseline in self._with_changes():
-            passed = self._passed(program, baseline)
+            passed = self._passed(program, baseline, failing)
             while passed:
                 nearest, some = self._nearest(program, baseline, passed)
                 self.baseline = self.baseline or nearest
@@ -260,7 +271,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         """Find the changes since a baseline that broke tests, one cause after the other."""
         units, left = baseline.units, list(failing)
         search = ChangeNarrowing(baseline, program, failing)
-        high = frozenset(range(len(units)))
+        high = everything = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         for known in list(self.causes):  # since another text, of which other tests are left
             if cause := search.numbers(known.undone):
@@ -288,7 +299,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 len(units),
                 run=run,
                 going_with=search.units(going_with),
-                besides=tuple(unit for one in self.causes if left[0] in one.tests for unit in one.undone),
+                besides=self._besides(search, everything - cause - going_with, left[0], mended),
             )
             at = self._add(search, found, cause, left, failing)
             yield IsolationStep(program.runs, len(cause), len(units))
@@ -315,6 +326,19 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             return frozenset(), without
         wider = search.run(high - cause - others, tests)
         return (others, wider) if wider.passed > without.passed else (frozenset(), without)
+
+    def _besides(
+        self, search: ChangeNarrowing, others: Differences, test: str, mended: Sequence[str]
+    ) -> tuple[ChangeUnit, ...]:
+        """The causes before without which tests have to be, too, in order to pass: this one was sought without them."""
+        earlier = tuple(unit for one in self.causes if mended or test in one.tests for unit in one.undone)
+        if not earlier or not mended:
+            return earlier
+        try:
+            passed = search.run(others, mended).passed
+        except TimeIsUp:  # that they pass without all of these is certain
+            return earlier
+        return () if passed.issuperset(mended) else earlier
 
     def _add(
         self,
@@ -384,12 +408,13 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             baseline = replace(baseline, name=before(commits[passes], commits[passes - 1]))
         return baseline, passed
 
-    def _passed(self, program: MixedTests, baseline: Baseline) -> list[str]:
+    def _passed(self, program: MixedTests, baseline: Baseline, failing: Mapping[str, MixedFailure]) -> list[str]:
         """Those of the other failing tests that pass with a baseline."""
         before = program.run(baseline, (), self.old)
         if not before.passed:  # a module that was loaded before may be in the way
             program.load_nothing_before()
             before = program.run(baseline, (), self.old)
+        self._before |= {name: baseline for name in self.old if before.failed.get(name) == failing[name]}
         return [name for name in self.old if name in before.passed]
 
 
@@ -404,6 +429,10 @@ def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
     if run.error and not run.passed:
         return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
+    if not run.passed and not run.ended:
+        tests = "the test" if len(names) == 1 else "the tests"
+        cause = f"in a copy of the workspace pytest ended before it had run {tests}"
+        return Problem("", "", cause, "name the options with which it was recorded, such as `-- pytest -p no:x`")
     cause = f"{many(len(names), 'test')} that failed did not fail in a copy of the workspace"
     cure = "record the tests again; if they still fail, see what they need besides the workspace"
     return Problem("", "", cause, cure)

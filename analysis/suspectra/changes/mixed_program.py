@@ -58,6 +58,7 @@ class MixedProgram:
         self._tests = {test.name: test for test in tests}
         # how long those may take that hang with all changes
         self._limits = {test.name: _HANGING_S for test in tests if test.hangs_s}
+        self._uncollected = any(test.uncollected for test in tests)
         self._modules: list[str] = []
         self._process: WaitingProcess | None = None
         self._again = False
@@ -76,7 +77,8 @@ class MixedProgram:
         """
         names = [name for name in tests if name in self._tests]
         contents = baseline.contents(made)
-        if not all(_compiles(path, text) for path, text in contents.items()):
+        # where a module can't be collected, what can't be compiled may be why
+        if not self._uncollected and not all(_compiles(path, text) for path, text in contents.items()):
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._files.write(contents)
         self.runs += 1
@@ -116,7 +118,7 @@ class MixedProgram:
         self._files.write(contents)
         self.runs += 1
         answer = self._asked(list(tests), sorted(contents), lines=True)
-        if "opened" not in answer:
+        if "executed" not in answer:
             return None
         by_test = {name: [(file, line) for file, line in lines] for name, lines in answer["executed"].items()}
         imported = frozenset((file, line) for file, line in answer["imported"])
@@ -213,6 +215,7 @@ def _run_of(answer: MixedAnswer) -> MixedRun:
         {name: one["message"] for name, one in bad.items()},
         answer.get("error", ""),
         answer.get("exchanged", False),
+        bool(answer),
     )
 
 

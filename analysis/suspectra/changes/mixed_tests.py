@@ -25,6 +25,7 @@ class MixedRun(NamedTuple):
     messages: dict[str, str]  # of those that failed, the first line
     error: str = ""  # why something could not be collected
     exchanged: bool = False  # whether functions got their code, and nothing was loaded
+    ended: bool = True  # whether it came to its end, and was not ended by what it ran
 
 
 class ExecutedChanges(NamedTuple):

@@ -113,8 +113,9 @@ class ChangeNarrowing:
         if found is None or found.file not in present:
             return found
         place = after[found.file][found.line - 1]
-        line = present[found.file].index(place) + 1 if place in present[found.file] else 0
-        return found._replace(file=place[0], line=line) if line else None
+        number = after[found.file][: found.line - 1].count(place)  # all lines of a change are one place
+        lines = [line for line, other in enumerate(present[found.file], 1) if other == place]
+        return found._replace(file=place[0], line=lines[number]) if number < len(lines) else None
 
     def isolate(self, test: str, high: Differences) -> tuple[Differences, Differences, bool]:
         """Changes with which a test passes, those with which it fails then, and whether none of these can be left out.

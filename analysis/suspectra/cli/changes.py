@@ -26,7 +26,7 @@ from suspectra.cli.rerun import (
     BeforeCommand,
     Interruption,
     RerunOptions,
-    failing_tests,
+    broken_tests,
     require_python,
     require_unchanged,
     rerun_setup,
@@ -100,7 +100,7 @@ def _for_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
     source = find_source(workspace)
     evidence = source.read()
     require_python(evidence)
-    failing = failing_tests(evidence, chosen["tests"])
+    failing = broken_tests(evidence, chosen["tests"])
     if not chosen["tests"]:
         failing = {name: test for name, test in failing.items() if name not in evidence.old} or failing
     return ChangeIsolation(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -200,9 +201,13 @@ def print_problem(kind: str, problem: Problem) -> None:
 
 
 def warn(problems: Iterable[Problem]) -> None:
-    """Print warnings: problems in spite of which a command has a result."""
+    """Print warnings: problems in spite of which a command has a result. What is said of several files is said once."""
+    alike: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
-        print_problem("warning", problem)
+        alike.setdefault((problem.cause, problem.cure), []).append(problem)
+    for first, *others in alike.values():
+        more = f" (so it is with {len(others)} more)" if others else ""
+        print_problem("warning", replace(first, cause=first.cause + more))
 
 
 @contextmanager

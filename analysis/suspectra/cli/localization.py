@@ -190,8 +190,9 @@ def localize(
         else:
             report = localizer.update(found)
     except SuspectraError:
-        errors = found.collection_errors
-        warn([*(error.problem() for error in errors if len(errors) > 1), *found.problems])
+        errors = [error.problem() for error in found.collection_errors]
+        differ = len({error.cause for error in errors}) > 1  # else what is raised says it
+        warn([*(errors if differ else ()), *found.problems])
         raise
     grouped = localizer.groups().groups if groups else ()
     problems = *localizer.problems(), *_changed_files(report, found, workspace)

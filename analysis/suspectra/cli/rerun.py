@@ -196,6 +196,20 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     return {name: FailingTest.from_result(failing[name], raised.get(name, "")) for name in chosen}
 
 
+def broken_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:
+    """The same, and where none fails the tests that can't be collected any more.
+
+    Raises EvidenceError when there is neither. Raises UsageError when a name fits none.
+    """
+    from suspectra.evidence.named_tests import uncollected_names
+    from suspectra.experiments.repeated_tests import FailingTest
+
+    if evidence.failing or not (names := uncollected_names(evidence, wanted)):
+        return failing_tests(evidence, wanted)
+    known = {test.name: test for test in evidence.tests}
+    return {name: FailingTest.from_result(known[name])._replace(uncollected=True) for name in names}
+
+
 def one_failing_test(evidence: Evidence, wanted: str | None) -> FailingTest:
     """Find the failing test that a command is about: without a name the only one.
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from suspectra.selection.selection import Selection
 
 _RECORD = "suspectra record -- pytest"
+_RECORD_FROM_ROOT = "suspectra record -- python -m pytest"
 _RECORD_C = "suspectra record-c"
 _PYTEST = ("conftest.py", "tests/conftest.py", "pytest.ini")
 _DJANGO = ("python", "manage.py", "test")
@@ -51,7 +52,7 @@ def register(cli: click.Group) -> None:
             return NOTHING_TO_RANK
         except NothingToRank as error:
             click.echo(f"There is no suspect: {error.problem.cause.rstrip('.')}.\n")
-            write_next([NextCommand(*_after_none(workspace))], sys.stdout)
+            write_next([NextCommand(*_after_none(workspace, error.problem.cure))], sys.stdout)
             return NOTHING_TO_RANK
         evidence, selection = localized.evidence, _selection(workspace, localized.evidence)
         listing = Listing(localized.report, evidence, localized.problems, groups=localized.groups)
@@ -75,8 +76,8 @@ def _first_commands(workspace: Path) -> Iterator[tuple[str, str]]:
     yield "suspectra -h", "list all commands"
 
 
-def _after_none(workspace: Path) -> tuple[str, str]:
-    """What to do where nothing failed, or where no test could even run."""
+def _after_none(workspace: Path, cure: str) -> tuple[str, str]:
+    """What to do where nothing failed, or where no test could even run, for which there may be a cure."""
     from suspectra.evidence.discovery import RECORDING_C
     from suspectra.selection.selection import select
 
@@ -85,6 +86,8 @@ def _after_none(workspace: Path) -> tuple[str, str]:
         return _again(workspace, selection), "run what a change can affect"
     if (workspace / RECORDING_C).is_dir():
         return _record_c_again(workspace, _recorded_c(workspace)), "record the tests again"
+    if _RECORD_FROM_ROOT in cure:
+        return _in(workspace, _RECORD_FROM_ROOT), "run the tests, and record them"
     return next(_first_commands(workspace))
 
 
@@ -138,10 +141,10 @@ def _next_commands(workspace: Path, localized: Localized, selection: Selection) 
     first = report.spectrum.elements.location(report.first_suspect)
     if affected:
         yield _again(workspace, selection), f"run these {many(failed + affected, 'test')}"
+    if _is_recording(localized.evidence):
+        yield f"suspectra why{option}", "find out why they fail"
     yield f"suspectra rank{option}", "list all suspects"
     yield f"suspectra explain{option} {first.file}:{first.line}", "why this line is suspicious"
-    if _is_recording(localized.evidence):
-        yield f"suspectra investigate{option}", "find what makes them pass"
     if localized.evidence.is_c:
         command = _recorded_c(workspace)
         built = "after a change, build and" if "--make" in command else "after a change and a build,"

@@ -29,7 +29,7 @@ from suspectra.cli.rerun import (
     BeforeCommand,
     Interruption,
     RerunOptions,
-    failing_tests,
+    broken_tests,
     has_python,
     require_nothing_of_python,
     require_unchanged,
@@ -102,8 +102,9 @@ def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> in
     if is_compiled and chosen["ctest"] is None:
         cause = "these are not tests of Python"
         raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
-    failing = failing_tests(evidence, chosen["tests"])
-    require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
+    failing = broken_tests(evidence, chosen["tests"])
+    if not any(test.uncollected for test in failing.values()):  # of these nothing was executed
+        require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
     about = with_failing(evidence, failing)
     if chosen["ctest"] is None:
         shown = not chosen["hide_values"]

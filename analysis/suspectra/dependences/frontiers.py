@@ -1,11 +1,13 @@
 """Minimum debugging frontier sets: narrowing the causes of a failure by cuts of its dependence graph (paper 002).
 
-Two things differ from the paper. There each statement that depends on inputs alone counts as right, since only `read`
-statements do; in Python a function computes with what the test gave it in its first statement, and the fault may be
-there. So only nodes count that contain an input unchanged. And the paper's solver alters any state, but nobody can
-alter an object whose content can't be written down: such a node is in no cut, since it would be altered in vain, and
-all that it was made from would then count as right. Of several minimum cuts the one nearest to the failure is taken, as
-the text says; in the paper's Figure 4 it is another one.
+Three things differ from the paper. There each statement that depends on inputs alone counts as right, since only
+`read` statements do; in Python a function computes with what the test gave it in its first statement, and the fault
+may be there. So only nodes count that contain an input unchanged. And the paper's solver alters any state, but nobody
+can alter an object whose content can't be written down: such a node is in no cut, since it would be altered in vain,
+and all that it was made from would then count as right. Where all polluted states are decisions, it is not enough that
+a run turns these: the paper ends the run there, but it may fail all the same, and here it goes on to its end. Of
+several minimum cuts the one nearest to the failure is taken, as the text says; in the paper's Figure 4 it is another
+one.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ MAX_COMBINED = 8
 
 
 class Property(NamedTuple):
-    """What makes a run count as repaired, short of the end of the test."""
+    """What makes a run count as repaired, and what makes that likely."""
 
-    # decisions, and how they must come out; one of the mappings has to hold as a whole
+    # decisions, and how they would come out; if one of the mappings holds as a whole, the failure is probably gone
     alternatives: tuple[Mapping[int, bool], ...]
     or_later: bool = False  # whether it is enough that the test fails later than it did
 
@@ -125,6 +125,7 @@ class NarrowingSearch(ABC):
         self._ends: tuple[int, ...] = wrong or (run.failure,)
         self._outside = run.is_right | run.is_input if wrong else run.is_right.copy()  # as after a step that found them
         self._roots = wrong
+        self._wanted = wanted
         self._wanted = self._property([(node,) for node in wrong]) or wanted
         self._first_uses: list[int] = []
         self._transitive: list[int] = []
@@ -189,6 +190,17 @@ class NarrowingSearch(ABC):
                 if not known and self._alterations.polluted(combination, self._wanted):
                     found.append(combination)
                     yield combination
+        values = tuple(node for node in nodes if not self._run.is_decision[node])
+        if self.combines and not found and len(values) > most and self._alterations.polluted(values, self._wanted):
+            yield self._needed(values)
+
+    def _needed(self, together: Combination) -> Combination:
+        """Leave out those nodes of a polluted combination without which the rest is polluted, too."""
+        for node in together:
+            rest = tuple(one for one in together if one != node)
+            if len(rest) > 1 and self._alterations.polluted(rest, self._wanted):
+                together = rest
+        return together
 
     def _narrow(self, step: NarrowingStep) -> None:
         """Keep the part of the domain in which the causes are (Claims 3.2 and 3.3)."""
@@ -222,4 +234,5 @@ class NarrowingSearch(ABC):
         usable = [one for one in polluted if set(one) <= left]
         if not usable or not all(run.is_decision[node] for one in usable for node in one):
             return None
-        return Property(tuple({node: not run.outcome[node] for node in one} for one in usable))
+        alternatives = tuple({node: not run.outcome[node] for node in one} for one in usable)
+        return self._wanted._replace(alternatives=alternatives)

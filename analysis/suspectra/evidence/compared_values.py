@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from suspectra_recorder.log.stack import Stack
 
-_CUT = "..."  # how pytest shortens what is long
+_CUT = re.compile(r"\.\.\.|\[\d+ chars\]")  # how pytest and unittest shorten what is long
+_HEADING = re.compile(r"[A-Z]\w+ differ: ")  # of unittest, for what has parts
+_ELEMENT = re.compile(r"First differing element (\d+):")
 _PART = re.compile(r"\s*(?:At (?P<at>.+?) diff|(?P<name>[\w.\[\]]+)): (?P<actual>.+) != (?P<expected>.+)")
 _SAID = re.compile(r"Expected:? (?P<expected>.+) (?:Got:?|Was) (?P<actual>.+)")  # by a doctest, or by Unity
 _OPENING, _CLOSING = "([{<", ")]}>"
@@ -41,14 +43,18 @@ class ComparedValues(NamedTuple):
             return None
         actual, expected = (side.strip() for side in sides)
         if sign == " != ":
+            actual = _HEADING.sub("", actual, count=1)
             expected = expected.partition(" : ")[0]  # the text that the test gives
-        if _CUT not in actual + expected:
+        if not _CUT.search(actual + expected):
             return cls(expected, actual)
         return cls._for_part(stack.details) or cls(expected, actual)
 
     @classmethod
     def _for_part(cls, details: Sequence[str]) -> ComparedValues | None:
         """The last part that differs, which is the innermost; or the first line that does."""
+        for line, actual, expected in zip(details, details[1:], details[2:], strict=False):
+            if found := _ELEMENT.fullmatch(line):
+                return cls(expected, actual, f"index {found[1]}")
         parts = [found for line in details if (found := _PART.fullmatch(line))]
         if parts:
             found = parts[-1]

@@ -9,7 +9,7 @@ from itertools import compress
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.evidence import Evidence, Outcomes
-from suspectra_recorder.log.collection import summary
+from suspectra_recorder.log.collection import is_below, summary
 
 _LISTED = 5
 
@@ -29,6 +29,14 @@ def failing_names(evidence: Evidence, wanted: Sequence[str] = ()) -> list[str]:
         return failing
     known = {test.name for test in evidence.tests}
     return list(dict.fromkeys(name for text in wanted for name in _meant(text, failing, known)))
+
+
+def uncollected_names(evidence: Evidence, wanted: Sequence[str] = ()) -> list[str]:
+    """The recorded tests that can't run since their modules can't be collected; of these what some texts mean."""
+    errors = [error for error in evidence.collection_errors if not error.is_cut_off]
+    names = [test.name for test in evidence.tests if any(is_below(test.name, error.collector) for error in errors)]
+    known = {test.name for test in evidence.tests}
+    return list(dict.fromkeys(name for text in wanted for name in _meant(text, names, known))) if wanted else names
 
 
 def one_failing_name(evidence: Evidence, wanted: str | None) -> str:

@@ -29,6 +29,7 @@ class FailingTest(NamedTuple):
     # the type of the exception with which it failed when it was recorded; empty if that is not known
     exception: str = ""
     hangs_s: float = 0.0  # after how many seconds it was stopped then; 0 if it ended by itself
+    uncollected: bool = False  # whether its module could not be collected, so that it did not even run
 
     @classmethod
     def from_result(cls, test: TestResult, exception: str = "") -> FailingTest:

@@ -43,7 +43,8 @@ class FailureGroup:
     def heading(self, title: str = "", *, sure: bool = True) -> str:
         """Write one line about the group."""
         old = ", failed before your changes" if self.since is Since.BEFORE else ""
-        return f"✗ {'' if sure else 'perhaps '}{many(len(self.covered), 'test')}{title and f': {title}'}{old}"
+        perhaps = "" if sure or len(self.covered) == 1 else ", perhaps with one fault"
+        return f"✗ {many(len(self.covered), 'test')}{perhaps}{title and f': {title}'}{old}"
 
     @property
     def left_out(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from suspectra.fixes.same_meaning import meaning
 from suspectra.mutation.edit import Edit
@@ -38,7 +39,7 @@ class Candidate:
     is_definition: bool = False  # whether it edits a statement of the module, which is executed again
     hides: bool = False  # whether it may only keep the failure from being noticed
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, int, int, tuple[str, ...]]:
         """What is the same of candidates that have the same effect on the text, or calculate the same."""
         first, count, lines = self.edit.changed_lines(self.source.lines)

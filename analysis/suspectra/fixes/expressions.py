@@ -33,6 +33,9 @@ EXCEPTIONS = (
 )  # fmt: skip
 """Those that are raised and handled most."""
 
+_TOGETHER = 5
+"""Names of which any two are asked together."""
+
 NEAR = 8
 """Names that are tried where several could stand: those that were used last."""
 
@@ -151,6 +154,13 @@ _PATTERN_PARTS = (
     ("\\s", "\\s*"), ("^", ""), ("$", ""), ("\\b", ""), (" ", "\\s+"),
 )  # fmt: skip
 """Parts of regular expressions, and what is often meant instead."""
+
+_ATOM = re.compile(r"\\[dwsDWS.]|(?<!\\)[\])]|(?<!\\)\.")
+_REPEATED = ("+", "*", "?", "{")
+"""The ends of what can be repeated in a regular expression, and what says how often."""
+
+_WITH_NUMBERS = (ast.BinOp, ast.Compare, ast.Slice, ast.Call, ast.Subscript)
+"""Where a number may stand for what a variable has."""
 
 _EACH = ("int", "str", "float", "abs", "len")
 
@@ -381,6 +391,11 @@ def _constants(place: FixSite) -> Iterator[Made]:
     elif isinstance(value, float):
         for near in (value * 10, value / 10, value * 100, value / 100, 1 - value, 1 + value, -value, 0.0, 1.0):
             yield repr(round(near, 12)), "constant", 2.3
+    if isinstance(value, int) and isinstance(
+        place.parent, (ast.BinOp, ast.Compare, ast.Slice, ast.Call, ast.Subscript)
+    ):
+        for number, name in enumerate(place.names[:NEAR]):
+            yield name, "name", 1.9 + 0.08 * number
     counts: Mapping[object, int] = place.scope.ingredients.constants.get(type(value), {})
     for other in place.scope.constants.get(type(value), ()) if not place.in_table else ():
         if other != value:
@@ -415,6 +430,10 @@ def _patterns(text: str) -> Iterator[Made]:
         for match in re.finditer(re.escape(old), text[:end]):
             if match.start() >= begin:
                 yield f"{text[: match.start()]}{new}{text[match.end() :]}", "constant", 2.0
+    for match in _ATOM.finditer(text, begin, end):
+        if text[match.end() : match.end() + 1] not in _REPEATED:
+            for sign in "+*?":
+                yield f"{text[: match.end()]}{sign}{text[match.end() :]}", "constant", 2.0
     if text[begin - 1 : begin + 2] != last * 3:
         for made in (
             f"{text[:begin]}^{text[begin:]}",
@@ -723,6 +742,13 @@ def atoms(place: FixSite) -> Iterator[tuple[str, float]]:
     for number, (text, node) in enumerate(place.scope.conditions.items()):
         if place.fits(node):
             yield text, 0.3 + 0.03 * min(number, 20)
+    for key, container in place.scope.kept_in:  # such as whether it has been seen
+        if key in place.names and container in place.readable:
+            yield f"{key} in {container}", 0.2
+            yield f"{key} not in {container}", 0.3
+    for one, other in combinations(near[:_TOGETHER], 2):
+        yield f"not {one} and not {other}", 0.9
+        yield f"{one} or {other}", 0.9
     for first, one in enumerate(near):
         for second, other in enumerate(near):
             if one != other:
@@ -751,8 +777,9 @@ def _conditions(place: FixSite) -> Iterator[Made]:
             yield atom, "condition", 1.7 + cost
             continue
         for word in ("and", "or"):
-            yield f"{text} {word} {atom}", "condition", 1.9 + cost - nearer
-            yield f"{atom} {word} {text}", "condition", 2.0 + cost - nearer
+            part = f"({atom})" if word == "and" and " or " in atom else atom
+            yield f"{text} {word} {part}", "condition", 1.9 + cost - nearer
+            yield f"{part} {word} {text}", "condition", 2.0 + cost - nearer
         yield atom, "condition", 2.4 + cost
 
 

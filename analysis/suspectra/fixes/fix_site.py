@@ -160,6 +160,18 @@ class FunctionScope:
         return self._in_order(_conditions)
 
     @cached_property
+    def kept_in(self) -> list[tuple[str, str]]:
+        """The variables that the function puts into containers, and the names of these."""
+        found = []
+        for node in ast.walk(self.function):
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                found.append((node.slice, node.value))
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("add", "append") and node.args:
+                found.append((node.args[0], getattr(node.func, "value", node.func)))
+        named = [(key.id, base.id) for key, base in found if isinstance(key, ast.Name) and isinstance(base, ast.Name)]
+        return list(dict.fromkeys(named))
+
+    @cached_property
     def statements(self) -> dict[str, ast.stmt]:
         """The simple statements of the function, its class and its file, by text; its own first, then frequent ones."""
         return self._in_order(_statements)
@@ -203,6 +215,18 @@ def _statements(scope: ast.AST, source: ParsedSource) -> Iterator[tuple[str, ast
                 text = source.segment(node)
                 if len(text) <= _MAX_TEXT and "\n" not in text:
                     yield text, node
+                    yield from _parts(node, source)
+
+
+def _parts(node: ast.stmt, source: ParsedSource) -> Iterator[tuple[str, ast.stmt]]:
+    """What an assignment of several values assigns, one by one."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if not (isinstance(node, ast.Assign) and isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)):
+        return
+    if len(target.elts) == len(node.value.elts) and not any(isinstance(one, ast.Starred) for one in target.elts):
+        for one, value in zip(target.elts, node.value.elts, strict=True):
+            part = ast.copy_location(ast.Assign([one], value), node)
+            yield f"{source.segment(one)} = {source.segment(value)}", part
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,8 +74,8 @@ def _edits(file: str, edits: Sequence[Sequence[object]]) -> KeptEdits:
     for written in edits:
         line, column, end_line, end_column, text, whole = written
         if not (isinstance(line, int) and isinstance(column, int) and isinstance(text, str)):
-            raise ValueError(f"{file}: these are no edits")
+            raise ValueError(f"{file}: these are not edits")
         if not (isinstance(end_line, int) and isinstance(end_column, int)):
-            raise ValueError(f"{file}: these are no edits")
+            raise ValueError(f"{file}: these are not edits")
         made.append(Edit(line, column, end_line, end_column, text, bool(whole)))
     return KeptEdits(file, tuple(made))

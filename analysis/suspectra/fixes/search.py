@@ -87,7 +87,7 @@ _MAX_UNDONE = 500
 _LIKELY_PAIRS_FROM, _PAIRS_FROM = 0.4, 0.75
 """The shares of the time after which pairs are tried, first the likely ones, where no single edit does."""
 
-_LEAST_S = 5.0
+_GROUP_S = 5.0
 """For a failure group at least: in less next to nothing can be run."""
 
 _Executing = Callable[[Candidate], Collection[str]]
@@ -165,9 +165,9 @@ def share_of_time(left: float, groups: int) -> float:
 
     Half for the first one: what several have to share is enough for none.
     """
-    if left < _LEAST_S / 2:
+    if left < _GROUP_S / 2:
         return max(left, 0.0) if groups == 1 else 0.0
-    return min(max(left / groups, left / 2, _LEAST_S), left)
+    return min(max(left / groups, left / 2, _GROUP_S), left)
 
 
 def _not_searched(groups: Sequence[Sequence[str]], count: int) -> Problem:

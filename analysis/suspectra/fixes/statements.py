@@ -278,6 +278,8 @@ def _returned(place: FixSite, node: ast.AST) -> str:
 
 def _adapted(place: FixSite, text: str, node: ast.stmt) -> Iterator[str]:
     """A statement with one name exchanged for a variable of this place."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+        return  # its parts are adapted, each alone
     read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {place.scope.itself}
     foreign = read - place.readable
     for name in sorted(foreign if foreign else read & set(place.names)):

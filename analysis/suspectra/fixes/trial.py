@@ -105,7 +105,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
             one = judge(spectrum.tests[row], fails=False)
             (answer,) = one.accepts([job], end) if one else [None]
             verdicts.add(spectrum.tests[row], answer, fails=False)
-        return verdicts.of_patch(name, complete=self.complete)
+        return verdicts.judged(name, complete=self.complete)
 
     def _read(self, path: str) -> bytes | None:
         """The text of a file of the program, which no link leads to: what runs has the name of the file."""
@@ -137,7 +137,7 @@ class _Verdicts:
         elif not fails:
             self.broken.append(test)
 
-    def of_patch(self, name: str, *, complete: bool) -> JudgedPatch:
+    def judged(self, name: str, *, complete: bool) -> JudgedPatch:
         """All that is known of it."""
         refused = f"altered code may not do what it does: {self.forbidden}" if self.forbidden else ""
         lists = tuple(self.repaired), tuple(self.broken)

@@ -72,6 +72,10 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
         out.write(f"\nNo state was found with which {safe(report.test)} would pass.\n")
         if not report.complete:
             out.write("Fix: let the search go on for longer, with --seconds\n")
+    if report.guessed:
+        out.write("\n" + style("Taken for right, though the right value may not have been tried", "bold") + "\n")
+        _write_states(report.guessed[:_MAX_NEAR], out, sources)
+        out.write("If one of them is wrong, search before it with --wrong FILE:LINE\n")
     end = "the search came to its end" if report.complete else "the search was stopped before its end"
     out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {end}\n")
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, TextIO
 
 from suspectra.base.english import many
 from suspectra.evidence.changes import besides
-from suspectra.output.rankings.ranking import Listing
-from suspectra.output.terminal import Style, after_place, pad, safe, terminal_width, width
+from suspectra.output.rankings.ranking import Listing, change_in_words
+from suspectra.output.terminal import Style, after_place, fit, pad, safe, terminal_width, width
 
 MAX_GROUPS, MAX_FUNCTIONS = 3, 3
 """How many failure groups are shown, and how many functions of each."""
@@ -47,8 +47,11 @@ def write_first_suspects(ranking: Listing, out: TextIO) -> None:
             first, *others = one["suspects"]
             rank, place = f"{one['rank_best']:>4}  ", safe(f"{first['file']}:{first['line']}")
             also = f" (also {', '.join(str(other['line']) for other in others)})" if others else ""
-            name = after_place(f"{rank}{place}  ", safe(one["function"]) + also, columns)[len(rank) + len(place) :]
-            out.write(f"{rank}{style(place, 'red')}{name}\n")
+            name = f"{safe(one['function'])}{also}".strip()
+            after = after_place(f"{rank}{place}  ", name, columns)[len(rank) + len(place) :].rstrip()
+            out.write(f"{rank}{style(place, 'red')}{after}\n")
+            if said := listing.finding(first) or change_in_words(first):
+                out.write(f"      {fit(safe(said), columns - 6)}\n")
         about = (listing.functions_cut, group.group.left_out) if listing.shown else (group.reason,)
         out.write("".join(f"      {safe(text)}\n" for text in about if text) + "\n")
     if (more := len(ranking.groups) - MAX_GROUPS) > 0:

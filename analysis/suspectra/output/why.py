@@ -112,7 +112,7 @@ def _certainty(answer: WhyAnswer, reader: Reader) -> Iterator[str]:
         name = answer.another.rpartition("::")[2]
         more = "" if answer.others == 1 else " and more"
         how = f"`suspectra why {name}`" if reader is Reader.TERMINAL else f"{name}{more}"
-        yield f"{many(answer.others, 'other test')} {verb} for another reason: {how}"
+        yield f"{many(answer.others, 'other test')} {verb}, too: {how}"
 
 
 def _for(reader: Reader, remedy: Remedy) -> str:

@@ -82,12 +82,17 @@ def pytest_words(given: Sequence[str], workspace: str) -> tuple[str, ...]:
     return tuple(given) or pytest_as_in(recorded_tests(recording_folder(workspace)).command)
 
 
+def starts_pytest(recorded: Sequence[str]) -> bool:
+    """Whether recorded tests are run again by pytest."""
+    return tuple(recorded[:1]) == ("pytest",) or tuple(recorded[:3]) == ("python", "-m", "pytest")
+
+
 def pytest_as_in(recorded: Sequence[str]) -> tuple[str, ...]:
     """Start pytest with the path that tests had when they were recorded.
 
     `python -m pytest` after a run by `python -m`, which puts the current folder on the path; else `pytest`. With the
-    options that decide which tests pytest finds.
+    options that decide which tests pytest finds and runs.
     """
-    if tuple(recorded[:1]) == ("pytest",) or tuple(recorded[:3]) == ("python", "-m", "pytest"):
+    if starts_pytest(recorded):
         return tuple(recorded)
     return ("python", "-m", "pytest") if "-m" in recorded else ("pytest",)

@@ -23,7 +23,9 @@ class Blame:
     subject: str  # the first line of its message
 
     def __str__(self) -> str:
-        return f"{self.author}, {self.commit} “{self.subject}”" if self.commit else "not committed yet"
+        if not self.commit:
+            return "This change is not committed yet"
+        return f"Changed last: {self.author}, {self.commit} “{self.subject}”"
 
 
 def blame(workspace: str, path: str, lines: Sequence[str], first: int, last: int) -> Blame | None:

@@ -27,7 +27,7 @@ class CompiledWhyInquiry(WhyInquiry):
     def __post_init__(self) -> None:
         build = self.build.resolve()
         self.start = lambda folder, end: MixedBuild(
-            self.setup.workspace, folder, build, end, by_suspicion(self._report) if self._unranked is None else None
+            self.setup.workspace, folder, build, end, by_suspicion(self._report) if not self._unranked else None
         )
         super().__post_init__()
 

@@ -55,6 +55,7 @@ from suspectra.techniques.experiments.repairs import Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
 from suspectra.why.shift_search import ShiftSearch
+from suspectra_recorder.log.collection import summary
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
 _FOR_LIKELY_CHANGES = 0.9
@@ -92,25 +93,26 @@ class WhyInquiry(Inquiry[str]):
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
+    # tests of the group that are not run with some of the changes
+    _left_out: frozenset[str] = field(default=frozenset(), init=False)
 
     def __post_init__(self) -> None:
         self._sources = Sources(self.setup.workspace, self.evidence.files)
-        self._unranked: NothingToRank | None = None
+        self._unranked = False  # whether nothing can be
         try:
             self._rank()
             self._cause = self._known_cause()
             if self._cause is not None:
                 self.answer = self._broken(self._cause)
-        except NothingToRank as error:  # the failing tests execute nothing that may be suspected
-            self._unranked = error
+        except NothingToRank:  # the failing tests execute nothing that may be suspected
+            self._unranked = True
             self._tests, self._others = list(self.failing), list[str]()
-            self.answer = self._nothing_ranked(error)
+            self.answer = self._nothing_ranked()
 
     def steps(self) -> Generator[str]:
         """Take one step after the other, and say what is done.
 
-        Raises EvidenceError when a log can't be written. Raises NothingToRank when nothing can be ranked, and no change
-        broke the tests.
+        Raises EvidenceError when a log can't be written.
         """
         self._end = self.begin()
         yield "What is recorded"
@@ -119,10 +121,8 @@ class WhyInquiry(Inquiry[str]):
             yield from self._steps()
 
     def _steps(self) -> Iterator[str]:
-        if self._unranked is not None:
+        if self._unranked:
             yield from self._isolate()
-            if not self.answer.changes:
-                raise self._unranked
             self.complete = True
             return
         if self._group.since is not Since.BEFORE and self._cause is None:
@@ -170,9 +170,11 @@ class WhyInquiry(Inquiry[str]):
             start=self.start,
             seconds=self._left * (_FOR_LIKELY_CHANGES if self._suspects_a_change else _FOR_CHANGES),
         )
+        names = {test.name for test in self._tests}
         try:
             with closing(isolation.steps()) as steps:
                 for step in steps:
+                    self._left_out = frozenset(names.difference(test.name for test in isolation.tests))
                     self._narrowed(isolation)
                     yield f"Which of your changes broke it: {step}"
         except EvidenceError:
@@ -180,7 +182,7 @@ class WhyInquiry(Inquiry[str]):
         if isolation.runs:
             self._tried.append(f"{many(isolation.runs, 'run')} with some of your changes")
         self._narrowed(isolation)
-        if self._unranked is None:
+        if not self._unranked:
             self._rank()  # with what was found
 
     def _narrowed(self, isolation: ChangeIsolation) -> None:
@@ -188,7 +190,7 @@ class WhyInquiry(Inquiry[str]):
         if isolation.causes:
             self._cause = isolation.causes[0]
             self.answer = self._broken(self._cause)
-        elif self._passing is not isolation.baseline and self._unranked is None:
+        elif self._passing is not isolation.baseline and not self._unranked:
             self._passing = isolation.baseline
             self.answer = self._ranked(self._report)
 
@@ -200,12 +202,14 @@ class WhyInquiry(Inquiry[str]):
 
     @property
     def _suspects_a_change(self) -> bool:
-        return self._unranked is None and bool(self._report.suspect_of(self._report.first_suspect).badge)
+        return not self._unranked and bool(self._report.suspect_of(self._report.first_suspect).badge)
 
     def _broken(self, cause: BreakingChange) -> WhyAnswer:
         """The answer that a change is, about the tests that it broke."""
         total, count, tested = cause.total, len(cause.units), len(cause.tests)
-        others = [test.name for test in self.failing if test.name not in cause.tests]
+        left_out = self._left_out.difference(cause.tests)
+        about = left_out.union(cause.tests)
+        others = [test.name for test in self.failing if test.name not in about]
         which = "Your only change" if total == 1 else f"{'One' if count == 1 else count} of your {total:,} changes"
         shown = bool(cause.mends) and bool(cause.alone_breaks) and cause.minimal
         conclusion = f"{which} since {cause.since.name} broke it{'' if count == 1 else ', together'}:"
@@ -218,6 +222,11 @@ class WhyInquiry(Inquiry[str]):
             ", and ".join(filter(None, (without if cause.mends else "", alone)))
             or "it decides whether the test passes, with the others"
         )
+        if left_out:
+            more = (
+                "1 more of the same kind was" if len(left_out) == 1 else f"{len(left_out):,} more of the same kind were"
+            )
+            because += f" ({more} not run)"
         return replace(
             self.answer,
             tests=cause.tests,
@@ -350,6 +359,8 @@ class WhyInquiry(Inquiry[str]):
             conclusion, because = f"{conclusion}: look there first.", "no run has shown yet that this broke the test"
         else:
             conclusion = f"Look at {place} first: it is the most suspicious line."
+        if self._group.since is Since.BEFORE:
+            reasons.insert(0, f"{'It' if len(self._group.tests) == 1 else 'They'} failed before your changes, too.")
         return WhyAnswer(
             tests=self._group.tests,
             failure=self._failure(self._tests[0].name),
@@ -382,18 +393,37 @@ class WhyInquiry(Inquiry[str]):
         stacks = [self.evidence.stacks.get(name) for name in names]
         return there and not any(stack is None or stack.assertion for stack in stacks)
 
-    def _nothing_ranked(self, error: NothingToRank) -> WhyAnswer:
+    def _nothing_ranked(self) -> WhyAnswer:
         """What is known where nothing is suspicious."""
+        if all(test.uncollected for test in self._tests):
+            return self._uncollected()
+        one = len(self._tests) == 1
+        who = "The failing test stops" if one else f"{every(len(self._tests)).capitalize()} failing tests stop"
+        how = "If they run the program in another process, record that one, too."
         return WhyAnswer(
             tests=tuple(test.name for test in self._tests),
             failure=self._failure(self._tests[0].name),
-            conclusion="Nothing that the failing tests execute is suspicious.",
-            certainty=Certainty.LOW,
-            because=error.problem.cause,
+            conclusion=f"{who} before {'it comes' if one else 'they come'} to your code.",
+            certainty=Certainty.HIGH,
+            because=f"{'it executes' if one else 'they execute'} no statement that may be a suspect",
+            surer=Remedy(how, how, how),
+        )
+
+    def _uncollected(self) -> WhyAnswer:
+        """What is known of tests whose modules can't be collected."""
+        return WhyAnswer(
+            tests=tuple(test.name for test in self._tests),
+            failure=self._failure(self._tests[0].name),
+            conclusion=f"{many(len(self._tests), 'test')} can't run any more.",
+            certainty=Certainty.HIGH,
+            because="no older text is known with which it can be collected",
+            surer=None,
         )
 
     def _failure(self, first: str) -> str:
         """How a test fails."""
+        if all(test.uncollected for test in self._tests):
+            return f"{summary(self.evidence.collection_errors)}."
         failed = failure_of(self.evidence, next(test for test in self.evidence.failing if test.name == first))
         return first.rpartition("::")[2] + failed.removeprefix(first)
 
@@ -504,7 +534,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _shift_at(self, element: int, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
         """Look for the same difference at a statement, which then comes first."""
-        if self._shifts.common(found, repeated) is None:
+        if not self._shifts.common(found, repeated):
             return False
         self._shifted = element
         self._rank()

@@ -15,7 +15,7 @@ from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
 from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.runs.experiment import SHIFT, Experiment
-from suspectra.why.shifts import NeededDifference, Shift, differences, shifted
+from suspectra.why.shifts import NeededDifference, differences, in_words, shifted
 
 _MAX_DIFFERENCES = 3  # of a statement that are tried
 _MAX_TESTS = 6  # whose values are compared
@@ -32,8 +32,8 @@ class ShiftSearch:
         self._tried: set[tuple[str, int, NeededDifference]] = set()
         self._possible = 1 < len(tests) <= _MAX_TESTS
 
-    def common(self, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> Shift | None:
-        """The difference at a statement with which all tests pass; those that are not known to are run with it.
+    def common(self, found: Sequence[Experiment], repeated: RepeatedTests | None = None) -> bool:
+        """Whether all tests pass with one difference at a statement; those that are not known to are run with it.
 
         It is kept with the experiments, so that it counts in each ranking.
 
@@ -41,7 +41,7 @@ class ShiftSearch:
         have collected the tests already may be given.
         """
         if not self._possible:
-            return None
+            return False
         try:
             tests = repeated or self._started()
             if self._noted is None:
@@ -51,7 +51,7 @@ class ShiftSearch:
             self._possible = False  # one of the tests can't be run again
         except TimeIsUp:
             self._possible = repeated is not None  # the time of these processes ends before that of the search
-        return None
+        return False
 
     def _started(self) -> RepeatedTests:
         if self._own is None:
@@ -60,9 +60,7 @@ class ShiftSearch:
             self._stack.callback(self._own.close)
         return self._own
 
-    def _common(
-        self, found: Sequence[Experiment], noted: Mapping[str, NotedValues], tests: RepeatedTests
-    ) -> Shift | None:
+    def _common(self, found: Sequence[Experiment], noted: Mapping[str, NotedValues], tests: RepeatedTests) -> bool:
         known = {(one.test, wanted): one for one in found for wanted in differences(one, noted[one.test])}
         each = list(dict.fromkeys(wanted for _, wanted in known))
         for wanted in sorted(each, key=lambda one: len(str(one.by)))[:_MAX_DIFFERENCES]:
@@ -75,10 +73,9 @@ class ShiftSearch:
             )
             self._tried.add(key)
             if fits:
-                shift = Shift(wanted.name, wanted.by, len(noted))
-                self._keep(replace(first, kind=SHIFT, detail=shift.difference), tests)
-                return shift
-        return None
+                self._keep(replace(first, kind=SHIFT, detail=in_words(wanted.by)), tests)
+                return True
+        return False
 
     def _keep(self, shifted: Experiment, tests: RepeatedTests) -> None:
         with ExperimentLog(self._setup.workspace) as log:

@@ -7,29 +7,18 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal, DecimalException
 from typing import NamedTuple
 
-from suspectra.base.english import every, many
+from suspectra.base.english import many
 from suspectra.experiments.alterations.alternates import Alternate
 from suspectra.experiments.alterations.replacing import NotedValues, Part, Replacement, ValuePlace, parts_of
 from suspectra.runs.experiment import EVERY, Experiment
 
 
-class Shift(NamedTuple):
-    """How a value has to differ so that all of some tests pass."""
-
-    name: str  # what has the value, such as `ends[1]`
-    by: object  # a number, or a time
-    tests: int
-
-    @property
-    def difference(self) -> str:
-        """How the value differs: ``one day later``, ``less by 2``."""
-        if isinstance(self.by, timedelta):
-            return f"{_span(abs(self.by))} {'later' if self.by > timedelta() else 'earlier'}"
-        less = isinstance(self.by, (int, float, Decimal)) and self.by < 0
-        return f"{'less' if less else 'greater'} by {str(self.by).removeprefix('-')}"
-
-    def __str__(self) -> str:
-        return f"{every(self.tests).capitalize()} failing tests pass if {self.name} is {self.difference}."
+def in_words(by: object) -> str:
+    """How a value differs by a number or a time: ``one day later``, ``less by 2``."""
+    if isinstance(by, timedelta):
+        return f"{_span(abs(by))} {'later' if by > timedelta() else 'earlier'}"
+    less = isinstance(by, (int, float, Decimal)) and by < 0
+    return f"{'less' if less else 'greater'} by {str(by).removeprefix('-')}"
 
 
 class NeededDifference(NamedTuple):

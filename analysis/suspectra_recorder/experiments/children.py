@@ -34,7 +34,7 @@ from suspectra_recorder.instrumentation import library_references
 __builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
-_MAX_RUNS = 200
+_MAX_RUNS = 1_000
 _MAX_KEPT = 256 << 20
 """What one child does, at most, and how much memory it may have taken for the next run: runs leave things behind."""
 
@@ -55,8 +55,9 @@ class _Run(Protocol):
 class _Child:
     """A process that runs one test."""
 
-    def __init__(self, pid: int, request: Request, answers: int, requests: int):
+    def __init__(self, pid: int, request: Request, answers: int, requests: int, word: bytes):
         self.answers = answers  # the descriptor of the pipe from it
+        self.word = word  # what its answers begin with
         self.status = 0  # how it ended
         self._pid, self._test, self._requests = pid, request["test"], requests
         self._runs = len(request["jobs"])
@@ -150,7 +151,7 @@ class MachineChildren:
         child = kept or self._new_child(request)
         answered, ended = 0, True
         try:
-            answered, ended = self._relay(child.answers, request["seconds"], answers, end)
+            answered, ended = self._relay(child, request["seconds"], answers, end)
         finally:
             if answered == answers and request.get("keep") and not self._last:
                 self._kept = child
@@ -173,19 +174,20 @@ class MachineChildren:
     def _new_child(self, request: Request) -> _Child:
         requests, more = os.pipe() if request.get("keep") else (-1, -1)
         answers, write = os.pipe()
+        word = os.urandom(16).hex().encode()  # altered code may write into any pipe of its process, but can't guess it
         pid = os.fork()
         if pid == 0:
             if more >= 0:
                 os.close(more)
-            self._be_child(request, write, requests)
+            self._be_child(request, write, requests, word)
         os.close(write)
         if requests >= 0:
             os.close(requests)
         with suppress(OSError):
             os.setpgid(pid, pid)  # both do it, so that it is done before either goes on
-        return _Child(pid, request, answers, more)
+        return _Child(pid, request, answers, more, word)
 
-    def _be_child(self, request: Request, write: int, more: int) -> None:
+    def _be_child(self, request: Request, write: int, more: int, word: bytes) -> None:
         from suspectra_recorder.instrumentation.library_references import json, os  # a test may replace the others
 
         try:
@@ -195,7 +197,7 @@ class MachineChildren:
             limit(request["memory"], request["file_size"])
             self._containment.close_files(write, more)
             if request.get("fork"):
-                forks = Forks(write, request["seconds"], self._containment)
+                forks = Forks(write, request["seconds"], self._containment, word)
                 kind = "fork mutants" if request["jobs"][0]["kind"] == "mutant" else "fork"
                 job: RunRequest = {"kind": kind, "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
@@ -203,11 +205,11 @@ class MachineChildren:
             runs, began_with, itself = 0, address_space(), os.getpid()
             for one in chain([request], later):
                 for job in one["jobs"]:
-                    answer = json.dumps(self._run(one, job, again=runs > 0)).encode() + b"\n"
+                    answer = word + json.dumps(self._run(one, job, again=runs > 0)).encode() + b"\n"
                     if os.getpid() != itself:
                         return  # a fork that the test has made, and that has nothing to answer
                     if job is one["jobs"][-1] and (children() or address_space() > began_with + _MAX_KEPT):
-                        answer = _LAST + b"\n" + answer
+                        answer = word + _LAST + b"\n" + answer
                     runs += 1
                     while answer:
                         answer = answer[os.write(write, answer) :]
@@ -215,8 +217,9 @@ class MachineChildren:
             # without handlers for the end, such as those of `atexit`: they are the waiting process's
             os._exit(0)
 
-    def _relay(self, read: int, seconds: float, jobs: int, end: float) -> tuple[int, bool]:
+    def _relay(self, child: _Child, seconds: float, jobs: int, end: float) -> tuple[int, bool]:
         """Pass on what a child answers; how many answers there were, and whether it ended by itself."""
+        read, word = child.answers, child.word
         answered, size, began = 0, 0, time.monotonic()
         self._last = False
         rest: list[bytes] = []  # the parts of a line that has no end yet
@@ -243,13 +246,16 @@ class MachineChildren:
             for line in lines:
                 if answered == jobs:
                     break
-                if line == _LAST and not rest:
-                    self._last = True
-                    continue
                 whole = b"".join([*rest, line, b"\n"])
-                if not whole.startswith(b"{") or not whole.endswith(b"}\n"):
-                    return answered, True  # no answer: altered code may write into any pipe of its process
-                self._channel.sendall(whole)
+                if not whole.startswith(word):
+                    return answered, True
+                answer = whole[len(word) :]
+                if answer == _LAST + b"\n":
+                    self._last, rest = True, []
+                    continue
+                if not answer.startswith(b"{") or not answer.endswith(b"}\n"):
+                    return answered, True  # altered code has written into the middle of an answer
+                self._channel.sendall(answer)
                 rest = []
                 answered += 1
                 began = time.monotonic()

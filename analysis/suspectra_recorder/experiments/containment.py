@@ -25,17 +25,20 @@ from suspectra_recorder.experiments.inherited import Inherited, path_of
 from suspectra_recorder.experiments.landlock import Landlock
 from suspectra_recorder.experiments.library_functions import LibraryFunctions
 from suspectra_recorder.instrumentation import library_references
-from suspectra_recorder.instrumentation.library_references import os, sys
+from suspectra_recorder.instrumentation.library_references import fcntl, os, sys
 
 __builtins__ = library_references.builtins
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SHARED_MEMORY = "/dev/shm"  # semaphores of `multiprocessing`; they have no names that others use
-_WATCHED_MODULES = ("_posixsubprocess", "_posixshmem", "_multiprocessing", "sqlite3")
+_WATCHED_MODULES = ("_posixsubprocess", "_posixshmem", "_multiprocessing", "sqlite3", "termios", "time")
 """Modules some of whose functions are watched: before they are used, so that all find what watches."""
 
 _MAX_NOTED = 1_000
 """Calls of an unaltered test: one that makes more is not worth a list of what its altered runs may do."""
+
+_MAX_WRITTEN = 2 << 30
+"""Bytes of the disk that altered runs may fill; a file has a limit of its own."""
 
 _MAX_FORKS, _MAX_FORKS_OF_A_FORK = 64, 2
 """Processes that an altered run makes, if the unaltered one makes any, and that each of these makes."""
@@ -66,6 +69,7 @@ class Containment:
         self._starts = False  # whether a program that may be started is being started
         self._references: list[tuple[Any, str, Callable[..., Any]]] = []
         self._shared: set[str] = set()  # the names of memory that this process has made for others
+        self._least_free = 0  # bytes of the disk that stay free
         self._landlock = Landlock()
         self._checks: dict[str, Callable[[str, tuple[Any, ...]], Call | None]] = {
             "open": self._open,
@@ -83,6 +87,10 @@ class Containment:
             **dict.fromkeys(("resource.setrlimit", "resource.prlimit"), _as_texts),
             **dict.fromkeys(_ALWAYS, _as_texts),
             **dict.fromkeys(("os.fork", "os.forkpty"), self._fork),
+            "fcntl.ioctl": self._control,
+            "fcntl.fcntl": self._descriptor,
+            **dict.fromkeys(("fcntl.flock", "fcntl.lockf"), self._lock),
+            "sqlite3.enable_load_extension": _extension,
         }
 
     def install(self) -> None:
@@ -92,6 +100,7 @@ class Containment:
                 __import__(name)
         self._functions = LibraryFunctions()
         self._references = list(self._find_unheard())
+        self._least_free = max(_free(self._folder) - _MAX_WRITTEN, _free(self._folder) // 2)
         sys.addaudithook(self._hear)
 
     def close_files(self, *own: int) -> None:
@@ -134,6 +143,8 @@ class Containment:
 
     def end(self) -> tuple[str, list[list[str]]]:
         """A run has ended: what was refused, and what an unaltered run did."""
+        if self._refuses:
+            self._remove_shared()
         self._watches = self._prepared
         with suppress(OSError):
             os.chdir(self._working)  # the next run begins where this one did
@@ -141,6 +152,13 @@ class Containment:
             return self._refused, []
         self._allowed.update(self._touched)
         return "", [list(call) for call in self._touched]
+
+    def _remove_shared(self) -> None:
+        """Remove the memory that the run has made for others, which outlives its process."""
+        for name in self._shared:
+            with suppress(OSError):
+                os.unlink(f"{_SHARED_MEMORY}/{name.strip('/')}")
+        self._shared.clear()
 
     def fork(self) -> int:
         """Fork the process, which is no act of the run that it does."""
@@ -187,13 +205,15 @@ class Containment:
         text = _text(path)
         unknown = mode is None and not os.path.isabs(text) and not self._kernel  # `dir_fd` is not told
         whole = os.path.realpath(text)
+        if self._refuses and self._inside(whole) and _free(self._folder) < self._least_free:
+            return (event, whole, "although the disk gets full")
         return None if self._may_write(whole) and not unknown else (event, whole, str(flags & _WRITING))
 
     def _entry(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         """A name in a folder, which may be given by a descriptor."""
         folder = arguments[-1] if len(arguments) > 1 else -1
         place = self._place(arguments[0], folder if isinstance(folder, int) else -1)
-        return None if self._inside(place) else (event, place)
+        return None if self._inside(place) or self._is_shared(place) else (event, place)
 
     def _attributes(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         """What belongs to a file, and for a link to what that leads to."""
@@ -204,7 +224,26 @@ class Containment:
     def _whole(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         path = arguments[0]
         place = self._place(path, -1) if isinstance(path, int) else os.path.realpath(_text(path))
-        return None if self._may_write(place) else (event, place)
+        return None if self._may_write(place) or self._is_shared(place) else (event, place)
+
+    def _control(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
+        """What is asked of a device, or of the system about a file."""
+        descriptor, request = arguments[0], arguments[1]
+        place = path_of(descriptor) if isinstance(descriptor, int) else ""
+        if request in _ASKING or self._inside(place) or place.startswith(_SOCKETS):
+            return None
+        return (event, place.rstrip("0123456789"), str(request))  # a terminal has another number each time
+
+    def _descriptor(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
+        """What is asked about an open file: what only tells, or is about the descriptor, may be asked."""
+        if arguments[1] in _ABOUT_DESCRIPTORS:
+            return None
+        call = self._lock(event, arguments)
+        return call and (*call, str(arguments[1]))
+
+    def _lock(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
+        place = path_of(arguments[0]) if isinstance(arguments[0], int) else ""
+        return None if self._inside(place) or place.startswith(_SOCKETS) else (event, place)
 
     def _pair(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         old, new, *folders = arguments
@@ -226,6 +265,9 @@ class Containment:
 
     def _inside(self, path: str) -> bool:
         return path == self._folder or path.startswith(self._folder + os.sep)
+
+    def _is_shared(self, path: str) -> bool:
+        return path.startswith(_SHARED_MEMORY) and path.removeprefix(_SHARED_MEMORY) in self._shared
 
     def _may_write(self, path: str) -> bool:
         return path == os.devnull or self._inside(path)
@@ -353,6 +395,8 @@ class Containment:
             (("_gdbm.open", "_dbm.open", "readline.write_history_file"), self._file),
             (("_posixshmem.shm_open",), self._memory),
             (("_posixshmem.shm_unlink",), self._memory),
+            (("time.clock_settime", "time.clock_settime_ns"), _any_call),
+            (tuple(f"termios.{name}" for name in ("tcsetattr", "tcsendbreak", "tcflow", "tcsetwinsize")), _terminal),
             (("_multiprocessing.sem_unlink", "multiprocessing.synchronize.sem_unlink"), _semaphore),
         ]
 
@@ -375,7 +419,8 @@ class Containment:
         """Memory that has a name, which other programs may know."""
         name = _text(arguments[0] if arguments else named["path"])
         flags = arguments[1] if len(arguments) > 1 else named.get("flags", 0)
-        if isinstance(flags, int) and flags & os.O_EXCL and flags & os.O_CREAT:
+        makes = isinstance(flags, int) and flags & os.O_EXCL and flags & os.O_CREAT
+        if makes and not os.path.exists(f"{_SHARED_MEMORY}/{name.strip('/')}"):
             self._shared.add(name)
         return None if name in self._shared else (event, name)
 
@@ -401,6 +446,22 @@ class Containment:
             return function(*arguments, **named)
 
         return watched
+
+
+def _terminal(event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+    return (event,)  # the numbers of terminals differ
+
+
+def _extension(event: str, arguments: tuple[Any, ...]) -> Call | None:
+    return (event,) if arguments[1] else None
+
+
+def _free(folder: str) -> int:
+    """The bytes that are free on the disk of a folder; plenty where the system does not tell."""
+    with suppress(OSError, AttributeError):
+        known = os.statvfs(folder)
+        return known.f_bavail * known.f_frsize
+    return sys.maxsize
 
 
 def _semaphore(event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
@@ -451,6 +512,19 @@ _ALWAYS = (
 
 _STARTING = frozenset({"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"})
 """Events of which other programs do what follows; a fork is contained as this process is."""
+
+_SOCKETS = ("socket:", "pipe:", "anon_inode:")
+"""How the system names what is not a file."""
+
+_ASKING = frozenset({0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451})
+"""Requests that ask a terminal for its settings and its size, ask how much can be read, or are about the descriptor."""
+
+_ABOUT_DESCRIPTORS = frozenset(
+    getattr(fcntl, name)
+    for name in ("F_GETFD", "F_SETFD", "F_GETFL", "F_SETFL", "F_DUPFD", "F_DUPFD_CLOEXEC", "F_GETLK", "F_GETOWN",
+                 "F_GETPATH", "F_GETPIPE_SZ", "F_SETPIPE_SZ", "F_GETLEASE", "F_FULLFSYNC", "F_GET_SEALS", "F_ADD_SEALS")
+    if hasattr(fcntl, name)
+)  # fmt: skip
 
 _ATTACH = 24
 """The number by which SQLite asks whether a file may be attached."""

@@ -29,8 +29,9 @@ _CHUNK, _MAX_ANSWER = 1 << 16, 64 << 20
 class Forks:
     """The forks of one run."""
 
-    def __init__(self, write: int, seconds: float, containment: Containment):
+    def __init__(self, write: int, seconds: float, containment: Containment, word: bytes):
         self._write, self._seconds, self._containment = write, seconds, containment
+        self._word = word  # what answers begin with
         self._job, self._process = -1, os.getpid()  # the number of the job in a process that is a fork
         self._answered: set[int] = set()
 
@@ -79,7 +80,7 @@ class Forks:
             found += part
             if len(found) > _MAX_ANSWER:
                 return b""
-        return found
+        return found if found.startswith(self._word) else b""
 
     def end(self, answer: MachineRunAnswer, jobs: Sequence[RunRequest]) -> NoReturn:
         """Answer for this process, and end it."""
@@ -95,7 +96,7 @@ class Forks:
         os._exit(0)
 
     def _report(self, answer: MachineRunAnswer) -> None:
-        self._send(json.dumps(answer).encode() + b"\n")
+        self._send(self._word + json.dumps(answer).encode() + b"\n")
 
     def _send(self, line: bytes) -> None:
         while line:

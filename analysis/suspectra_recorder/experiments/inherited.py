@@ -81,10 +81,8 @@ def _copy_mapped_files() -> None:
         import ctypes
 
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as stream:
-            lines = [line.rstrip("\n").split(None, 5) for line in stream]
-        mapped = [
-            (line[0], int(line[2], 16), line[5]) for line in lines if len(line) == 6 and line[1].startswith("rw-s")
-        ]
+            lines = [line.rstrip("\n").split(None, 5) for line in stream if " rw-s " in line]
+        mapped = [(line[0], int(line[2], 16), line[5]) for line in lines if len(line) == 6]
         if not mapped:
             return
         library = ctypes.CDLL(None, use_errno=True)

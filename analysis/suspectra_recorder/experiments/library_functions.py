@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from suspectra_recorder.instrumentation import library_references
@@ -39,11 +40,11 @@ _ACTING = (
 
 
 class LibraryFunctions:
-    """Those that exist now."""
+    """Those that exist now. What is called instead is made at once, so that each process only has to put it there."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[str, Any]] = []
-        self._instead: list[Any] = []  # what is called instead, which has to live as long
+        self._found: list[tuple[Any, Any]] = []  # each with what is called instead, which has to live as long
+        self._refuse: Callable[[str], None] = lambda name: None
         with suppress(ImportError, OSError, AttributeError, TypeError):
             import _ctypes
             import ctypes
@@ -51,9 +52,12 @@ class LibraryFunctions:
             library = ctypes.CDLL(None)
             names = {_pointer(ctypes, getattr(library, name)): name for name in _ACTING if hasattr(library, name)}
             library.__dict__.clear()  # these need no replacement
+            refusing: dict[str, Any] = {}
             for one in gc.get_objects():
                 if isinstance(one, _ctypes.CFuncPtr) and (name := names.get(_pointer(ctypes, one))):
-                    self._found.append((name, one))
+                    if name not in refusing:
+                        refusing[name] = ctypes.CFUNCTYPE(ctypes.c_long)(partial(self._refused, name))
+                    self._found.append((one, refusing[name]))
 
     def replace(self, refuse: Callable[[str], None]) -> None:
         """Let a call of any of them be told and do nothing."""
@@ -61,15 +65,13 @@ class LibraryFunctions:
             return
         import ctypes
 
-        for name, function in self._found:
-
-            def refused(name: str = name) -> int:
-                refuse(name)
-                return -1
-
-            instead = ctypes.CFUNCTYPE(ctypes.c_long)(refused)
-            self._instead.append(instead)
+        self._refuse = refuse
+        for function, instead in self._found:
             ctypes.c_void_p.from_address(ctypes.addressof(function)).value = _pointer(ctypes, instead)
+
+    def _refused(self, name: str) -> int:
+        self._refuse(name)
+        return -1
 
 
 def _pointer(ctypes: Any, function: Any) -> int:

@@ -36,6 +36,7 @@ from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.failures.tracebacks import raised_by_example
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, signal, sys, time
+from suspectra_recorder.log.collection import cause_of, is_below
 from suspectra_recorder.pytest.verdict import Attempt
 from suspectra_recorder.pytest.whole_run import OPTIONS_OF_WHOLE_RUNS, leave_out_coverage, switch_off
 from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
@@ -47,7 +48,7 @@ _NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itsel
 _MAX_COLLECTED = 3  # forks that have loaded the program and wait
 _FORK_GRACE_S = 1.0
 """How much longer a fork may take to answer than its run."""
-_AGAIN_S = 0.5
+_STOPPED_AGAIN_S = 0.5
 """After which a test is stopped once more, which has caught what stopped it."""
 
 
@@ -65,6 +66,7 @@ class MixedRuns:
         self._names: dict[str, str] = {}  # of tests, by node id
         self._answer: MixedAnswer = {"tests": {}, "modules": [], "error": ""}
         self._attempts: dict[str, Attempt] = {}
+        self._uncollected: dict[str, str] = {}  # by node id: the name of the exception
         self._own = RecordedFiles(order.workspace, include_tests=True)
         self._original = RecordedFiles(order.original or order.workspace, include_tests=True)
         self._tracing: TracingDependences | None = None
@@ -88,7 +90,12 @@ class MixedRuns:
         self._program = LoadedProgram(self._order.workspace, self._request["files"])
         if self._request["lines"]:
             self._executed = LastExecuted(self._order.workspace, self._request["files"])
-        yield
+        outcome: Any = yield
+        if outcome.excinfo is not None:  # such as a conftest.py that can't be imported
+            error = cause_of(outcome.excinfo[1])
+            self._answer["error"] = f"{type(error).__name__}: {error}".partition("\n")[0]
+            self._uncollected[""] = type(error).__name__
+            self.pytest_sessionfinish()
 
     def _serve(self) -> tuple[MixedRequest, socket.socket]:
         """Answer requests until nobody asks any more; returns in the fork that loads the program."""
@@ -154,6 +161,13 @@ class MixedRuns:
         if report.failed and not self._answer["error"]:
             lines = str(report.longrepr).strip().splitlines()
             self._answer["error"] = lines[-1].removeprefix("E ").strip() if lines else report.nodeid
+        if report.failed:
+            self._uncollected.setdefault(report.nodeid, "")
+
+    def pytest_exception_interact(self, node: pytest.Item | pytest.Collector, call: pytest.CallInfo[None]) -> None:
+        """Keep which exception was in the way of collecting something."""
+        if isinstance(node, pytest.Collector) and call.excinfo is not None:
+            self._uncollected[node.nodeid] = type(cause_of(call.excinfo.value)).__name__
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
@@ -193,7 +207,7 @@ class MixedRuns:
             yield
             return
         before = signal.signal(signal.SIGALRM, _stop)
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_S)
+        signal.setitimer(signal.ITIMER_REAL, seconds, _STOPPED_AGAIN_S)
         yield
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -259,6 +273,10 @@ class MixedRuns:
             "seconds": attempt.seconds,
         }
 
+    def _in_the_way(self, name: str) -> str | None:
+        """The exception because of which a test was not collected; None where there was none."""
+        return next((exception for at, exception in self._uncollected.items() if is_below(name, at)), None)
+
     def _place(self, traceback: Any) -> str:
         found = ""
         while traceback is not None:
@@ -280,6 +298,15 @@ class MixedRuns:
         own = {name.partition(".")[0] for name, module in loaded if self._is_ours(module)}
         others = own.union(_NOT_BEFORE)
         self._answer["modules"] = [name for name, _ in loaded if name.partition(".")[0] not in others]
+        for name in self._request["tests"]:
+            if name not in self._answer["tests"] and (exception := self._in_the_way(name)) is not None:
+                self._answer["tests"][name] = {
+                    "verdict": "error",
+                    "exception": exception,
+                    "place": "",
+                    "message": self._answer["error"],
+                    "seconds": 0.0,
+                }
         answer = _line(self._answer)
         while answer:
             answer = answer[os.write(self._write, answer) :]

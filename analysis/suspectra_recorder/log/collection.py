@@ -149,6 +149,11 @@ def summary(errors: Iterable[CollectionError]) -> str:
     return f"{len(errors)} test files or classes could not be collected, the first: {errors[0]}"
 
 
+def is_below(name: str, collector: str) -> bool:
+    """Whether a test is one of those of a file, folder or class, by node ids; an empty one stands for all."""
+    return not collector or name == collector or name.startswith((f"{collector}::", f"{collector}/"))
+
+
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
     """Make text safe to show: without control characters, on one line, of limited length."""
     # cut before the search, since the text may be huge and comes from anybody
@@ -165,7 +170,7 @@ def describe(
     home: str | None = None,
 ) -> CollectionError:
     """Make the collection error of an exception."""
-    error = _cause(error)
+    error = cause_of(error)
     message = _message(error)
     place = _locate(error, workspace_name)
     found = _described(type(error).__qualname__, message, place, workspace_name, root, collector, home)
@@ -239,7 +244,7 @@ def _described(
     )
 
 
-def _cause(error: BaseException) -> BaseException:
+def cause_of(error: BaseException) -> BaseException:
     """The original exception inside pytest's wrappers."""
     for _ in range(20):
         inner = getattr(error, "cause", None) if type(error).__name__ == "ConftestImportFailure" else None

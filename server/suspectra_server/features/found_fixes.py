@@ -19,14 +19,19 @@ from suspectra_server.session.session import Session
 _ANNOTATION = "suspectra-fix"
 
 
+def place_of(fix: Fix) -> str:
+    """Where a fix is, as text."""
+    return plain(f"{fix.file}:{fix.line}", MAX_TEXT)
+
+
 def said_of(fix: Fix) -> str:
-    """What is known of a fix, in one sentence with its place."""
-    return plain(f"{fix.file}:{fix.line}: {fix_in_words(fix, len(fix.repaired))}.", MAX_TEXT)
+    """What is known of a fix, as the end of a sentence."""
+    return plain(f"{fix_in_words(fix, len(fix.repaired))}.", MAX_TEXT)
 
 
 def told_apart(number: int, told: Apart | None) -> str:
-    """What tells a fix from another one, as a sentence after others; empty where that is not known."""
-    return plain(f" {apart_in_words(number, told)}.", MAX_TEXT) if told is not None else ""
+    """What tells a fix from another one, as a sentence; empty where that is not known."""
+    return plain(f"{apart_in_words(number, told)}.", MAX_TEXT) if told is not None else ""
 
 
 def changed_text(fix: Fix) -> str:
@@ -58,7 +63,9 @@ def workspace_edit(session: Session, folder: Folder, fix: Fix) -> lsp.WorkspaceE
         named = lsp.OptionalVersionedTextDocumentIdentifier(uri, None)
         annotated = [lsp.AnnotatedTextEdit(_ANNOTATION, one.range, one.new_text) for one in edits_of_file]
         documents.append(lsp.TextDocumentEdit(named, [*annotated]))
-    about = lsp.ChangeAnnotation(said_of(fix), needs_confirmation=True, description="That tests pass proves nothing")
+    about = lsp.ChangeAnnotation(
+        f"{place_of(fix)}: {said_of(fix)}", needs_confirmation=True, description="That tests pass proves nothing"
+    )
     return lsp.WorkspaceEdit(document_changes=[*documents], change_annotations={_ANNOTATION: about})
 
 

@@ -67,7 +67,7 @@ async def _changed_by(session: Session, folder: Folder, mark: Mark) -> str:
         return ""
     root, text = str(folder.root), folder.snapshot.placements[mark.file].now
     found = await session.files.run(lambda: blame(root, mark.file, text, mark.first + 1, mark.last + 1))
-    return plain(f"Changed last: {found}.", MAX_TEXT) if found else ""
+    return plain(f"{found}.", MAX_TEXT) if found else ""
 
 
 def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.HoverParams) -> Iterator[str]:

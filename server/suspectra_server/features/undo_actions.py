@@ -24,24 +24,21 @@ def undo_actions(
     found = []
     for undo, edits in _undos(folder, elements):
         title = "Undo This Change" if len(undo.parts) == 1 else f"Undo These {len(undo.parts)} Changes"
-        edit = _workspace_edit(session, folder, undo, edits, ask=True)
+        edit = _workspace_edit(session, folder, undo, edits)
         first = undo.parts[0]
         at = [folder.uri_of(first.file), edits[first.file][0][0]]
         kind, known = lsp.CodeActionKind.QuickFix, diagnostics or None
-        found.append(lsp.CodeAction(title, kind, known, edit=edit, data={"undo": at}))
+        found.append(lsp.CodeAction(title, kind, known, edit=edit))
         shown = lsp.Command("Show Difference", COMMAND_IDS["showDifference"], arguments=at)
         found.append(lsp.CodeAction(shown.title, kind, known, command=shown))
     return found
 
 
-def undo_at(session: Session, folder: Folder, path: str, line: int, *, ask: bool) -> lsp.WorkspaceEdit | None:
-    """The edit that takes back the change on or beside a line that broke tests; None where there is none.
-
-    The client may have asked already. If not, one that can has to.
-    """
+def undo_at(session: Session, folder: Folder, path: str, line: int) -> lsp.WorkspaceEdit | None:
+    """The edit that takes back the change on or beside a line that broke tests; None where there is none."""
     for undo, edits in _undos(folder, folder.current().ranking.undos):
         if any(first <= line <= max(first, end - 1) for first, end, _ in edits.get(path, ())):
-            return _workspace_edit(session, folder, undo, edits, ask=ask)
+            return _workspace_edit(session, folder, undo, edits)
     return None
 
 
@@ -67,11 +64,11 @@ def _undos(folder: Folder, elements: Iterable[int]) -> Iterator[tuple[Undo, dict
 
 
 def _workspace_edit(
-    session: Session, folder: Folder, undo: Undo, edits: dict[str, list[tuple[int, int, str]]], *, ask: bool
+    session: Session, folder: Folder, undo: Undo, edits: dict[str, list[tuple[int, int, str]]]
 ) -> lsp.WorkspaceEdit:
     now = {file: list(placement.now) for file in edits if (placement := folder.placement(file)) is not None}
     edits = {file: [narrowed(now.get(file, ()), *one) for one in several] for file, several in edits.items()}
-    annotated = ask and session.can("workspace.workspace_edit.change_annotation_support") is not None
+    annotated = session.can("workspace.workspace_edit.change_annotation_support") is not None
     if not annotated or not session.can("workspace.workspace_edit.document_changes"):
         changes = {
             folder.uri_of(file): [lsp.TextEdit(_range(first, end), text) for first, end, text in several]

@@ -3,13 +3,15 @@
 import * as vscode from 'vscode';
 
 const PROJECT = '{CMakeLists.txt,meson.build,configure.ac}';
-const BUILT = '{CTestTestfile.cmake,meson-private}';
+const BUILT = ['CTestTestfile.cmake', 'meson-private/coredata.dat', 'config.status'];
+const DEPTHS = ['', '*/', '*/*/']; // of a build folder, from the source tree itself on
+const BUILDS = `{${DEPTHS.flatMap((depth) => BUILT.map((file) => depth + file)).join(',')}}`;
 
 export class NativeProject implements vscode.Disposable {
   private readonly disposables: vscode.Disposable;
 
   constructor() {
-    const watchers = [PROJECT, '**/CTestTestfile.cmake'].map((pattern) =>
+    const watchers = [PROJECT, ...BUILT.map((file) => `**/${file}`)].map((pattern) =>
       vscode.workspace.createFileSystemWatcher(pattern, false, true, false),
     );
     const check = () => void this.check();
@@ -27,7 +29,7 @@ export class NativeProject implements vscode.Disposable {
 
   private async check(): Promise<void> {
     const find = async (pattern: string) => (await vscode.workspace.findFiles(pattern, null, 1)).length > 0;
-    const can = (await find(PROJECT)) && !(await find(`*/${BUILT}`)) && !(await find(`*/*/${BUILT}`));
+    const can = (await find(PROJECT)) && !(await find(BUILDS));
     await vscode.commands.executeCommand('setContext', 'suspectra.canConfigure', can);
   }
 }

@@ -13,9 +13,6 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
   private readonly disposables: vscode.Disposable;
   private texts: RunTexts | undefined;
 
-  /** The last diff that was opened: once it is there, it has the focus. */
-  opened: Promise<unknown> = Promise.resolve();
-
   readonly onDidChange = this.changed.event;
 
   constructor(server: Server) {
@@ -24,7 +21,7 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       server.onDidExecute(({ command, result }) => {
         if ((command === serverCommands.compareRuns || command === serverCommands.showDifference) && result) {
-          this.opened = this.show(result as RunTexts);
+          void this.show(result as RunTexts);
         }
       }),
     );
@@ -48,13 +45,14 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
   }
 
   /** Open both beside each other, with the first line that differs in sight. */
-  private async show(texts: RunTexts): Promise<void> {
+  async show(texts: RunTexts, preserveFocus = false): Promise<void> {
     this.texts = texts;
     const [failing, passing] = sides(texts);
     this.changed.fire(failing);
     this.changed.fire(passing);
-    const first = new vscode.Range(texts.line, 0, texts.line, 0);
-    await vscode.commands.executeCommand('vscode.diff', failing, passing, texts.heading, { selection: first });
+    const selection = new vscode.Range(texts.line, 0, texts.line, 0);
+    const shown = { selection, preserveFocus };
+    await vscode.commands.executeCommand('vscode.diff', failing, passing, texts.heading, shown);
   }
 }
 

@@ -46,6 +46,14 @@ export class ScriptedServer {
     return this.answer(command, ...args);
   }
 
+  /** Set by what shows changes. */
+  confirm: Server['confirm'] = () => Promise.resolve(false);
+
+  /** An edit, which in tests is one of VS Code's already. */
+  edit<Edit>(sent: Edit): Promise<Edit> {
+    return Promise.resolve(sent);
+  }
+
   restart(): void {
     this.restarts += 1;
   }

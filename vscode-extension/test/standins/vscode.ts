@@ -103,6 +103,24 @@ export class RelativePattern {
   ) {}
 }
 
+/** An edit of files, and which of them it makes. */
+export class WorkspaceEdit {
+  readonly created: api.Uri[] = [];
+  private readonly files: [api.Uri, api.TextEdit[]][] = [];
+
+  set(uri: api.Uri, edits: api.TextEdit[]): void {
+    this.files.push([uri, edits]);
+  }
+
+  createFile(uri: api.Uri): void {
+    this.created.push(uri);
+  }
+
+  entries(): [api.Uri, api.TextEdit[]][] {
+    return this.files;
+  }
+}
+
 class TabInput {
   constructor(readonly uri: unknown) {}
 }

@@ -57,6 +57,11 @@ export class Input {
     this.changed.fire(text);
   }
 
+  /** A person goes to an item, by its label. */
+  go(label: string): void {
+    this.moved.fire(this.items.filter((item) => item.label === label));
+  }
+
   /** A person presses Enter, on an item where there are some. */
   enter(label?: string): void {
     this.selectedItems = this.items.filter((item) => item.label === label);
@@ -354,7 +359,7 @@ export const workbench = {
     activeTextEditor: undefined as
       { document: { uri: api.Uri }; selection: api.Selection; viewColumn: number } | undefined,
     visibleTextEditors: [],
-    tabGroups: { all: [], onDidChangeTabs: nothing.event },
+    tabGroups: { all: [], onDidChangeTabs: nothing.event, close: () => Promise.resolve(true) },
     onDidChangeActiveTextEditor: nothing.event,
     onDidChangeVisibleTextEditors: nothing.event,
     onDidChangeTextEditorSelection: selected.event,
@@ -429,6 +434,7 @@ export const workbench = {
       onDidDelete: nothing.event,
       dispose: none,
     }),
+    registerTextDocumentContentProvider: none,
     onDidChangeWorkspaceFolders: foldersChanged.event,
     onDidGrantWorkspaceTrust: trusted.event,
     onDidChangeConfiguration: configured.event,

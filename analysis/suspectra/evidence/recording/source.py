@@ -7,6 +7,7 @@ really there, and every decompression has a limit.
 from __future__ import annotations
 
 import os
+import shlex
 import struct
 import zlib
 from collections import Counter
@@ -420,16 +421,16 @@ class RecordingSource:
             if decoded.damage
         ]
         stale = Counter(path for decoded in self._odd.values() for path in decoded.stale)
-        return problems + [
-            Problem(
-                path,
-                "",
-                f"{count} of the tests that execute it {'was' if count == 1 else 'were'} recorded before it changed;"
-                " what they execute of the changed lines is not known",
-                RUN_AGAIN,
-            )
-            for path, count in sorted(stale.items())
-        ]
+        if not stale:
+            return problems
+        tests = sum(bool(decoded.stale) for decoded in self._odd.values())
+        of = f"{many(tests, 'test')} {'was' if tests == 1 else 'were'} recorded before"
+        first, *others = sorted(stale)
+        what = f"it and {many(len(others), 'other file')}" if others else "it"
+        executes = "it executes" if tests == 1 else "they execute"
+        cause = f"{of} {what} changed; what {executes} of the changed lines is not known"
+        cure = f"run `suspectra record -- {shlex.join(self.command)}`" if self.command else RUN_AGAIN
+        return [*problems, Problem(first, "", cause, cure)]
 
     def _outside(self, sections: list[Section], problems: list[Problem]) -> Row:
         state = (self._layout, [(section, len(section.maps), len(section.outside)) for section in sections])

@@ -2,8 +2,8 @@
 
 The first four are those of value replacement (Jeffrey, Gupta & Gupta 2008), as Li et al. 2016 define them for the
 value that a statement assigns: of the values seen at that statement the lowest, the highest, and the nearest on each
-side. The others come from a pool: what the failing comparison expected (for a number also those in an expected text,
-for a text also what stands in its place there), the opposite of a truth, further values of the statement, an empty
+side. The others come from a pool: what the failing comparison expected (also what stands in the place of the value
+there, and for a number those in an expected text), the opposite of a truth, further values of the statement, an empty
 one and None. At last a number is moved by one; if that moves a comparison, a line through both distances says which
 number would make its sides equal.
 
@@ -18,9 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal, DecimalException
 from fractions import Fraction
-from itertools import islice, permutations
+from itertools import islice
 from typing import NamedTuple
 
+from suspectra.experiments.alterations.counterparts import Counterparts
 from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, as_number, to_text
 
 MAX_POOL = 6
@@ -31,9 +32,6 @@ MAX_ROOTS = 8
 
 MAX_NUMBERS = 4
 """Numbers of an expected text that are tried."""
-
-MAX_TEXTS = 4
-"""Texts of a failing comparison that are held against each other."""
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,18}(?:\.\d{1,9})?(?![\w.]*\d)")
 _DAY = timedelta(days=1)
@@ -72,8 +70,7 @@ def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> l
     """Further values that may be right."""
     expected = list(expected)
     found = [Alternate("expected", one) for one in expected if value is None or _family(one) == _family(value)]
-    if type(value) is str:
-        found += [Alternate("expected", one) for one in _counterparts(value, expected)]
+    found += [Alternate("expected", one) for one in Counterparts(expected).for_value(value)]
     if type(value) in (int, float):
         found += [Alternate("expected", one) for one in _numbers_in(expected) if type(one) is type(value)]
     if isinstance(value, bool):
@@ -83,19 +80,6 @@ def pool(value: object, seen: Iterable[object], expected: Iterable[object]) -> l
         found.append(Alternate("empty", type(value)()))
     found.append(Alternate("None", None))
     return _distinct(found, value)
-
-
-def _counterparts(value: str, expected: Sequence[object]) -> Iterator[str]:
-    """What stands in one text where the value stands in another, if all around it is the same."""
-    texts = [one for one in expected if isinstance(one, str)]
-    for one, other in permutations(texts[:MAX_TEXTS], 2):
-        begin = one.find(value) if value else -1
-        while begin >= 0:
-            before, after = one[:begin], one[begin + len(value) :]
-            same = other.startswith(before) and other.endswith(after)
-            if same and len(before) + len(after) <= len(other):
-                yield other[begin : len(other) - len(after)]
-            begin = one.find(value, begin + 1)
 
 
 def _numbers_in(expected: Iterable[object]) -> Iterator[int | float]:

@@ -196,7 +196,7 @@ class _Draft:
     lines: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add_split_arcs(self) -> None:
-        """Add what clang leaves out of arcs that it has split: the part before a new block, if its count follows.
+        """Add what clang leaves out of split arcs: the part before a new block, as far as its count follows.
 
         The new block stands behind the one where the arc begins, and the part behind it has no counter either.
         """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from suspectra.base.arrays import Floats
-from suspectra.base.english import many
+from suspectra.base.english import every, many
 from suspectra.base.errors import Problem
 from suspectra.program import Program
 from suspectra.program.languages import is_c
@@ -125,7 +125,8 @@ def _passing(count: int, tried: int, failed: int, condition: str, *, is_own: boo
         return f"{many(count, 'failing test')} {passes}."
     left = failed - tried
     others = f"; {many(left, 'other')} {'was' if left == 1 else 'were'} not tried" if left > 0 else ""
-    return f"{count} of {failed} failing tests {passes}{others}."
+    which = every(failed).capitalize() if count == failed else f"{count} of {failed}"
+    return f"{which} failing tests {passes}{others}."
 
 
 def where_it_is_noticed(sentences: Sequence[str], why: str, instead: str = "not to raise it") -> list[str]:

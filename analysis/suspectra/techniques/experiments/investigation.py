@@ -5,13 +5,12 @@ The ranking by all evidence says how suspicious a statement is before any experi
 the experiments themselves: if few of the statements that were altered in some way can repair a test, it says much about
 these few; if most can, it says nothing.
 
-Statements without a repair keep their odds. But one at which a change of the program repairs most failing tests comes
-before all that were tried in vain, and what was tried in vain comes after what has the same rank and was not tried.
-Another value or decision in one run often makes up for a fault elsewhere, so it raises the odds alone. But a value that
-differs by as much in all failing tests, so that all pass, is hardly chance: it comes before what needs another value in
-each. Where experiments say no more for one statement than for another, what is known without them decides: of changes
-that all tests accept, that in the first function; of other values that repair as much, where fewest passing tests come
-by, as the others may only be made of it.
+Statements without a repair keep their odds. But one with a repair comes before all that were tried in vain, unless it
+breaks as many tests as it repairs, or only hides the symptom; and what was tried in vain comes after what has the same
+rank and was not tried. A value that differs by as much in all failing tests, so that all pass, is hardly chance: it
+comes before what needs another value in each. Where experiments say no more for one statement than for another, what is
+known without them decides: of changes that all tests accept, that in the first function; of other values that repair
+as much, where fewest passing tests come by, as the others may only be made of it.
 
 The exponent is the one number that is fitted, to the ranks of faults in open corpora (`benchmarks/rank_prior.py`: 1.4
 over 219 subjects, 1.05 to 2.1 in single families). Factors are never below 1. To leave out a check that raises lets any
@@ -117,7 +116,7 @@ class Investigation(Staged):
         found = repairs(made, spectrum)
         spectrum = base.spectrum  # with the definitions that tests read
         in_vain = tried_in_vain(made, spectrum, found)
-        known = _in_order(scores(base, found), base, found, in_vain)
+        known = _in_order(scores(base, found), found, in_vain)
         for elements in _other_values(found):
             known = _given_out(known, shifts_in_turn(base, elements))
         known = _shifted_first(known, base, found)
@@ -230,17 +229,15 @@ def _given_out(known: Floats, elements: Sequence[int]) -> Floats:
     return known
 
 
-def _in_order(
-    known: Floats, base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]], in_vain: Mapping[int, int]
-) -> Floats:
-    """Put what a change of the program repairs before what was tried in vain, and that after others of its rank."""
+def _in_order(known: Floats, found: Mapping[int, tuple[Repair, ...]], in_vain: Mapping[int, int]) -> Floats:
+    """Put what has a repair before what was tried in vain, and that after others of its rank."""
     if not in_vain:
         return known
     vain = np.array(list(in_vain), np.int64)
     known = known.copy()
     known[vain] *= 1 - _STEP
-    changed = [element for element, several in found.items() if any(_is_correction(repair) for repair in several)]
-    _raise_above(float(known[vain].max()), changed, known)
+    repaired = [element for element, several in found.items() if any(_counts(repair) for repair in several)]
+    _raise_above(float(known[vain].max()), repaired, known)
     return known
 
 
@@ -272,9 +269,9 @@ def _is_shift_of_all(repair: Repair) -> bool:
     return repair.kind == SHIFT and repair.share > 1 - _STEP
 
 
-def _is_correction(repair: Repair) -> bool:
-    """Whether a change of the program may be what the program lacks."""
-    return repair.kind == MUTANT and repair.share > 0.5 and not repair.hides
+def _counts(repair: Repair) -> bool:
+    """Whether a repair makes more tests pass than it breaks, by more than hiding the symptom."""
+    return repair.share > 0 and not repair.hides
 
 
 def _vainly(tried: int) -> list[str]:

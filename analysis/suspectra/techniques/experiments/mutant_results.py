@@ -17,6 +17,9 @@ from suspectra.techniques.formulas import in_words
 _ENDLESS = frozenset({ExperimentOutcome.STEPS, ExperimentOutcome.TIMEOUT})
 
 
+_INSERTED = "`` → "  # how the detail of a mutant begins that replaces nothing
+
+
 @dataclass(frozen=True)
 class MutantResult:
     """A mutant, and how tests end with it."""
@@ -34,7 +37,10 @@ class MutantResult:
 
         Says so where not all of these were run.
         """
-        return f"{self.experiment.detail} {self.effect(failing, passing)}."
+        change = self.experiment.detail
+        if change.startswith(_INSERTED):
+            change = f"Inserting {change.removeprefix(_INSERTED)} here"
+        return f"{change} {self.effect(failing, passing)}."
 
     def effect(self, failing: int, passing: int) -> str:
         """What it does to tests, without the change and without a full stop."""

@@ -53,10 +53,15 @@ def _sources(state: TracedState) -> Sources:
                 call.pending.clear()
                 state.raised_at = native(call, pending, error)
             else:
-                site = state.site_at(call.frame, trace.tb_lineno if trace is not None else -1)
+                line = trace.tb_lineno if trace is not None else -1
+                site = state.site_at(call.frame, line)
                 if site >= 0:
                     if (state.is_with(site) or call.pending) and columns.count:
                         call.uses.append(columns.count - 1)  # of a comprehension, what its variables got last
+                    if line >= 0 and not call.pending:  # which part of the statement raised it, nobody knows
+                        known = {site, *columns.sites_of(call.uses)}
+                        parts = [one for one in state.parts_at(call.frame, line) if one not in known]
+                        call.uses.extend(node(one, call.number, 0, -1, []) for one in parts)
                     state.raised_at = node(site, call.number, 0, -1, call.uses)
                 else:
                     state.raised_at = -1
@@ -113,7 +118,10 @@ def _leaving(state: TracedState, source_of: Sources) -> dict[str, Probe]:
         # that comes when a generator is dropped, and is no failure
         if type(error) is not GeneratorExit:
             again = call.raised_again[0] == id(error)
-            state.origins.add(error, trace, source_of(call, error, trace), raised_again=again)
+            source = source_of(call, error, trace)
+            if source < 0 and error is not None and (source := state.origins.known(error, trace)) >= 0:
+                state.raised_at = source
+            state.origins.add(error, trace, source, raised_again=again)
         call.uses.clear()
 
     def is_left_before_cleanup(frame: int) -> None:

@@ -38,6 +38,11 @@ class Origins:
             found.append(_Origin(node, _place(trace), raised_again))
             del found[:-_MAX]
 
+    def known(self, error: BaseException, trace: TracebackType | None) -> int:
+        """Find the node of an exception that has left a place before, such as the body of a ``with``; -1 for others."""
+        place = _place(trace)
+        return next((one.node for one in reversed(self._found.get(id(error), ())) if one.place == place), -1)
+
     def for_exception(self, error: BaseException, trace: TracebackType | None) -> int:
         """Find the node where an exception came from.
 

@@ -320,6 +320,8 @@ class _Statements(Expressions):
                 bound.append(_alone(self.probe("executed", item.optional_vars, target)))
                 item.optional_vars = self._target(item.optional_vars)
         node.body = [*bound, *self.block(node.body)]
+        if self._in_function:  # its exit may execute anything before the exception leaves the function
+            node.body = [self._guarded(node.body, "is_left_before_cleanup", self.scope.number)]
         after = self._back(node) if isinstance(node, ast.AsyncWith) else []
         return [node, *after, _alone(self.probe("forget", node))]  # what its exit gave is no concern of what follows
 
@@ -340,8 +342,18 @@ class _Statements(Expressions):
             node.finalbody = [*self._back(node.finalbody[0]), *node.finalbody]
         return [node]
 
+    def _guarded(self, body: list[ast.stmt], method: str, frame: int, final: tuple[ast.stmt, ...] = ()) -> ast.Try:
+        """Statements, with a probe for exceptions that leave them."""
+        place = body[0]
+        left = self.probe(method + ("_resumed" if self._handles == "handles_resumed" else ""), place, frame)
+        # the exception itself, so that its traceback stays as it is
+        again = ast.copy_location(ast.Raise(None, None), place)
+        handler = ast.copy_location(ast.ExceptHandler(None, None, [_alone(left), again]), place)
+        return ast.copy_location(ast.Try(body, [handler], [], list(final)), place)
+
     _s_TryStar = _s_Try
     _handles = "handles"
+    _in_function = False
 
     def _s_Match(self, node: ast.Match) -> list[ast.stmt]:
         uses: Uses = []
@@ -366,10 +378,11 @@ class _Statements(Expressions):
             keyword.value = self.expr(keyword.value, uses)
         defines = [self.variable(node.name)]
         outer, self.scope = self.scope, self._scopes.by_node[node]
+        in_function, self._in_function = self._in_function, False
         head, body = _split(node.body)
         begin = _alone(self.probe("class_begins", node))
         node.body = [*head, begin, *self.block(body)]
-        self.scope = outer
+        self.scope, self._in_function = outer, in_function
         end = _alone(self.probe("class_ends", node, ast.copy_location(ast.Name(node.name, ast.Load()), node)))
         if self.at_import and not node.decorator_list:
             return [node, end]
@@ -380,8 +393,8 @@ class _Statements(Expressions):
         node.decorator_list = [self.expr(one, uses) for one in node.decorator_list]
         self.defaults(node.args)
         defines = [self.variable(node.name)]
-        kept = self.scope, self._returns, self._handles, self._gives
-        self.scope = self._scopes.by_node[node]
+        kept = self.scope, self._returns, self._handles, self._gives, self._in_function
+        self.scope, self._in_function = self._scopes.by_node[node], True
         suspended = is_suspended(node)
         # what is executed for this after a `return` belongs to the call, which must not have ended by then
         cleans_up = any(isinstance(one, _TRIES) and one.finalbody for one in own_nodes(node)) or any(
@@ -393,7 +406,7 @@ class _Statements(Expressions):
         )
         self._gives = not suspended and any(isinstance(one, ast.Return) and one.value for one in own_nodes(node))
         self._body(node, cleans_up=cleans_up, suspended=suspended)
-        self.scope, self._returns, self._handles, self._gives = kept
+        self.scope, self._returns, self._handles, self._gives, self._in_function = kept
         if self.at_import and not node.decorator_list:  # then calls of it depend on its defaults alone
             return [node, _alone(self.probe("forget", node))]
         return self._after(node, uses, defines)
@@ -416,17 +429,9 @@ class _Statements(Expressions):
             # else the `finally` around it says so
             body.append(_alone(self.probe("leaves", last)))
         method = "is_left_before_cleanup" if cleans_up else "is_left"
-        left = self.probe(method + ("_resumed" if suspended else ""), place, frame)
-        # the exception itself, so that its traceback stays as it is
-        again = ast.copy_location(ast.Raise(None, None), place)
-        handler = ast.copy_location(ast.ExceptHandler(None, None, [_alone(left), again]), place)
-        final = (
-            [_alone(self.probe("leaves_after_cleanup_resumed" if suspended else "leaves_after_cleanup", place, frame))]
-            if cleans_up
-            else []
-        )
-        guarded = ast.copy_location(ast.Try(body, [handler], [], final), place)
-        node.body = [*head, _alone(entry()), guarded]
+        end = "leaves_after_cleanup_resumed" if suspended else "leaves_after_cleanup"
+        final = (_alone(self.probe(end, place, frame)),) if cleans_up else ()
+        node.body = [*head, _alone(entry()), self._guarded(body, method, frame, final)]
 
 
 def _split(body: list[ast.stmt]) -> tuple[list[ast.stmt], list[ast.stmt]]:

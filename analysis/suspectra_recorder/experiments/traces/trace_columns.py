@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from typing import Any
 
 from suspectra_recorder.experiments.values.inner_numbers import numbers
@@ -103,6 +104,11 @@ class Columns:
 
         self.node, self.edge, self.share, self.owner, self.bind = node, edge, share, owner, bind
         self.called = callers
+
+    def sites_of(self, nodes: Iterable[int]) -> set[int]:
+        """The places of some of the last nodes; of older ones nothing is known any more."""
+        sites, written = self.parts["site"], self.count - len(self.parts["site"])
+        return {sites[node - written] for node in nodes if node >= written}
 
     def text(self, value: object) -> int:
         """The number of a value's text: a short literal, or the name of its type."""

@@ -61,8 +61,8 @@ class TracedState:
     """A traced run."""
 
     __slots__ = ("between", "bindings", "calls", "captured", "columns", "current", "defaulted", "defaults", "deferred",
-                 "frames", "heap", "is_with", "on_full", "on_thread", "origins", "raised", "raised_at", "root",
-                 "site_at", "suspended", "swallowed", "thread", "threads")  # fmt: skip
+                 "frames", "heap", "is_with", "on_full", "on_thread", "origins", "parts_at", "raised", "raised_at",
+                 "root", "site_at", "suspended", "swallowed", "thread", "threads")  # fmt: skip
 
     def __init__(
         self,
@@ -70,12 +70,14 @@ class TracedState:
         frames: Sequence[int],
         captured: dict[int, tuple[int, list[str]]],
         site_at: Callable[[int, int], int],
+        parts_at: Callable[[int, int], list[int]],
         is_with: Callable[[int], bool],
         on_thread: Callable[[], None],
         on_full: Callable[[], None],
     ):
         self.columns, self.heap, self.frames, self.captured = columns, Heap(), frames, captured
-        self.site_at, self.is_with, self.on_thread, self.on_full = site_at, is_with, on_thread, on_full
+        self.site_at, self.parts_at, self.is_with = site_at, parts_at, is_with
+        self.on_thread, self.on_full = on_thread, on_full
         self.root = self.current = TracedCall(0, -1, None)
         self.calls = self.raised = self.between = 0
         # the identity of the exception that left a traced function last, and the node where it came from

@@ -51,7 +51,9 @@ class Tracer(Instrument):
         self._next = self._next_scope = 0
         self._frames: list[int] = []
         self._captured: dict[int, tuple[int, list[str]]] = {}
-        self._by_line: dict[int, list[tuple[int, int, int]]] = {}
+        # by function: the lines of a statement, its number, and whether it reads nothing
+        self._by_line: dict[int, list[tuple[int, int, int, bool]]] = {}
+        self._parts_by_line: dict[int, list[tuple[int, int, int]]] = {}  # what is called there, and decisions
         self._withs: set[int] = set()
         self._only: Collection[tuple[str, int]] | None = None
         self._thread = 0
@@ -73,15 +75,20 @@ class Tracer(Instrument):
         self.sources.append(made.source)
         _ = made.source.table  # made here, once, not in each process that is forked
         self._next_scope = made.next_scope
+        callee = -1  # the site of what is called, the second one of a call
         for number, site in enumerate(made.source.sites, self._next):
             self._frames.append(site.frame)
+            if site.kind == "native" and number != callee:
+                callee = number + 1
+            elif site.uses and site.kind in ("native", "decision"):
+                self._parts_by_line.setdefault(site.frame, []).append((site.line, site.end_line, number))
             if site.kind == "with":
                 self._withs.add(number)
             if site.kind == "default":
                 ((_, default),) = site.uses
                 self._defaulted[number] = int(default[1:])
             if site.kind not in ("entry", "parameter", "default", "target", "native", "argument", "nothing"):
-                self._by_line.setdefault(site.frame, []).append((site.line, site.end_line, number))
+                self._by_line.setdefault(site.frame, []).append((site.line, site.end_line, number, not site.uses))
         self._next += len(made.source.sites)
         self._captured.update(made.captured)
 
@@ -130,6 +137,7 @@ class Tracer(Instrument):
             self._frames,
             self._captured,
             self._site_at,
+            self._parts_at,
             self._withs.__contains__,
             self._ask_who_calls,
             self._fill,
@@ -201,12 +209,20 @@ class Tracer(Instrument):
         self._open.update({name: checked(self._open[name], otherwise) for name, otherwise in idle.items()})
 
     def _site_at(self, frame: int, line: int) -> int:
-        """The statement of a function at a line: the shortest that covers it, else what it decorates; -1 for none."""
+        """The statement of a function at a line: the shortest that covers it, else what it decorates; -1 for none.
+
+        What a ``yield`` gives is a part of a statement that may read nothing by itself.
+        """
         known = self._by_line.get(frame, ())
-        fitting = [(end - begin, -number) for begin, end, number in known if begin <= line <= end]
+        fitting = [(end - begin, idle, -number) for begin, end, number, idle in known if begin <= line <= end]
         if fitting:
-            return -min(fitting)[1]
-        return min(((begin, number) for begin, _, number in known if begin > line), default=(0, -1))[1]
+            return -min(fitting)[2]
+        return min(((begin, number) for begin, _, number, _ in known if begin > line), default=(0, -1))[1]
+
+    def _parts_at(self, frame: int, line: int) -> list[int]:
+        """What reads variables at a line of a function beside its statement: what is called, and decisions."""
+        known = self._parts_by_line.get(frame, ())
+        return [number for begin, end, number in known if begin <= line <= end]
 
 
 _NEW_LOCALS = 0x02  # what code of functions has, and that of modules and classes has not: CO_NEWLOCALS

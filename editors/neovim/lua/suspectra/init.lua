@@ -226,11 +226,15 @@ function M.explain()
   ask('suspectra/explanation', { uri = current.uri, line = current.position.line, limit = 10 }, function(found)
     if not found then return notify('this line is not a suspect') end
     local lines = vim.list_extend({ found.headline }, found.sentences)
-    vim.list_extend(lines, found.formula ~= '' and { found.formula, found.substituted } or {})
+    vim.list_extend(lines, #found.failing > 0 and { '', 'Failing tests that execute it:' } or {})
     for _, test in ipairs(found.failing) do
       table.insert(lines, '  ' .. test.name .. (test.message ~= '' and ': ' .. test.message or ''))
     end
-    vim.lsp.util.open_floating_preview(lines, 'plaintext', { focus_id = 'suspectra' })
+    vim.list_extend(lines, { '', ':Suspectra why · debug · fix · next' })
+    if found.formula ~= '' then
+      vim.list_extend(lines, { '', 'How this is computed:', '  ' .. found.formula, '  ' .. found.substituted })
+    end
+    vim.lsp.util.open_floating_preview(lines, 'plaintext', { focus_id = 'suspectra', max_width = 100 })
   end)
 end
 

@@ -76,14 +76,14 @@ class ExperimentCommands:
             raise RequestFailed(_NO_KNOWN_CHANGE)
         return texts
 
-    async def undo_change(self, uri: object = None, line: object = None, confirmed: object = None) -> bool:
+    async def undo_change(self, uri: object = None, line: object = None) -> bool:
         """Take back the change on a line that broke tests."""
         uri, line = parse_location(uri, line)
         found = self._session.folders.containing(uri)
-        edit = undo_at(self._session, *found, line, ask=confirmed is not True) if found else None
+        edit = undo_at(self._session, *found, line) if found else None
         if edit is None:
             raise RequestFailed(_NO_KNOWN_CHANGE)
-        done = await self._session.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Undo a change"))
+        done = await self._session.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(edit, "Undo This Change"))
         if not done.applied:
             self._session.notify("The change was not taken back.")
         return done.applied

@@ -12,7 +12,7 @@ from pathlib import Path
 from suspectra.base.errors import Problem, UsageError
 from suspectra.c.coverage_build import MARK
 from suspectra.evidence.sources import Sources, SourceUnreadable
-from suspectra.recording.pytest_command import pytest_as_in
+from suspectra.recording.pytest_command import pytest_as_in, starts_pytest
 from suspectra_recorder.unittest.commands import runs_unittest
 from suspectra_server.settings import Settings
 
@@ -80,7 +80,8 @@ def python_command(root: Path, settings: Settings, run_again_by: Sequence[str]) 
     """The command that runs the Python tests of a folder."""
     if settings.test_command != Settings.test_command:
         return settings.test_command
-    return unittest_command(root) or pytest_as_in(run_again_by)
+    by_unittest = None if starts_pytest(run_again_by) else unittest_command(root)
+    return by_unittest or pytest_as_in(run_again_by)
 
 
 def runs_programs(settings: Settings, recorder: str) -> bool:

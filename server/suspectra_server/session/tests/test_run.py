@@ -181,8 +181,9 @@ class TestRun:
             self._client.answer(f"{folder.root.name}: {snapshot.message}{suspects}{self._offer(folder)}")
 
     def _offer(self, folder: Folder) -> str:
-        """After the first failing run, that there is a setting for runs on save."""
-        if self._offered or not folder.snapshot.ranking.failing or folder.settings.run != "manual":
+        """After the first failing run, that there is a setting for runs on save, which C and C++ have none of."""
+        unwanted = folder.settings.run != "manual" or folder.rankings.recorded_by == "record-c"
+        if self._offered or not folder.snapshot.ranking.failing or unwanted:
             return ""
         self._offered = True
         return f". {OFFER}"
