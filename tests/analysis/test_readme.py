@@ -81,4 +81,4 @@ def test_the_library_is_used_as_it_is_written(suspectra, capsys):
     exec(compile(example, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 10
-    assert printed[0].startswith("src/ledger/tax.py:66 0.8875 ('tests/test_importer.py::")
+    assert printed[0].startswith("src/ledger/tax.py:59 0.8875 ('tests/test_importer.py::")
