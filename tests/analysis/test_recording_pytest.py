@@ -307,7 +307,7 @@ def test_rows_recorded_before_a_change_keep_the_lines_that_stayed(tmp_path):
     assert lines == {"test_one": [5, 6], "test_two": [5]}  # `return 2` is no more, `return 3` was not run
     [problem] = evidence.problems
     assert problem.file == "app.py"
-    assert problem.cause.startswith("1 of the tests")
+    assert problem.cause.startswith("1 test was recorded before it changed")
 
 
 # accidents

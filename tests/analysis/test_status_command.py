@@ -229,14 +229,14 @@ def test_the_commands_for_another_folder_work_in_the_current_one(recorded, statu
     elsewhere.mkdir()
     _, out, _ = status(elsewhere, "status", "--workspace", recorded)
     commands = next_commands(out)
-    assert [command.split()[1] for command in commands[:2]] == ["rank", "explain"]
+    assert [command.split()[1] for command in commands[:2]] == ["why", "rank"]
     assert commands[-1].startswith("(cd ")
     for command in commands:
         typed = command.replace("suspectra ", f"{sys.executable} -m suspectra ")
         done = subprocess.run(typed, shell=True, cwd=elsewhere, capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), done.stderr
         assert "shop/vouchers.py" in done.stdout or "failed" in done.stdout
-    assert next_commands(status(recorded)[1])[:1] == ["suspectra rank"]
+    assert next_commands(status(recorded)[1])[:1] == ["suspectra why"]
 
 
 def test_a_folder_without_a_recording_elsewhere(status, tmp_path):

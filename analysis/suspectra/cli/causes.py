@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from suspectra.base.english import first_of
 from suspectra.base.errors import EvidenceError
 from suspectra.base.options import CAUSES_SECONDS, COPY, EXCLUDE_MARKERS, HIDE_VALUES
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
@@ -42,9 +44,11 @@ if TYPE_CHECKING:
     from suspectra.causes.judgements import Judgement
     from suspectra.causes.report import CauseState
     from suspectra.causes.several_failures import Failures
+    from suspectra.evidence.evidence import Evidence
     from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.time_bar import TimeBar
 
+_WORTH_A_LINE = 0.7  # the share of nodes that are left at most if a step is shown
 SAFETY = (EXCLUDE_MARKERS, COPY, HIDE_VALUES)
 """The options about what altered runs may do, and what is shown of them."""
 
@@ -144,12 +148,24 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
         elif chosen["form"] == "svg":
             out.write(cause_svg(failures.reports, sources.line))
         else:
+            _write_known_changes(chosen["workspace"], evidence, {test.name for test in tests}, out)
             for report in failures.reports:
                 write_text(report, out, sources)
             write_explained(failures.explained, out)
     warn(failures.problems)
     found = any(report.roots for report in failures.reports)
     return INTERRUPTED if interrupted else 0 if found else NOTHING_TO_RANK
+
+
+def _write_known_changes(workspace: Path, evidence: Evidence, names: Collection[str], out: TextIO) -> None:
+    """Say which change is known to have broken the tests: it says more than any value."""
+    from suspectra.changes.known_causes import known_causes
+    from suspectra.output.terminal import safe
+
+    for cause in known_causes(workspace, evidence.digests):
+        if broken := [name.rpartition("::")[2] for name in cause.tests if name in names]:
+            at = first_of([str(unit) for unit in cause.units])
+            out.write(safe(f"Your change at {at} broke {first_of(broken)}: `suspectra changes` shows it.") + "\n\n")
 
 
 def _ask(bar: TimeBar, state: CauseState) -> bool | None:
@@ -166,13 +182,15 @@ def _search(failures: Failures, bar: TimeBar) -> bool:
     from suspectra.output.terminal import safe
 
     with Interruption() as interruption, closing(failures.steps()) as steps, bar:
-        shown, last = "" if len(failures.tests) > 1 else failures.tests[0].name, ""
+        shown, last, left = "" if len(failures.tests) > 1 else failures.tests[0].name, "", math.inf
         for step in steps:
             with bar.aside():
                 if shown != failures.current:
-                    shown, last = failures.current, ""
+                    shown, last, left = failures.current, "", math.inf
                     click.echo(f"{safe(shown)}:", err=True)
-                if str(step) != last or step.left < step.nodes:  # otherwise a cut more was altered in vain
+                # otherwise a cut more was altered in vain, or next to nothing is known in addition
+                if (str(step) != last or step.left < step.nodes) and step.left <= _WORTH_A_LINE * left:
                     write_narrowing(step, sys.stderr)
+                    left = step.left
                 last = str(step)
     return interruption.happened
