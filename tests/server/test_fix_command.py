@@ -47,7 +47,7 @@ SHOWING = {"workspaceEdit": {"documentChanges": True, "changeAnnotationSupport":
 
 @pytest.mark.slow
 def test_a_fix_is_shown_and_applied_only_by_the_user(client, project):
-    client.start(project, capabilities={"workspace": SHOWING}, fixSeconds=300)
+    client.start(project, capabilities={"workspace": SHOWING})
     uri = client.open(project / "prices.py")
     shown, sent = [], []
 
