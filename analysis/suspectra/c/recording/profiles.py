@@ -177,7 +177,10 @@ class ProfileReader:
         """Whether the sources of an object are where their names in the notes say, as llvm-cov needs them."""
         with self._lock:
             if notes not in self._findable:
-                compiled = self.notes.find(f"{os.path.splitext(notes)[0]}.gcda")
+                try:
+                    compiled = self.notes.find(f"{os.path.splitext(notes)[0]}.gcda")
+                except EvidenceError:
+                    return True  # then llvm-cov says what is wrong
                 start = compiled.folder or os.path.dirname(notes)
                 self._findable[notes] = all(
                     os.path.exists(os.path.join(start, source))
