@@ -315,6 +315,7 @@ RELATIVES = """\
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static sigjmp_buf back;
@@ -369,6 +370,10 @@ int main(int n, char **v) {
     case 12: n = ((int (*)(void))1)(); break;
     case 13: if (vfork() == 0) execl("/bin/true", "true", (char *)0); n = put(n); break;
     case 14: execvpe("true", v, v + n); break;
+    case 15: v[1] = "1"; syscall(SYS_execve, "/proc/self/exe", v, v + n); break;
+    case 16: if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) _exit(behind(0) - 1); wait(0); break;
+    case 17: if (vfork() == 0) n = put(n); break;
+    case 18: if (vfork() == 0) kill(getpid(), SIGKILL); break;
     }
     return n;
 }
@@ -398,7 +403,7 @@ def relatives(request, tool, tmp_path_factory):
     tests |= {"empty": "env -i ./program 1", "elsewhere": "GCOV_PREFIX=there GCOV_PREFIX_STRIP=9 ./program 1"}
     tests |= {"loads": "LD_PRELOAD=./libput.so ./program 1", "starts": "env -i LD_PRELOAD= ./program 6"}
     loads = "import ctypes; ctypes.CDLL('./libput.so').put(1)"
-    tests |= {f"way{way}": f"./program {way}" for way in range(7, 15)}
+    tests |= {f"way{way}": f"./program {way}" for way in range(7, 19)}
     tests |= {"loaded": f'{sys.executable} -c "{loads}"'}
     # where the stack lies decides which instruction of a call needs more than there is
     tests |= {f"room{room}": f"ulimit -s 256; ./program 3 {room}" for room in range(7)}
@@ -411,11 +416,11 @@ def relatives(request, tool, tmp_path_factory):
 @pytest.mark.slow
 def test_a_crash_in_a_header_of_a_library(relatives):
     workspace, _, lines, evidence = relatives
-    crashed = [f"way{way}" for way in (1, 2, 4, 7, 9, 10, 11, 13)]
+    crashed = [f"way{way}" for way in (1, 2, 4, 7, 9, 10, 11, 13, 15, 16, 17)]
     for name in (*crashed, "empty", "elsewhere", "loads", "starts", "loaded"):
         assert {"parts.h:3", "put.c:3"} <= lines[name], name
         assert not {"parts.h:4", "put.c:4"} & lines[name], name
-        assert (LAST in lines[name]) == (name in ("starts", "way7")), name
+        assert (LAST in lines[name]) == (name in ("starts", "way7", "way16", "way17")), name
     assert line_of("n = put(n);\n    return") in lines["way7"]
     assert line_of("return n;\n}\nstatic int f") not in lines["way7"]
     assert str(evidence.stacks["way1"].innermost) == "parts.h:3 in store"
@@ -424,7 +429,8 @@ def test_a_crash_in_a_header_of_a_library(relatives):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "text"), [("way8", "raise(SIGQUIT)"), ("way12", "(int (*)(void))1"), ("way14", "execvpe(")]
+    ("name", "text"),
+    [("way8", "raise(SIGQUIT)"), ("way12", "(int (*)(void))1"), ("way14", "execvpe("), ("way15", "syscall(SYS_execve")],
 )
 def test_an_end_that_is_rarer(relatives, name, text):
     assert line_of(text) in relatives[2][name]
@@ -452,5 +458,6 @@ def test_a_null_pointer_is_called(relatives):
 @pytest.mark.slow
 def test_a_process_that_left_no_profile_is_said(relatives):
     said = [(problem.file, problem.cause) for problem in relatives[1].problems if "flow graphs" not in problem.cause]
-    assert [name for name, _ in said] == ["way0"]
+    assert [name for name, _ in said] == ["way0", "way18"]
     assert said[0][1].startswith("a process of this test left no profile")
+    assert said[1][1].startswith("a process with the memory of another one (vfork) was killed or crashed")

@@ -25,6 +25,7 @@ from suspectra.c.paths.flow import Flow, unsteady
 from suspectra.c.paths.searching import CPathSetting
 from suspectra.c.paths.switching import CSwitching
 from suspectra.c.paths.traced_build import FLAGS, RECORDER, TracedBuild
+from suspectra.c.paths.traced_cmake import TracedCMakeBuild
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_project import TracedProject
 from suspectra.c.paths.traced_run import CTracedRun
@@ -362,7 +363,7 @@ def test_a_run_that_never_ends_is_ended(runs, monkeypatch):
 def test_the_search_finds_the_decision_that_lets_the_test_pass(runs):
     case = CCase("t1", (str(runs.folder / "program"), "half", "3"), str(runs.folder))
     tests = TracedTests([case], runs.program, Token())
-    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token(), "--ctest build")
     *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
     line = LINES["if (of == 3.0)"]  # two jumps: one for numbers that can't be compared
     assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 1, True, False),)
@@ -373,7 +374,7 @@ def test_the_search_finds_the_decision_that_lets_the_test_pass(runs):
 def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs):
     case = CCase("t1", (str(runs.folder / "program"), "sum", "7"), str(runs.folder), pass_patterns=("^22\n",))
     tests = TracedTests([case], runs.program, Token())
-    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token(), "--ctest build")
     *_, report = CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60))
     line = LINES["if (i % 2 == 0)"]
     assert report.report == (ReportedPlace(Location("program.c", line, line), "if", 2, False, True),)
@@ -383,7 +384,7 @@ def test_a_decision_that_came_out_both_ways_comes_out_one_way_every_time(runs):
 def test_a_test_that_starts_its_program_by_another_one_is_refused_before_it_runs(runs, tmp_path):
     argv = ("sh", "-c", f"touch {tmp_path}/ran; {runs.folder}/program half 3")
     tests = TracedTests([CCase("t1", argv, str(runs.folder))], runs.program, Token())
-    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token())
+    setting = CPathSetting("t1", tests, [], ONE_FAILS, PathOptions(), Token(), "--ctest build")
     with pytest.raises(EvidenceError, match="t1 starts its program by another one"):
         list(CSwitching(setting).search(PathSearchLimits(time.monotonic() + 60)))
     assert not (tmp_path / "ran").exists()
@@ -502,8 +503,8 @@ def test_techniques_that_need_state_rank_tests_of_ctest(reckoner, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--ctest", "build", "--copy"], "it is for tests of Python, and --ctest names tests of C"),
-        ([], "name the CMake build folder of the tests with --ctest"),
+        (["--ctest", "build", "--copy"], "it is for tests of Python, and another option names tests of C"),
+        ([], "name the build of the tests with --ctest, --meson, --automake or --shell"),
     ],
 )
 def test_what_the_command_refuses(reckoner, options, message):
@@ -518,14 +519,14 @@ def test_a_build_can_be_stopped_and_says_what_is_wrong_with_it(tmp_path, tool):
     (tmp_path / "CMakeLists.txt").write_text(f"project(a C)\n{own_flags}add_executable(a a.c)\n")
     (tmp_path / "a.c").write_text("int main(int n, char **v) { return n > 1 ? 2 : 0; }\n")
     subprocess.run([tool("cmake", "cmake"), "-S", ".", "-B", "build"], cwd=tmp_path, check=True, capture_output=True)
-    TracedBuild(tmp_path / "build", tmp_path / "traced").make(Token())
+    TracedCMakeBuild(tmp_path / "build", tmp_path / "traced").make(Token())
     (tmp_path / "a.c").write_text("int main(void) { return nothing; }\n")
     with pytest.raises(EvidenceError, match="nothing"):
-        TracedBuild(tmp_path / "build", tmp_path / "traced").make(Token())
+        TracedCMakeBuild(tmp_path / "build", tmp_path / "traced").make(Token())
     stopped = Token()
     stopped.cancelled = True
     with pytest.raises(Cancelled):
-        TracedBuild(Path(tmp_path / "build"), tmp_path / "traced").make(stopped)
+        TracedCMakeBuild(Path(tmp_path / "build"), tmp_path / "traced").make(stopped)
 
 
 def test_another_build_is_made_for_other_flags(monkeypatch):
@@ -534,3 +535,46 @@ def test_another_build_is_made_for_other_flags(monkeypatch):
     assert TracedBuild.name(Path("build")) == name != TracedBuild.name(Path("other"))
     monkeypatch.setattr("suspectra.c.paths.traced_build.FLAGS", (*FLAGS, "-O1"))
     assert TracedBuild.name(Path("build")) != name
+
+
+CLAMP = """\
+int clamp(int n, int low, int high) {
+    if (n < low)
+        return low;
+    if (n >= high - 1)
+        return high;
+    return n;
+}
+"""
+MESON = """\
+project('clamps', 'c')
+lib = static_library('clamp', 'clamp.c')
+foreach n : ['5', '9', '20']
+  test('test_' + n, executable('test_' + n, 'test_' + n + '.c', link_with: lib))
+endforeach
+"""
+MAKEFILE = "all: test_5 test_9 test_20\ntest_%: test_%.c clamp.o\n\t$(CC) -O2 -o $@ $^\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("system", "build"), [("meson", "build"), ("make", "tests.tsv")])
+def test_other_build_systems_build_a_second_time_too(tmp_path, tool, system, build):
+    """Each test is a program of its own with the code of one library."""
+    tool(system, system)
+    (tmp_path / "clamp.c").write_text(CLAMP)
+    for n in (5, 9, 20):
+        main = f"int main(void) {{ return clamp({n}, 0, 10) != {min(n, 10)}; }}"
+        (tmp_path / f"test_{n}.c").write_text(f"int clamp(int, int, int);\n{main}\n")
+    (tmp_path / "meson.build" if system == "meson" else tmp_path / "Makefile").write_text(
+        MESON if system == "meson" else MAKEFILE
+    )
+    (tmp_path / "tests.tsv").write_text("".join(f"test_{n}\t./test_{n}\n" for n in (5, 9, 20)))
+    suspectra = CommandLine(tmp_path, str(tmp_path / "cache"))
+    assert suspectra("build-c").returncode == 0
+    option = "--meson" if system == "meson" else "--shell"
+    assert suspectra("record-c", option, build).returncode == 1
+    compared = suspectra("paths", "test_9", option, build).stdout
+    assert "clamp.c:4  true, there false" in compared, "test_5 is another program"
+    assert f"suspectra investigate test_9 {option} {build} --technique value-predicates" in compared
+    turned = suspectra("paths", "test_9", option, build, "--technique", "apg").stdout
+    assert "test_9 passes if the if at clamp.c:4 comes out false." in turned

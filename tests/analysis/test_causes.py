@@ -97,11 +97,16 @@ def bill(prices):
     total = sum(prices.values())
     parts = [f"{name}:{price}" for name, price in prices.items()]
     return f"{total} ({', '.join(parts)})"
+
+
+def paid(cents):
+    money = Money(cents)
+    return f"{money.cents} of {cents}"
 """,
     "test_shop.py": """\
 from mid import main
 from middle import check
-from shop import bill, door, price, rest, total
+from shop import bill, door, paid, price, rest, total
 
 
 def test_mid():
@@ -130,6 +135,10 @@ def test_rest():
     assert rest("abc") == "abc"
 
 
+def test_paid():
+    assert paid(3) == "7 of 3"
+
+
 def test_bill():
     assert bill({"nail": 3, "screw": 1}) == "8 (nail:7, screw:1)"
 """,
@@ -146,7 +155,7 @@ class Subject:
         for name, text in PROGRAMS.items():
             (folder / name).write_text(text)
         self.folder = folder
-        names = [f"test_shop.py::test_{name}" for name in ("mid", "door", "price", "total", "rest", "bill")]
+        names = [f"test_shop.py::test_{name}" for name in ("mid", "door", "price", "total", "rest", "bill", "paid")]
         self.machine = Machine(PYTEST, folder, "test_shop.py", names, ("states", "values"))
         self._known = {}
 
@@ -295,6 +304,11 @@ def test_what_was_computed_on_two_ways_is_altered_together(subject):
     count = alterations.count
     assert alterations.polluted((0, 1), PASSES)
     assert alterations.count == count + 1
+
+
+def test_a_number_inside_an_object_gets_what_stands_in_its_place(subject):
+    points = {0: StatePoint("shop.py", subject.place("paid", "shop.py", 47, "value"), 1)}
+    assert subject.alterations("paid", points, ()).polluted((0,), PASSES)
 
 
 def test_numbers_are_moved_to_where_comparisons_become_equal(subject):

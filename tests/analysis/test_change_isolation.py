@@ -385,3 +385,22 @@ def test_tests_of_what_can_not_be_collected_are_known():
     assert broken("") == [*names]
     assert broken("", CUT_OFF) == []
     assert uncollected_names(evidence) == []
+
+
+@pytest.mark.slow
+def test_a_cause_that_was_found_without_another_one_says_so(tmp_path):
+    """The second test fails by either change, the first one by one of them."""
+    before = "def name():\n    return 'Ann'\n\n\ndef word():\n    return 'Hi'\n"
+    (tmp_path / "m.py").write_text(before.replace("Ann", "Bob").replace("Hi", "Hello"))
+    first, second = "assert m.name() == 'Ann'", "assert m.word() + m.name() == 'HiAnn'"
+    test = f"import m\n\n\ndef test_a():\n    {first}\n\n\ndef test_b():\n    {second}\n"
+    (tmp_path / "test_m.py").write_text(test)
+    setup = RerunSetup(tmp_path, (sys.executable, "-m", "pytest", "-p", "no:cacheprovider"))
+    names = [f"test_m.py::test_{letter}" for letter in "ab"]
+    since = Baseline.from_texts("before", tmp_path, {"m.py": before.encode()})
+    failing = [FailingTest(name, "test_m.py") for name in names]
+    search = ChangeIsolation(setup=setup, tests=failing, baselines=[since], seconds=120)
+    list(search.steps())
+    by_line = {one.units[0].line: one for one in search.causes}
+    assert by_line[2].mends == (names[0],)
+    assert [one.line for one in by_line[6].besides] == [2], "undone alone it leaves the test failing"

@@ -42,11 +42,11 @@ def test_each_build_system_is_known_by_a_file(tmp_path, file, system, tests):
 def test_options_reach_the_step_that_configures(tmp_path):
     for name in ("CMakeLists.txt", "meson.build", "configure", "Makefile"):
         (tmp_path / name).touch()
-    for system, begin in {"cmake": "cmake -S", "meson": "meson setup", "autotools": f"{tmp_path}/configure"}.items():
+    for system, begin in {"cmake": "cmake -S", "meson": "meson setup", "automake": f"{tmp_path}/configure"}.items():
         chosen = [step for step in commands(coverage_build(tmp_path, None, system, ["--own"])) if "--own" in step]
         assert [step.startswith(begin) for step in chosen] == [True]
     (tmp_path / "Makefile.am").write_text("check_PROGRAMS = t\nTESTS = t\n")
-    build = coverage_build(tmp_path, "there", "autotools")
+    build = coverage_build(tmp_path, "there", "automake")
     assert build.tests == ("--automake", "there")
     assert commands(build)[-1].endswith("check TESTS=")  # builds the tests, and runs none
 

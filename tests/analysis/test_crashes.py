@@ -112,7 +112,7 @@ def test_the_test_that_ended_the_process_is_named_and_the_others_stay_ranked(wor
     assert "good.py" in shown
     source = RecordingSource(work)
     source.read()
-    assert source.command == (("python", "-m", "unittest") if command else ("pytest",))
+    assert source.command == (("python", "-m", "unittest") if command else ("pytest", "-pno:faulthandler"))
 
 
 def test_a_late_import_in_a_test_is_named(work):

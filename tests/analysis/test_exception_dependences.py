@@ -2,6 +2,7 @@
 
 import sys
 
+from suspectra.dependences.slice_tree import slice_tree
 from suspectra.dependences.slices import backward
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
@@ -205,3 +206,14 @@ def f(flag):
     lines, failure = traced(tmp_path, program, "f(False)")
     assert failure == ("program.py", 9)
     assert {2, 4, 8, 9} <= set(lines["program.py"])
+
+
+def test_what_a_call_passed_is_shown_where_nothing_else_is(tmp_path):
+    program = "def f(text, n):\n    return cut(n, text)\n\n\ndef cut(text, n):\n    return text[:n]\n"
+    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "test_program.py").write_text("from program import f\n\n\ndef test_f():\n    f('abc', 2)\n")
+    name = "test_program.py::test_f"
+    with Machine(PYTEST, tmp_path, "test_program.py", [name], (KIND,)) as machine:
+        tree = slice_tree(backward(trace_dependences(machine, name)))
+    (root,) = tree.roots
+    assert (root.step.line, {one.step.line for one in root.branches}) == (6, {2})

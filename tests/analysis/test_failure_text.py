@@ -129,6 +129,10 @@ allocated by thread T0 here:
             "/work/tests/a.c:7:test_half:FAIL: Expected 2 Was 1",
             "Expected 2 Was 1; tests/a.c:7 test_half (assertion)",
         ),
+        (
+            "./work/tests/a.c:7:TEST(Halves, Odd):FAIL: Expected 2 Was 1",
+            "Expected 2 Was 1; tests/a.c:7 Odd (assertion)",
+        ),
         ("[  ERROR   ] --- tests/a.c:7: error: Failure!", "Failure!; tests/a.c:7  (assertion)"),
         ("tests/a.c:7:F:Core:test_half:0: Failed", "Failed; tests/a.c:7 test_half (assertion)"),
         ('tests/a.cpp(7): error: in "half": check x failed', "check x failed; tests/a.cpp:7 half (assertion)"),

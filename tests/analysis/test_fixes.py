@@ -883,14 +883,29 @@ def patch(old, new, *defined):
     ("texts", "count"),
     [
         (("if len(a) > 0:", "if len(a) + 1 > 1:", "if len(a) > 1 - 1:", "elif len(a) - 1 > -1:"), 1),
-        (("a = b + 1 + 1", "a = b + 2", "a = b + 3 - 1"), 1),
+        (("a = b + 1 + 1", "a = b + 2", "a = b + 3 - 1", "a = 1 + b + 1"), 1),
+        (("a = b - c - 1", "a = b - 1 - c", "a = b + 1 - c - 2", "a = b - (c + 1)"), 1),
         (("if a < b + 1:", "if a - 1 < b:", "if a <= b:"), 2),
         (("if a < b - 1 < 2:", "if a + 1 < b < 2:"), 2),
-        (("a = '1' + b", "a = b + '1'", "a = 1 + b"), 3),
+        (("a = '1' + b", "a = b + '1'", "a = 1 + b", "a = b - c", "a = b + c"), 5),
     ],
 )
 def test_the_same_calculation_is_known_in_other_words(texts, count):
-    assert len({meaning(text) for text in texts}) == count
+    assert len({meaning(text).text for text in texts}) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "roundabout"),
+    [
+        ("a = b + 1 - c - 1", True),
+        ("if a + 1 > 1:", True),
+        ("a = b * 1", True),
+        ("if a > b + 1:", False),
+        ("a = 2", False),
+    ],
+)
+def test_what_needs_fewer_numbers_is_known(text, roundabout):
+    assert meaning(text).roundabout is roundabout
 
 
 def test_a_condition_is_no_number():

@@ -521,7 +521,7 @@ def test_no_statement_that_a_failing_test_executes_is_left_out(tmp_path):
 )
 def test_a_test_is_run_in_the_module_that_has_it_not_where_it_is_defined(name, location, file):
     result = TestResult(name, Verdict.FAILED, location and Location(location, 4, 6))
-    assert FailingTest.from_result(result) == (name, file, "")
+    assert FailingTest.from_result(result)[:3] == (name, file, "")
 
 
 @pytest.mark.slow

@@ -66,16 +66,6 @@ def test_it_equals_a_report_by_scores_of_elements(reports, first, counts):
         assert ours.rank_worst.tolist() == theirs.rank_worst.tolist()
 
 
-def test_levels_of_all_elements_are_not_computed_for_the_first_ones():
-    chance = np.random.default_rng(1)
-    spectrum = Spectrum.from_matrix(chance.random((40, 2000)) < 0.4, failed=np.arange(40) < 20)
-    report = OCHIAI.localize(spectrum)
-    suspects = report.suspects(10)
-    report.ties_of([suspect.element for suspect in suspects])
-    assert len(suspects) == 10
-    assert not {"level", "level_score", "_all"} & vars(report).keys()
-
-
 def test_what_is_no_candidate_has_no_place():
     spectrum = Spectrum.from_matrix([[1, 1, 1]], failed=[True])
     spectrum.candidates[1] = False

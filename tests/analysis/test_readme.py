@@ -13,7 +13,7 @@ from suspectra.cli.main import run
 from suspectra.evidence.discovery import find_source
 from suspectra.experiments.log import ExperimentLog
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
-from suspectra.why.shifts import Shift
+from suspectra.why.shifts import in_words
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -59,7 +59,7 @@ def test_the_answer_is_what_is_printed_and_fixes_lead_to_no_other(recorded_ledge
     assert run(["why", "--seconds", LONG]) == 0
     printed, wanted = capsys.readouterr().out.splitlines(), shown.splitlines()
     assert printed[2] == "`last` → `last + a day` repairs 3 tests and breaks none."
-    assert wanted[2] == str(Shift("ends[1]", timedelta(days=1), 3))
+    assert wanted[2] == f"All 3 failing tests pass if ends[1] is {in_words(timedelta(days=1))}."
     assert printed[9].endswith("none that passed breaks; so it is with one at tax.py:55.")
     assert [*printed[:2], *printed[3:9], *printed[10:]] == [*wanted[:2], *wanted[3:9], *wanted[10:]]
 
@@ -81,4 +81,4 @@ def test_the_library_is_used_as_it_is_written(suspectra, capsys):
     exec(compile(example, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 10
-    assert printed[0].startswith("src/ledger/tax.py:55 0.8875 ('tests/test_importer.py::")
+    assert printed[0].startswith("src/ledger/tax.py:59 0.8875 ('tests/test_importer.py::")

@@ -101,6 +101,7 @@ def test_rows_of_qt_test_are_cases(listing):
         ("Check", "k.c:6:F:A:odd:0: Assertion 'x' failed\nk.c:8:E:B:crash:0: (after this point)\n", {"odd", "crash"}),
         ("cmocka", "[  FAILED  ] odd\n[  FAILED  ] 1 test(s), listed below:\n", {"odd"}),
         ("Unity", "u.c:9:even:PASS\nu.c:6:odd:FAIL: Expected 2 Was 3\n", {"odd"}),
+        ("Unity", "..u.c:6:TEST(Group, odd):FAIL: Expected 2 Was 3\n", {"odd"}),
     ],
 )
 def test_the_output_of_a_whole_program_names_what_failed(name, printed, failed):

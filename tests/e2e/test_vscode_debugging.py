@@ -39,7 +39,7 @@ class TestWithDebugger:
         unrecorded.edit("src/ledger/tax.py", *TAX)
         unrecorded.edit(FILE, RIGHT, WRONG)
         assert unrecorded.record().returncode == 1
-        bench = workbench(unrecorded.folder)
+        bench = workbench(unrecorded.folder, {"suspectra.causesSeconds": 600})
         bench.show("Suspectra")
         wait(bench.suspects, "suspects in the view")
 

@@ -7,14 +7,14 @@ import re
 FILE = "src/ledger/discounts.py"
 RIGHT, WRONG = "if quantity < self.at_least", "if quantity <= self.at_least"
 TAX = "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]"
-FOUND = "`<=` → `<` repairs "  # how many tests, that depends on how busy the machine is
+FOUND = "`<=` → `<` repairs 3 tests"
 
 
 def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, wait, document):
     unrecorded.edit("src/ledger/tax.py", *TAX)
     unrecorded.edit(FILE, RIGHT, WRONG)
     assert unrecorded.record().returncode == 1
-    bench = workbench(unrecorded.folder, {"suspectra.investigationSeconds": 600})  # it ends when that is seen
+    bench = workbench(unrecorded.folder, {"suspectra.investigationSeconds": 600})  # it is stopped before
     bench.page.set_viewport_size({"width": 1440, "height": 760})
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
@@ -26,28 +26,31 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     bench.see(".monaco-dialog-box", "will run failing tests of")
     bench.picture("consent")
     bench.agree()
-    wait(lambda: FOUND in bench.suspects()[0], "the first row says what was found", 240)
+    wait(lambda: any(", repairs " in row for row in bench.suspects()), "a row says that something was found", 240)
     bench.command("Suspectra: Cancel Altered Runs")
-    bench.see(".notifications-toasts", f"discounts.py:24: {FOUND}", 120)
+    bench.see(".notifications-toasts", re.compile(r"\.py:\d+: .* altered runs?"))
     bench.command("Notifications: Clear All Notifications")
 
-    # the row, the badge, the line, the lens and the hover say it, too
+    # on one line it ends by itself
+    bench.open("discounts.py", 24)
+    bench.command("Suspectra: Test This Suspect")
+    bench.see(".notifications-toasts", "`<=` → `<` repairs 3 tests and breaks none", 240)
+    bench.command("Notifications: Clear All Notifications")
+
+    # the row, the badge, the line, the lens and the hover say what was found
+    wait(lambda: FOUND in bench.suspects()[0], "the first row says it")
     assert "Rank 1, BulkDiscount.off" in bench.suspects()[0]
-    assert re.search(r", repairs [1-3]/3,", bench.suspects()[0])
+    assert ", repairs 3/3," in bench.suspects()[0]
     bench.see(".activitybar .badge")
     bench.ranked.first.click()
-    wait(lambda: bench.cursor()[0] == "discounts.py", "the suspect is open")
     bench.see(".codelens-decoration", FOUND)
     bench.hover_at_cursor("repairs")
     bench.press("Escape", "Control+Home")  # the cursor's own mark would be over that of the line
     document(bench, "vscode-investigation.png")
 
-    # once all tests were run with it, its action shows the change first
+    # as all tests were run with it, it can be applied, after its difference was seen
     bench.ranked.first.click()
     wait(lambda: bench.cursor() == ("discounts.py", 24), "the suspect is open again")
-    bench.command("Suspectra: Test This Suspect")
-    bench.see(".notifications-toasts", "`<=` → `<` repairs 3 tests and breaks none", 120)
-    bench.command("Notifications: Clear All Notifications")
     bench.command("View: Focus Active Editor Group")
     bench.press("Control+.")
     bench.see(".action-widget .monaco-list-row", "Apply `<=` → `<`, which repairs")

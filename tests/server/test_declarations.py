@@ -66,7 +66,7 @@ def test_a_message_and_each_of_its_fields_say_what_they_mean(declared):
 
 
 def test_types_that_are_named_exist(declared):
-    known = {*declared, "Location", "Range", "Record"}
+    known = {*declared, "Location", "Range", "Record", "WorkspaceEdit"}
     named = {
         *(field.type for one in declared.values() for field in one.fields),
         *(argument.type for command in protocol.COMMANDS for argument in command.arguments),

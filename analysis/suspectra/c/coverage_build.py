@@ -146,7 +146,7 @@ def coverage_build(
 SYSTEMS = {
     "cmake": ("CMakeLists.txt",),
     "meson": ("meson.build",),
-    "autotools": ("configure", "configure.ac", "configure.in"),
+    "automake": ("configure", "configure.ac", "configure.in"),
     "make": ("GNUmakefile", "makefile", "Makefile"),
 }
 """What the root of a project of each build system has; the first that is found is used."""
@@ -176,7 +176,7 @@ def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     return CoverageBuild("Meson", folder, steps, ("--meson", _named(folder, root)), ((folder / MARK, ""),))
 
 
-def _autotools(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
+def _automake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     complete = (root / "configure").is_file() and (root / "Makefile.in").exists() >= (root / "Makefile.am").exists()
     first = () if complete else (BuildStep(("autoreconf", "-fi"), root),)
     flags = " ".join(FLAGS)
@@ -216,7 +216,7 @@ def _make(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
 _PLANS: dict[str, Callable[[Path, Path, tuple[str, ...]], CoverageBuild]] = {
     "cmake": _cmake,
     "meson": _meson,
-    "autotools": _autotools,
+    "automake": _automake,
     "make": _make,
 }
 

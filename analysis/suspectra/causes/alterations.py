@@ -193,7 +193,9 @@ class StateAlterations:
     def _replaces(self, tested: _Tested, assigned: Sequence[StatePoint]) -> bool:
         """Whether a value from a pool repairs, or for a single number a root."""
         counterparts = [value for point in assigned for value in self.values.counterparts(point)]
-        if len(counterparts) > 1 and tested.holds(self.altered(tested.states.with_values(counterparts))):
+        # the counterpart of one whole value is among its alternates
+        several_or_inside = len(counterparts) > 1 or any(value.part for value in counterparts)
+        if several_or_inside and tested.holds(self.altered(tested.states.with_values(counterparts))):
             return True
         each = [list(_alternates(point, self.values)) for point in assigned]
         for together in islice(_combined(each), None if len(each) == 1 else MAX_TOGETHER):

@@ -271,7 +271,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         """Find the changes since a baseline that broke tests, one cause after the other."""
         units, left = baseline.units, list(failing)
         search = ChangeNarrowing(baseline, program, failing)
-        high = frozenset(range(len(units)))
+        high = everything = frozenset(range(len(units)))
         decides: list[tuple[int, str, Differences, Differences]] = []  # causes by number, what passes, what then fails
         for known in list(self.causes):  # since another text, of which other tests are left
             if cause := search.numbers(known.undone):
@@ -299,7 +299,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 len(units),
                 run=run,
                 going_with=search.units(going_with),
-                besides=tuple(unit for one in self.causes if left[0] in one.tests for unit in one.undone),
+                besides=self._besides(search, everything - cause - going_with, left[0], mended),
             )
             at = self._add(search, found, cause, left, failing)
             yield IsolationStep(program.runs, len(cause), len(units))
@@ -326,6 +326,19 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             return frozenset(), without
         wider = search.run(high - cause - others, tests)
         return (others, wider) if wider.passed > without.passed else (frozenset(), without)
+
+    def _besides(
+        self, search: ChangeNarrowing, others: Differences, test: str, mended: Sequence[str]
+    ) -> tuple[ChangeUnit, ...]:
+        """The causes before without which tests have to be, too, in order to pass: this one was sought without them."""
+        earlier = tuple(unit for one in self.causes if mended or test in one.tests for unit in one.undone)
+        if not earlier or not mended:
+            return earlier
+        try:
+            passed = search.run(others, mended).passed
+        except TimeIsUp:  # that they pass without all of these is certain
+            return earlier
+        return () if passed.issuperset(mended) else earlier
 
     def _add(
         self,

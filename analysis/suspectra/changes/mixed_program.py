@@ -91,7 +91,7 @@ class MixedProgram:
             self._modules = answer["modules"]
             took = sum(one["seconds"] for one in answer["tests"].values())
             self._seconds = max(_LEAST_S, _FACTOR * took, _LOADING_FACTOR * (time.monotonic() - begin))
-        return _run_of(answer)
+        return _run_of(answer, uncollected=self._uncollected)
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
         """Run a test with some of the changes since a baseline, and note values; None where that is not possible.
@@ -205,9 +205,10 @@ class MixedProgram:
         self._scratch.remove()
 
 
-def _run_of(answer: MixedAnswer) -> MixedRun:
-    """What a process has answered."""
+def _run_of(answer: MixedAnswer, *, uncollected: bool) -> MixedRun:
+    """What a process has answered; tests that can't be collected have failed where the question is about that."""
     tests = answer.get("tests", {})
+    tests = {**tests, **answer.get("uncollected", {})} if uncollected else tests
     bad = {name: one for name, one in tests.items() if one["verdict"] in _FAILED}
     return MixedRun(
         frozenset(name for name, one in tests.items() if one["verdict"] in _PASSED),

@@ -243,11 +243,20 @@ def _difference(passing: ValueTrace, failing: ValueTrace, one: int, other: int, 
 
 
 def _expression(source: bytes, line: int, column: int) -> str:
-    """The text of the longest expression that begins at a place."""
+    """The text of the longest expression that begins at a place; of a default value the parameter that has it."""
     try:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return ""
+    for arguments in (node for node in ast.walk(tree) if isinstance(node, ast.arguments)):
+        positional = [*arguments.posonlyargs, *arguments.args][-len(arguments.defaults) :] if arguments.defaults else []
+        defaults = [*zip(positional, arguments.defaults, strict=True)]
+        defaults += [
+            (one, value) for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value
+        ]
+        for parameter, value in defaults:
+            if (value.lineno, value.col_offset) == (line, column):
+                return parameter.arg
     nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.expr, ast.stmt)))
     at = [node for node in nodes if (node.lineno, node.col_offset) == (line, column)]
     inside = [getattr(node, "test" if isinstance(node, _DECISIONS) else "value", None) for node in at]

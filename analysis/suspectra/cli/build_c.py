@@ -11,7 +11,7 @@ import click
 from suspectra.base.english import many
 from suspectra.cli.console import workspace_option
 
-_SYSTEMS = ("cmake", "meson", "autotools", "make")
+_SYSTEMS = ("cmake", "meson", "automake", "make")
 
 
 def register(cli: click.Group) -> None:

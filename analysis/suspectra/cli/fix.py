@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from suspectra.base.english import are
-from suspectra.base.errors import Problem, UsageError
+from suspectra.base.errors import Problem, SuspectraError, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, FIX_SECONDS
 from suspectra.base.visible import safe
 from suspectra.cli.console import (
@@ -74,10 +74,9 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.evidence.discovery import find_source
     from suspectra.evidence.logs.experiments import with_experiments
     from suspectra.fixes.diff import difference_as_bytes
-    from suspectra.fixes.fix import in_order
     from suspectra.fixes.kept_fixes import keep, kept
     from suspectra.fixes.search import FixInquiry
-    from suspectra.output.fixes import SearchCounts, summary, write_fix, write_json
+    from suspectra.output.fixes import SearchCounts, summary, write_groups, write_json
     from suspectra.selection.since_revision import since_revision
 
     began = time.monotonic()
@@ -93,10 +92,12 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     changes = partial(changes_since_pass, workspace, source)
     inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, changes=changes, seconds=seconds)
     found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
-    ordered = in_order(found)
+    groups = inquiry.by_group(found)
+    ordered = [one for fixes in groups.values() for one in fixes]
     if ordered:
-        keep(workspace, names, ordered, inquiry.sources)
-    done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began)
+        with suppress(SuspectraError):  # what can't be kept is searched again
+            keep(workspace, names, ordered, inquiry.sources)
+    done = SearchCounts(inquiry.tried, inquiry.pruned, inquiry.complete, time.monotonic() - began, interrupted)
     if chosen["form"] == "json":
         write_json(ordered, suspicion.read, sys.stdout, done, inquiry.apart)
     elif chosen["form"] == "diff":
@@ -105,16 +106,12 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     else:
         for sentence in broken_elsewhere(with_experiments(evidence, workspace), names):
             click.echo(safe(f"{sentence} `suspectra changes` shows it."))
-        for place, one in enumerate(ordered[:_SHOWN], 1):
-            write_fix(place, one, _group_size(inquiry, one), suspicion.read, sys.stdout, inquiry.apart.get(one))
+        write_groups(groups, evidence.failed_before, suspicion.read, sys.stdout, inquiry.apart)
         click.echo(summary(ordered, done))
     warn(inquiry.problems)
     if number is not None and ordered and chosen["form"] != "diff":
         _apply(_numbered(ordered, number).candidates, number, workspace, suspicion.read)
     return INTERRUPTED if interrupted else 0 if ordered else NOTHING_TO_RANK
-
-
-_SHOWN = 10
 
 
 def _found(inquiry: FixInquiry, *, shown: bool) -> tuple[list[Fix], bool]:
@@ -130,12 +127,6 @@ def _found(inquiry: FixInquiry, *, shown: bool) -> tuple[list[Fix], bool]:
                     edit = one.candidates[0].edit.text.strip()
                     click.echo(f"{safe(f'{one.file}:{one.line}')}: tests pass with `{safe(edit)}`", err=True)
     return found, interruption.happened
-
-
-def _group_size(inquiry: FixInquiry, fix: Fix) -> int:
-    """How many tests fail as those do that a fix repairs."""
-    asked = {test.name for test in inquiry.tests}
-    return max(len(asked.intersection(tests)) for tests in inquiry.suspects.groups if fix.repaired[0] in tests)
 
 
 def _use(edits: Sequence[FileEdits], number: int, chosen: _Options, read: Callable[[str], bytes | None]) -> None:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -28,10 +27,12 @@ from suspectra.cli.console import (
 )
 from suspectra.cli.localization import parameter_option, technique_parameters
 from suspectra.cli.rerun import (
+    BUILDS,
     COMMAND,
     BeforeCommand,
+    BuiltOptions,
     Interruption,
-    RerunOptions,
+    first_build,
     require_nothing_of_python,
     rerun_setup,
     suspicious_tests,
@@ -71,9 +72,7 @@ def register(cli: click.Group) -> None:
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @options(*map(declared, EXPERIMENTS))
-    @click.option(
-        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
-    )
+    @options(*BUILDS)
     @click.argument("tests", nargs=-1, metavar="[TEST]...")
     @click.pass_context
     def investigate(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -83,13 +82,13 @@ def register(cli: click.Group) -> None:
         each failure group first. The command behind -- takes options of pytest, and no tests. Altered runs execute your
         tests with wrong conditions and values: do this only with tests that can't do harm. With --technique
         value-predicates nothing is altered: failing tests and the passing ones most like them run once, and how their
-        values compare is counted. For tests of C and C++ the build folder is built a second time, in the cache of the
+        values compare is counted. For tests of C and C++ the project is built a second time, in the cache of the
         user; decisions can be turned there, and values compared.
         """
         return _investigate(context.meta[COMMAND], chosen)
 
 
-class _Options(RerunOptions):
+class _Options(BuiltOptions):
     investigation_seconds: float
     technique: str
     parameters: tuple[str, ...]
@@ -97,7 +96,6 @@ class _Options(RerunOptions):
     form: str
     forks: bool
     hide_values: bool
-    ctest: Path | None
     tests: tuple[str, ...]
 
 
@@ -111,7 +109,7 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
     began = time.monotonic()
     technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
     evidence = since_revision(find_source(chosen["workspace"], edges=True).read(), chosen["workspace"], None)
-    compiled = chosen["ctest"] is not None
+    compiled = first_build(chosen) is not None
     everywhere = compiled or chosen["technique"] != COMBINATION
     tests, suspicion = suspicious_tests(
         evidence, chosen["workspace"], chosen["tests"], everywhere=everywhere, compiled=compiled
@@ -172,8 +170,9 @@ def _for_c(
     if technique.name not in COMPILED:
         cause = f"{technique.name} alters tests of Python only"
         raise UsageError(Problem("--technique", "", cause, f"choose {' or '.join(COMPILED[1:])} for tests of C"))
-    assert chosen["ctest"] is not None
-    project = TracedProject(chosen["workspace"], chosen["ctest"].absolute())
+    build = first_build(chosen)
+    assert build is not None
+    project = TracedProject(chosen["workspace"], build)
     if technique.name == VALUE_PREDICATES:
         return CValueInquiry(project=project, tests=tests, suspects=suspicion, notify=partial(_observing, progress))
     return CSwitchInquiry(project=project, tests=tests, suspects=suspicion, notify=partial(_altering, progress))

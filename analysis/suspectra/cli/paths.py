@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,10 +26,12 @@ from suspectra.cli.console import (
     warn,
 )
 from suspectra.cli.rerun import (
+    BUILDS,
     COMMAND,
     BeforeCommand,
+    BuiltOptions,
     Interruption,
-    RerunOptions,
+    first_build,
     has_python,
     one_failing_test,
     require_nothing_of_python,
@@ -67,9 +68,7 @@ def register(cli: click.Group) -> None:
     @click.option("--ask", is_flag=True, help="Ask me which outcomes of other inputs, or which states, are right.")
     @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
     @options(*map(declared, (EXCLUDE_MARKERS, COPY)))
-    @click.option(
-        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TEST is one of this CMake build folder."
-    )
+    @options(*BUILDS)
     @click.argument("test", metavar="[TEST]", required=False)
     @click.pass_context
     def paths(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -79,19 +78,18 @@ def register(cli: click.Group) -> None:
         fails. With nearest-path, it and the passing tests nearest to it are run again, with nothing altered, and their
         decisions and calls are compared. With apg, decisions of TEST are forced to come out the other way, and other
         inputs are tried, until it passes: do this only with tests that can't do harm. The command behind -- takes
-        options of pytest, and no tests. For a test of C or C++ the build folder is built a second time, in the cache of
-        the user, with a recorder of paths in its programs.
+        options of pytest, and no tests. A test of C or C++ is one of a build folder, or a command in a file. The
+        project is built a second time, in the cache of the user, with a recorder of paths in its programs.
         """
         return _paths(context.meta[COMMAND], chosen)
 
 
-class _Options(RerunOptions):
+class _Options(BuiltOptions):
     paths_seconds: float
     technique: str
     order: str | None
     ask: bool
     form: str
-    ctest: Path | None
     test: str | None
 
 
@@ -105,20 +103,26 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.techniques import make_technique
 
     evidence = find_source(chosen["workspace"]).read()
-    if chosen["ctest"] is None and evidence.files and not has_python(evidence):
+    if first_build(chosen) is None and evidence.files and not has_python(evidence):
         cause = "these are not tests of Python"
-        raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
+        raise UsageError(
+            Problem(
+                evidence.source, "", cause, "name the build of the tests with --ctest, --meson, --automake or --shell"
+            )
+        )
     test = one_failing_test(evidence, chosen["test"])
     ranking = Localizer(make_technique("ochiai")).update(evidence)
     require_unchanged(evidence, _executed_files(ranking.spectrum, test.name), chosen["workspace"])
     bar = TimeBar(sys.stderr, chosen["paths_seconds"])
     inquiry = (
         _for_python(command, chosen, test, ranking, bar)
-        if chosen["ctest"] is None
+        if first_build(chosen) is None
         else _for_c(command, chosen, test, ranking)
     )
     with (
-        nullcontext() if chosen["ctest"] is None else Watchdog(os.environ),  # ends a build if this process is killed
+        nullcontext()
+        if first_build(chosen) is None
+        else Watchdog(os.environ),  # ends a build if this process is killed
         Interruption() as interruption,
         closing(inquiry.steps()) as reports,
         bar,
@@ -162,10 +166,11 @@ def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking:
     from suspectra.paths.searches.search import PathOptions
 
     require_nothing_of_python(command, chosen)
-    assert chosen["ctest"] is not None
+    build = first_build(chosen)
+    assert build is not None
     return CPathInquiry(
         chosen["workspace"],
-        chosen["ctest"].absolute(),
+        build,
         test=test,
         spectrum=ranking.spectrum,
         seconds=chosen["paths_seconds"],

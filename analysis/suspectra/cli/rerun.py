@@ -45,6 +45,38 @@ class RerunOptions(TypedDict):
     copy: bool
 
 
+class BuiltOptions(RerunOptions):
+    """The options that say which build the tests of C and C++ are of."""
+
+    ctest: Path | None
+    meson: Path | None
+    automake: Path | None
+    shell: Path | None
+
+
+BUILDS = tuple(
+    click.option(option, type=click.Path(path_type=Path), metavar=kind, help=f"TEST is {what}.")
+    for option, kind, what in (
+        ("--ctest", "BUILD", "one of this CMake build folder"),
+        ("--meson", "BUILD", "one of this build folder of Meson"),
+        ("--automake", "BUILD", "one of `make check` in this build folder"),
+        ("--shell", "FILE", "a command in this file, of a project that plain make builds"),
+    )
+)
+"""The same for click."""
+
+
+def first_build(chosen: BuiltOptions) -> Path | None:
+    """Which build the tests are of: its folder, or the file with the commands; None for tests of Python.
+
+    Raises UsageError when several are named.
+    """
+    named = [path for path in (chosen["ctest"], chosen["meson"], chosen["automake"], chosen["shell"]) if path]
+    if len(named) > 1:
+        raise UsageError(Problem("", str(named[1]), "a test is of one build", "name one build folder, or one file"))
+    return named[0].absolute() if named else None
+
+
 class Interruption:
     """Lets Ctrl-C end what is inside of it: what is known by then is kept, and shown."""
 
@@ -134,7 +166,7 @@ def require_python(evidence: Evidence) -> None:
 def require_nothing_of_python(
     command: Sequence[str], chosen: RerunOptions, more: Mapping[str, object] = MappingProxyType({})
 ) -> None:
-    """Refuse options that are for tests of Python beside `--ctest`.
+    """Refuse options that are for tests of Python beside those that name tests of C.
 
     Raises UsageError when one is given.
     """
@@ -146,7 +178,7 @@ def require_nothing_of_python(
         **more,
     }
     if unusable := next((option for option, value in given.items() if value), None):
-        cause = "it is for tests of Python, and --ctest names tests of C"
+        cause = "it is for tests of Python, and another option names tests of C"
         raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
 
 

@@ -13,7 +13,7 @@ from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.trace import DependenceTrace
 
 HIDDEN = frozenset({"entry", "parameter", "default", "argument"})
-"""Kinds of nodes that only pass something on: a tree shows what they depend on in their place."""
+"""Kinds of nodes that only pass something on: a tree shows what they depend on in their place, if there is anything."""
 
 _OF_ALL_ON_THE_WAY = frozenset({DependenceKind.SUMMARY, DependenceKind.CHANGE})
 
@@ -51,8 +51,26 @@ class ShownLinks:
                 waiting += [(more, kind if kind in _OF_ALL_ON_THE_WAY else why) for more, why in self._next(other)]
             else:
                 found[other] = kind
+        if self._direction is Direction.BACKWARD and all(self._trace.is_test[other] for other in found):
+            found = self._passed_to(node) or found  # nothing else of the program says where it comes from
         ordered = sorted(found.items(), reverse=self._direction is Direction.BACKWARD)
         return sorted(ordered, key=lambda one: self._is_elsewhere(node, *one))  # there may be very many
+
+    def _passed_to(self, node: int) -> dict[int, DependenceKind]:
+        """The arguments that a node reads, with the calls in the program that pass them."""
+        found: dict[int, DependenceKind] = {}
+        waiting, seen = list(self._next(node)), {node}
+        while waiting:
+            other, kind = waiting.pop()
+            if other in seen or not self._is_hidden[other]:
+                continue
+            seen.add(other)
+            if self._trace.sites[self._trace.graph.site[other]].kind == "argument":
+                if not self._trace.is_test[other]:
+                    found[other] = kind
+            else:
+                waiting += self._next(other)
+        return found
 
     def _is_elsewhere(self, node: int, other: int, kind: DependenceKind) -> bool:
         """Whether one of two functions left as it was what the other one reads."""

@@ -386,13 +386,21 @@ class Evidence:
 
     @cached_property
     def _suspected_changes(self) -> Mapping[str, Row]:
-        """`changed` without what git knows for tests that failed before, or that fail without these changes, too."""
+        """`changed` without that of tests that fail without these changes, too, or were broken by other ones."""
         assumed = changes_by_git(self.changed).keys()
-        before = self.failed_before & assumed
-        if not before:
+        harmless = self.failed_before & assumed | self._broken_elsewhere & self.changed.keys()
+        if not harmless:
             return self.changed
-        kept = {test: row for test, row in self.changed.items() if test not in before}
-        return ChangedRows(kept, assumed - before)
+        kept = {test: row for test, row in self.changed.items() if test not in harmless}
+        return ChangedRows(kept, assumed - harmless)
+
+    @property
+    def _broken_elsewhere(self) -> frozenset[str]:
+        """The failing tests that pass without a change where no statement is, as in a file of data."""
+        undone = [one for one in self.experiments if one.kind == UNDO and one.outcome.repairs]
+        lines = {one: range(min(one.line, one.end_line), max(one.line, one.end_line) + 1) for one in undone}
+        here = {one.test for one in undone if any(self.elements.at(one.file, line) is not None for line in lines[one])}
+        return frozenset(one.test for one in undone) - here
 
     @cached_property
     def failed_before(self) -> frozenset[str]:

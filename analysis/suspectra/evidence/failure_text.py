@@ -56,6 +56,11 @@ _PLACES = (  # a part that a line must contain, whether it is an assertion, and 
     (": FAILED:", True, re.compile(rf"^{_FILE}: FAILED:$")),  # Catch2
     ("ERROR: ", True, re.compile(rf"^{_FILE}: (?:FATAL )?ERROR: (?P<message>.*)$")),  # doctest
     (":FAIL", True, re.compile(rf"^{_FILE}:(?P<function>\w+):FAIL:? ?(?P<message>.*)$")),  # Unity
+    (  # its fixtures, which print a dot for each test before
+        ":FAIL",
+        True,
+        re.compile(rf"^\.?{_FILE}:TEST\(\w+, (?P<function>\w+)\):FAIL:? ?(?P<message>.*)$"),
+    ),
     (": error: ", True, re.compile(rf"^(?:\[ *ERROR *\] --- )?{_FILE}: error: (?P<message>.*)$")),  # cmocka
     (":", True, re.compile(rf"^{_FILE}:[FE]:[^:]*:(?P<function>[^:]*):\d+: (?P<message>.*)$")),  # Check
     (

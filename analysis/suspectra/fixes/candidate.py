@@ -14,6 +14,9 @@ from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
 from suspectra_recorder.experiments.messages import RunRequest
 
+AS_BEFORE = "as before"
+"""The kind of candidates that undo a change of the user."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -44,8 +47,16 @@ class Candidate:
         """What is the same of candidates that have the same effect on the text, or calculate the same."""
         first, count, lines = self.edit.changed_lines(self.source.lines)
         if len(lines) == 1 and any(map(str.isdigit, lines[0])):
-            lines = (meaning(lines[0]) or lines[0],)
+            lines = (meaning(lines[0]).text or lines[0],)
         return self.file, first, count, lines
+
+    @property
+    def is_roundabout(self) -> bool:
+        """Whether it writes a calculation with more numbers than that needs, as ``a + 1 - 1``: a simpler edit does."""
+        first, count, lines = self.edit.changed_lines(self.source.lines)
+        if self.kind == AS_BEFORE or len(lines) != 1 or count != 1 or not any(map(str.isdigit, self.edit.text)):
+            return False
+        return meaning(lines[0]).roundabout and not meaning(self.source.lines[first - 1]).roundabout
 
     @property
     def run_edit(self) -> Edit:

@@ -10,8 +10,7 @@ from types import CodeType
 import numpy as np
 
 from suspectra.base.arrays import Ints
-from suspectra.fixes.candidate import Candidate
-from suspectra.fixes.undoing import AS_BEFORE
+from suspectra.fixes.candidate import AS_BEFORE, Candidate
 from suspectra.mutation.edit import Edit
 from suspectra.spectrum import Spectrum
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from suspectra.fixes.candidate import Candidate
-from suspectra.fixes.undoing import AS_BEFORE
+from suspectra.fixes.candidate import AS_BEFORE, Candidate
 from suspectra.mutation.mutant import change_in_words
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 

@@ -3,40 +3,59 @@
 from __future__ import annotations
 
 import ast
-import operator
 import textwrap
+from collections.abc import Iterator
+from typing import NamedTuple
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError)
-_SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub}
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_BY_ONE = (ast.Mult, ast.FloorDiv, ast.Div, ast.Pow)
 
 
-def meaning(statement: str) -> str:
-    """The same text for statements, or heads of compound ones, that calculate the same; empty for what is none."""
+class Meaning(NamedTuple):
+    """What a statement calculates."""
+
+    text: str  # the same for all that calculate the same; empty for what is no statement
+    roundabout: bool  # whether it could be written with fewer numbers
+
+
+def meaning(statement: str) -> Meaning:
+    """Find out what a statement, or the head of a compound one, calculates."""
     text = textwrap.dedent(statement).strip()
     text = text[2:] if text.startswith("elif ") else text
+    calculated = _Calculated()
     try:
         tree = ast.parse(f"{text} pass" if text.endswith(":") else text)
-        return ast.dump(_Calculated().visit(tree))
+        return Meaning(ast.dump(calculated.visit(tree)), calculated.roundabout)
     except _UNPARSABLE:
-        return ""
+        return Meaning("", False)
 
 
 class _Calculated(ast.NodeTransformer):
     """Adds whole numbers up, and brings those that are added to a side of a comparison to the other one."""
 
+    roundabout = False
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        """Add two numbers; of ``a + 1 + 1`` the two at the end."""
-        self.generic_visit(node)
-        right = _number(node.right)
-        if right is None or type(node.op) not in _SIGNS:
+        """Bring the numbers of a sum together at its end."""
+        if isinstance(node.op, _BY_ONE) and _number(node.right) == 1:
+            self.roundabout = True
+            return self._visited(node.left)
+        if not isinstance(node.op, (ast.Add, ast.Sub)):
+            self.generic_visit(node)
             return node
-        more = right if isinstance(node.op, ast.Add) else -right
-        left = _number(node.left)
-        if left is not None:
-            return ast.Constant(left + more)
-        base, before = _split(node.left)
-        return _sum(base, before + more)
+        numbers, base = [], None
+        for term, adds in _terms(node, True):
+            number = _number(term)
+            if number is not None:
+                numbers.append(number if adds else -number)
+            elif base is None and adds:
+                base = self._visited(term)
+            else:
+                first = base if base is not None else ast.Constant(0)
+                base = ast.BinOp(first, ast.Add() if adds else ast.Sub(), self._visited(term))
+        self.roundabout |= len(numbers) > 1
+        return ast.Constant(sum(numbers)) if base is None else _sum(base, sum(numbers))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Write a negative number as one."""
@@ -51,9 +70,23 @@ class _Calculated(ast.NodeTransformer):
             return node
         (base, added), (other, subtracted) = _split(node.left), _split(node.comparators[0])
         number = _number(other)
+        self.roundabout |= bool(added and (subtracted or number))
         if number is not None:
             return ast.Compare(base, node.ops, [ast.Constant(number - added)])
         return ast.Compare(base, node.ops, [_sum(other, subtracted - added)])
+
+    def _visited(self, node: ast.expr) -> ast.expr:
+        found: ast.expr = self.visit(node)
+        return found
+
+
+def _terms(node: ast.expr, adds: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """What is added and subtracted in a sum, from the left."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        yield from _terms(node.left, adds)
+        yield from _terms(node.right, adds == isinstance(node.op, ast.Add))
+    else:
+        yield node, adds
 
 
 def _number(node: ast.AST) -> int | None:
@@ -62,8 +95,8 @@ def _number(node: ast.AST) -> int | None:
 
 def _split(node: ast.expr) -> tuple[ast.expr, int]:
     """An expression without the number that is added at its end, and that number."""
-    if isinstance(node, ast.BinOp) and type(node.op) in _SIGNS and (number := _number(node.right)) is not None:
-        return node.left, number if isinstance(node.op, ast.Add) else -number
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and (number := _number(node.right)) is not None:
+        return node.left, number
     return node, 0
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from suspectra.base.cancellation import check
 from suspectra.base.deadline import TimeIsUp
-from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.errors import EvidenceError, Problem, SuspectraError
 from suspectra.changes.units import ChangeUnit
 from suspectra.evidence.sources import SourceReader
 from suspectra.evidence.test_code import TestCode
@@ -123,12 +123,12 @@ class FixInquiry(Inquiry[Fix]):
             for number, tests in enumerate(self.suspects.groups)
             if (names := [name for name in tests if name in wanted])
         ]
-        self.complete = True
+        complete = True
         with self.setup.folder() as folder:
             for done, (number, names) in enumerate(groups):
                 until = time.monotonic() + share_of_time(end + self._waited - time.monotonic(), len(groups) - done)
                 if until <= time.monotonic():
-                    self.complete = False
+                    complete = False
                     self.note([_not_searched([names for _, names in groups[done:]], len(groups))])
                     break
                 try:
@@ -136,12 +136,20 @@ class FixInquiry(Inquiry[Fix]):
                         for fix in search.fixes():
                             self._keep(fix)
                             yield fix
-                        self.complete &= search.exhausted
+                        complete &= search.exhausted
                 except TimeIsUp:
-                    self.complete = False
+                    complete = False
                 except EvidenceError as error:
-                    self.complete = False
+                    complete = False
                     self.note([error.problem])
+        self.complete = complete  # a search that is interrupted does not come here
+
+    def by_group(self, fixes: Iterable[Fix]) -> dict[tuple[str, ...], list[Fix]]:
+        """The failing tests of each failure group that was asked for, with its fixes, the likeliest first."""
+        wanted = {test.name for test in self.tests}
+        groups = [own for tests in self.suspects.groups if (own := tuple(name for name in tests if name in wanted))]
+        ordered = in_order(list(fixes))
+        return {names: [one for one in ordered if one.repaired[0] in names] for names in groups}
 
     def put_off(self, seconds: float) -> None:
         """Do not count some seconds: the tests were starting."""
@@ -155,9 +163,12 @@ class FixInquiry(Inquiry[Fix]):
             texts = {path: read(path) for path in {*self.suspects.digests, *(test.file for test in self.tests)}}
             known = {path: text for path, text in texts.items() if text is not None}
             self.sources = {path: hashlib.sha256(text).hexdigest() for path, text in known.items()}
-        with ExperimentLog(self.setup.workspace) as log:
-            for experiment in fix.experiments():
-                log.add(experiment, self.sources)
+        try:
+            with ExperimentLog(self.setup.workspace) as log:
+                for experiment in fix.experiments():
+                    log.add(experiment, self.sources)
+        except SuspectraError as error:  # the fix is one all the same
+            self.note([error.problem])
 
 
 def share_of_time(left: float, groups: int) -> float:
@@ -704,7 +715,7 @@ class _Waiting:
             if one is None:
                 continue
             if isinstance(one, Candidate):
-                if one.key in self._seen:
+                if one.key in self._seen or one.is_roundabout:
                     continue
                 self._seen.add(one.key)
             self.cost = cost

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from suspectra.base.deadline import TimeIsUp
+from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError
 from suspectra.evidence.test_code import TestCode
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
@@ -91,20 +91,22 @@ class PatchTrial(Inquiry[JudgedPatch]):
             return JudgedPatch(name, refused=str(refused))
         first, *others = [one.job for one in changed.values()]
         job: RunRequest = {**first, "others": [*first.get("others", ()), *others]} if others else first
-        verdicts = _Verdicts()
-        for test in self.tests:
-            one = judge(test.name, fails=True)
-            verdicts.add(test.name, None if one is None else one.alone(job, end), fails=True)
         executing = {row for path, one in changed.items() for row in _rows(spectrum, path, one.lines)}
-        for row in sorted(executing):
-            if spectrum.failed[row]:
-                continue
-            if time.monotonic() >= end:
-                self.complete = False
-                break
-            one = judge(spectrum.tests[row], fails=False)
-            (answer,) = one.accepts([job], end) if one else [None]
-            verdicts.add(spectrum.tests[row], answer, fails=False)
+        passing = [spectrum.tests[row] for row in sorted(executing) if not spectrum.failed[row]]
+        verdicts = _Verdicts()
+        try:
+            for test in self.tests:
+                one = judge(test.name, fails=True)
+                verdicts.add(test.name, None if one is None else one.alone(job, end), fails=True)
+            for other in passing:
+                seconds_until(end)
+                one = judge(other, fails=False)
+                (answer,) = one.accepts([job], end) if one else [None]
+                verdicts.add(other, answer, fails=False)
+        except TimeIsUp:
+            self.complete = False
+            if not verdicts.judges:
+                raise
         return verdicts.judged(name, complete=self.complete)
 
     def _read(self, path: str) -> bytes | None:

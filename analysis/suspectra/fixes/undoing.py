@@ -6,13 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from suspectra.changes.units import ChangeUnit
-from suspectra.fixes.candidate import Candidate
+from suspectra.fixes.candidate import AS_BEFORE, Candidate
 from suspectra.fixes.fix_site import FunctionScope
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
-
-AS_BEFORE = "as before"
-"""The kind of these candidates."""
 
 _COST = 1.0
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError)

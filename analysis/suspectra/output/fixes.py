@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TextIO
 
 from suspectra.base.english import every, many
 from suspectra.base.visible import safe
 from suspectra.fixes.apart import Apart
+from suspectra.fixes.candidate import AS_BEFORE
 from suspectra.fixes.diff import difference
 from suspectra.fixes.fix import Fix
-from suspectra.fixes.undoing import AS_BEFORE
 
 
 class SearchCounts(NamedTuple):
@@ -21,7 +21,11 @@ class SearchCounts(NamedTuple):
     pruned: int  # candidates that would give the same as the program, or as another one
     complete: bool  # whether nothing is left to be tried
     seconds: float
+    interrupted: bool = False
 
+
+_SHOWN = 10
+"""Fixes of one failure group."""
 
 Read = Callable[[str], bytes | None]
 """Gives the bytes of a source, None for one that can't be read."""
@@ -64,6 +68,30 @@ def write_fix(number: int, fix: Fix, failing: int, read: Read, out: TextIO, told
     out.flush()
 
 
+def write_groups(
+    groups: Mapping[tuple[str, ...], Sequence[Fix]],
+    old: Collection[str],
+    read: Read,
+    out: TextIO,
+    apart: Mapping[Fix, Apart],
+) -> None:
+    """The first fixes of each failure group, which is named where there are several; `old` failed before."""
+    number = 0
+    for tests, fixes in groups.items():
+        if len(groups) > 1:
+            out.write(f"{_heading(tests, old)}{'' if fixes else ' no fix'}\n")
+        for place, one in enumerate(fixes, number + 1):
+            if place - number <= _SHOWN:
+                write_fix(place, one, len(tests), read, out, apart.get(one))
+        number += len(fixes)
+
+
+def _heading(tests: Sequence[str], old: Collection[str]) -> str:
+    more = f" and {many(len(tests) - 1, 'more test')}" if len(tests) > 1 else ""
+    before = ", failed before your changes, too" if set(tests) <= set(old) else ""
+    return f"For {safe(tests[0])}{more}{before}:"
+
+
 def fix_entry(number: int, fix: Fix, read: Read, told: Apart | None = None) -> dict[str, object]:
     """One fix as JSON."""
     apart = told and {
@@ -104,5 +132,7 @@ def summary(fixes: Sequence[Fix], done: SearchCounts) -> str:
     found = f"{len(fixes)} fix{'' if len(fixes) == 1 else 'es'}" if fixes else "no fix found"
     nothing_left = "what is left would rank far behind" if fixes else "all that it knows was tried"
     left = nothing_left if done.complete else "more can be tried with --seconds"
+    if done.interrupted:
+        left = "the search was interrupted"
     did = f"{many(done.tried, 'change')} run and {done.pruned:,} left out as equal to others in {done.seconds:.1f} s"
     return f"{found}; {did}; {left}"

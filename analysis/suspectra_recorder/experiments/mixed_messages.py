@@ -47,6 +47,7 @@ class MixedAnswer(TypedDict, total=False):
     """How a run ended."""
 
     tests: dict[str, MixedOutcome]  # those that ended
+    uncollected: dict[str, MixedOutcome]  # those that could not be collected
     modules: list[str]  # what it has loaded that is no part of the workspace
     error: str  # why something could not be collected, in a line
     refused: bool  # whether the program has to be loaded for that

@@ -298,9 +298,10 @@ class MixedRuns:
         own = {name.partition(".")[0] for name, module in loaded if self._is_ours(module)}
         others = own.union(_NOT_BEFORE)
         self._answer["modules"] = [name for name, _ in loaded if name.partition(".")[0] not in others]
+        uncollected = self._answer["uncollected"] = {}
         for name in self._request["tests"]:
             if name not in self._answer["tests"] and (exception := self._in_the_way(name)) is not None:
-                self._answer["tests"][name] = {
+                uncollected[name] = {
                     "verdict": "error",
                     "exception": exception,
                     "place": "",

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 const PROJECT = '{CMakeLists.txt,meson.build,configure.ac}';
 const BUILT = ['CTestTestfile.cmake', 'meson-private/coredata.dat', 'config.status'];
 const DEPTHS = ['', '*/', '*/*/']; // of a build folder, from the source tree itself on
-const BUILDS = `{${DEPTHS.flatMap((depth) => BUILT.map((file) => depth + file)).join(',')}}`;
+const BUILDS = DEPTHS.flatMap((depth) => BUILT.map((file) => depth + file));
 
 export class NativeProject implements vscode.Disposable {
   private readonly disposables: vscode.Disposable;
@@ -29,7 +29,7 @@ export class NativeProject implements vscode.Disposable {
 
   private async check(): Promise<void> {
     const find = async (pattern: string) => (await vscode.workspace.findFiles(pattern, null, 1)).length > 0;
-    const can = (await find(PROJECT)) && !(await find(BUILDS));
+    const can = (await find(PROJECT)) && !(await Promise.all(BUILDS.map(find))).some(Boolean);
     await vscode.commands.executeCommand('setContext', 'suspectra.canConfigure', can);
   }
 }

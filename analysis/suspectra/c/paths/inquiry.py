@@ -25,10 +25,10 @@ SEARCHERS = {
 
 @dataclass
 class CPathInquiry(SearchInquiry):
-    """A search about a test of CTest, by one of `SEARCHERS`. The time counts once the programs are built."""
+    """A search about a test of C or C++, by one of `SEARCHERS`. The time counts once the programs are built."""
 
     workspace: Path  # the folder with the sources
-    build: Path  # the build folder of CMake with the tests. It is not changed: a second build of it records paths
+    build: Path  # the build with the tests, as `TracedProject` has it. It is not changed: a second one records paths
 
     def steps(self) -> Generator[PathReport]:
         """Search until nothing is left to be tried, or the time is up. What was found is kept in the workspace.
@@ -46,7 +46,9 @@ class CPathInquiry(SearchInquiry):
         with project.tests(token) as tests:
             passing = nearest_tests(self.spectrum, self.test.name)
             make: type[CPathSearcher] = resolve_name(SEARCHERS[self.technique])
-            searcher = make(CPathSetting(self.test.name, tests, passing, self.spectrum, self.options, token))
+            searcher = make(
+                CPathSetting(self.test.name, tests, passing, self.spectrum, self.options, token, project.named)
+            )
             try:
                 yield from self.follow(searcher.search(PathSearchLimits(self.begin())))
             finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Generator
 from dataclasses import replace
 
@@ -20,19 +21,21 @@ class CNearestPath(CPathSearcher):
         super().__init__(setting)
         known = set(setting.tests.names)
         passing = [name for name in setting.passing if name in known]
-        self.near = NearPaths(setting.test, passing, setting.options.order)  # the tests that were compared
+        values_by = f"suspectra investigate {shlex.quote(setting.test)} {setting.build} --technique value-predicates"
+        self.near = NearPaths(setting.test, passing, setting.options.order, values_by)  # the tests that were compared
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare one passing test after the other."""
-        failing = self.failing_run().run
+        program = self.setting.tests.program
+        failing = self.failing_run().run.in_common(program)
 
         def compared(name: str) -> NearPath | None:
             found = self.setting.tests.run(name, limits.end)
             if found.verdict is not Verdict.PASSED:
                 return None
-            program = self.setting.tests.program
-            flow = Flow(program, [failing, found.run])
-            return compare(flow.path(failing, self.left_out), flow.path(found.run, self.left_out), program, name)
+            passing = found.run.in_common(program)
+            flow = Flow(program, [failing, passing])
+            return compare(flow.path(failing, self.left_out), flow.path(passing, self.left_out), program, name)
 
         yield from self.near.search(limits, compared, self._report, self.problems)
 

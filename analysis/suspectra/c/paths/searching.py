@@ -28,6 +28,7 @@ class CPathSetting:
     spectrum: Spectrum  # which tests execute what
     options: PathOptions  # what the user has chosen
     token: Token  # cancel it to stop
+    build: str  # the option of commands that names the build
 
 
 class CPathSearcher(ABC):

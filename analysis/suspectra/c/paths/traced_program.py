@@ -39,6 +39,7 @@ class TracedProgram:
         self._paths, self._token, self._read = paths or SourcePaths(root), token, SourceReader(root)
         self._modules: dict[str, Disassembly] = {}
         self._fixed: dict[str, bool] = {}
+        self._functions: dict[tuple[str, SourceLine], tuple[str, int]] = {}
         self._conditions: dict[str, Conditions] = {}
         self._places: dict[int, tuple[str, Location] | None] = {}
 
@@ -47,7 +48,26 @@ class TracedProgram:
         place = self.address(address, mappings)
         if place is None:
             return -1
-        node = Node(*place, is_function)
+        return self._number_of(Node(*place, is_function))
+
+    def first_of(self, number: int) -> int:
+        """Find the same block or function in the program that was asked about first: several can have a library's."""
+        if number < 0:
+            return number
+        node, block = self.nodes[number], self.block(number)
+        module, begin = self.module(node.module), node.address if block is None else block.function
+        line = module.lines.get(begin, UNKNOWN)
+        first, there = self._functions.setdefault((module.functions.get(begin, ""), line), (node.module, begin))
+        same = Node(first, node.address - begin + there, node.is_function)
+        if not line.path or (block is not None and not self._is_like(block, same)):
+            return number
+        return self._number_of(same)
+
+    def _is_like(self, block: Block, other: Node) -> bool:
+        found = self.module(other.module).blocks.get(other.address)
+        return found is not None and (found.place, found.decides) == (block.place, block.decides)
+
+    def _number_of(self, node: Node) -> int:
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +35,12 @@ class CTracedRun:
 
     def __len__(self) -> int:
         return len(self.node)
+
+    def in_common(self, program: TracedProgram) -> CTracedRun:
+        """The same run, with the code of libraries that several programs contain as that of the first of them."""
+        numbers, inverse = np.unique(self.node, return_inverse=True)
+        common = np.array([program.first_of(int(number)) for number in numbers], np.int64)
+        return replace(self, node=common[inverse]) if len(common) else self
 
     @classmethod
     def read(cls, folder: Path, program: TracedProgram) -> CTracedRun:

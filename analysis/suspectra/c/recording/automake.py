@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.case import CCase
@@ -50,10 +50,10 @@ def _has_tests(folder: str) -> bool:
 
 
 def _cases(folder: str, below: str) -> list[CCase]:
-    variables = _asked(folder, _VARIABLES)
+    variables = make_variables(folder, _VARIABLES)
     extensions = variables["TEST_EXTENSIONS"].split()
     kinds = [name for extension in extensions for name in _kind_variables(extension.lstrip(".").upper())]
-    variables |= _asked(folder, kinds) if kinds else {}
+    variables |= make_variables(folder, kinds) if kinds else {}
     fail = {_bare(name) for name in variables["XFAIL_TESTS"].split()}
     cases = []
     for test in variables["TESTS"].split():
@@ -101,8 +101,11 @@ def _case(
     )
 
 
-def _asked(folder: str, names: tuple[str, ...] | list[str]) -> dict[str, str]:
-    """The values of variables, as make knows them. They are printed by make, so no shell sees them."""
+def make_variables(folder: str, names: Sequence[str]) -> dict[str, str]:
+    """Ask make for the values of variables in a folder. They are printed by make, so no shell sees them.
+
+    Raises EvidenceError when make can't say them.
+    """
     with ScratchFolder() as scratch:
         makefile = os.path.join(str(scratch), "print.mk")
         lines = [f"$(info suspectra:{name}=$(strip $({name})))" for name in names]

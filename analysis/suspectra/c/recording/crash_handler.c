@@ -315,7 +315,8 @@ static int first_interrupted(void) {
 
 static void write_crash(const siginfo_t *information, const ucontext_t *context) {
     unwind_crash();
-    int from = first_interrupted(), nowhere = context && (uintptr_t)information->si_addr == interrupted_at(context);
+    /* a sanitizer's own end is no signal, though it may come in the handler of one */
+    int from = context ? first_interrupted() : 0, nowhere = context && (uintptr_t)information->si_addr == interrupted_at(context);
     if (context && (from == call_count - 1 || (from == call_count && nowhere))) {
         add_callers(context);
         damaged = damaged && !nowhere; /* the unwinder reads where the bad pointer leads */

@@ -164,6 +164,8 @@ long syscall(long number, ...) {
         suspectra_note_end_of_thread();
     if (begins_program(number))
         suspectra_replaced(0);
+    if (number == SYS_execve) /* which lets the program be recorded, too */
+        return execve((const char *)all[0], (char *const *)all[1], (char *const *)all[2]);
     long result = really()(number, all[0], all[1], all[2], all[3], all[4], all[5]);
     if (begins_program(number))
         suspectra_not_replaced();

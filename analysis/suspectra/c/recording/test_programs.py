@@ -227,7 +227,7 @@ FRAMEWORKS = (
     Framework(
         "cmocka", b"_cmocka_run_group_tests", hooked_cases, re.compile(r"^\[  FAILED  \] (\w+)$", re.MULTILINE), _NEVER
     ),
-    Framework("Unity", b"UnityBegin", hooked_cases, re.compile(r":(\w+):FAIL\b"), re.compile("-[nfglxq]")),
+    Framework("Unity", b"UnityBegin", hooked_cases, re.compile(r"(\w+)\)?:FAIL\b"), re.compile("-[nfglxq]")),
 )
 """The frameworks whose cases run alone."""
 

@@ -78,8 +78,9 @@ class NearPath(NamedTuple):
 class NearPaths:
     """The passing tests that were compared with a failing one, and what is to be said of them."""
 
-    def __init__(self, test: str, passing: Sequence[str], order: Nearness | None):
+    def __init__(self, test: str, passing: Sequence[str], order: Nearness | None, values_by: str):
         self.compared: list[NearPath] = []  # the tests that were compared, and pass when they run alone
+        self._values_by = values_by  # the command that compares values
         self._test, self._passing, self._order = test, tuple(passing), order
 
     def search(
@@ -135,8 +136,7 @@ class NearPaths:
             goes_on = any(one.behind for one in self.compared if one.same_path)
             path = f"the very same path, as far as {self._test} goes," if goes_on else "the very same path"
             yield f"{enumeration(same, MAX_NAMED)} {verbs[0]} {path} and {verbs[1]}: only values tell them apart."
-            command = f"suspectra paths {shlex.quote(self._test)} --technique cause-transitions"
-            yield f"`{command}` says which values make the difference."
+            yield f"`{self._values_by}` says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:
             yield (
                 f"Even the nearest passing test mostly goes another way: {nearest.test} shares {nearest.aligned:,} of "
@@ -176,7 +176,9 @@ class NearestPath(PathSearcher):
 
     def __init__(self, setting: PathSetting):
         super().__init__(setting)
-        self.near = NearPaths(setting.test.name, setting.passing, setting.options.order)  # the tests that were compared
+        values_by = f"suspectra paths {shlex.quote(setting.test.name)} --technique cause-transitions"
+        # the tests that were compared
+        self.near = NearPaths(setting.test.name, setting.passing, setting.options.order, values_by)
 
     def search(self, limits: PathSearchLimits) -> Generator[PathReport]:
         """Compare one passing test after the other."""
