@@ -213,8 +213,8 @@ def test_nothing_has_to_be_said_of_them(recorded):
     assert not [problem for problem in run.problems if "no flow graphs" not in problem.cause]
 
 
-def build(folder, *arguments):
-    subprocess.run(["gcc", "-O0", "-g", "--coverage", *arguments], cwd=folder, check=True)
+def build(folder, *arguments, compiler="gcc"):
+    subprocess.run([compiler, "-O0", "-g", "--coverage", *arguments], cwd=folder, check=True)
 
 
 def record(workspace, tests, **options):
@@ -238,20 +238,41 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["-ffile-prefix-map", "-fdebug-prefix-map", "-fmacro-prefix-map"])
-def test_sources_are_found_whose_folder_the_compiler_leaves_out(tmp_path, name):
-    for folder in ("src", "build"):
+@pytest.mark.parametrize("flow_graphs", [False, True])
+@pytest.mark.parametrize(
+    ("compiler", "source"),
+    [
+        ("gcc", "-ffile-prefix-map={}=. {}/src/prog.c"),
+        ("gcc", "-fdebug-prefix-map={}=. {}/src/prog.c"),
+        ("gcc", "-fmacro-prefix-map={}=. {}/src/prog.c"),
+        ("clang-14", "-ffile-prefix-map={}=. {}/src/prog.c"),
+        ("clang-14", "-fdebug-prefix-map={}/= {}/src/prog.c"),
+        ("clang-14", "../src/prog.c"),
+    ],
+)
+def test_sources_are_found_whose_folder_the_compiler_leaves_out(tmp_path, tool, compiler, source, flow_graphs):
+    for folder in ("src", "build", "build/parts"):
         (tmp_path / folder).mkdir()
     (tmp_path / "src" / "prog.c").write_text(CRASHING)
-    build(tmp_path / "build", f"{name}={tmp_path}=.", f"{tmp_path}/src/prog.c", "-c", "-o", "prog.o")
-    build(tmp_path / "build", "prog.o", "-o", "prog")
-    run, evidence = record(tmp_path, "nul\tbuild/prog n\nok\tbuild/prog\n")
-    assert not run.problems
+    arguments = source.replace("{}", str(tmp_path)).split()
+    compiler = tool(compiler, compiler)
+    build(tmp_path / "build", *arguments, "-c", "-o", "parts/prog.o", compiler=compiler)
+    build(tmp_path / "build", "parts/prog.o", "-o", "prog", compiler=compiler)
+    run, evidence = record(tmp_path, "nul\tbuild/prog n\nok\tbuild/prog\n", flow_graphs=flow_graphs)
+    assert not [problem for problem in run.problems if "no flow graphs" not in problem.cause]
     assert str(evidence.stacks["nul"].innermost) == "src/prog.c:4 in put"
     failing = [result.name for result in evidence.tests].index("nul")
     lines = {str(evidence.elements.location(int(element))) for element in evidence.rows[failing]}
     assert {"src/prog.c:4", "src/prog.c:9"} <= lines
     assert "src/prog.c:5" not in lines
+
+
+def test_a_folder_by_which_the_compiler_names_all_sources_is_said(tmp_path):
+    (tmp_path / "prog.c").write_text(CRASHING)
+    build(tmp_path, f"-ffile-prefix-map={tmp_path}=/usr/src/x", f"{tmp_path}/prog.c", "-o", "prog")
+    run, _ = record(tmp_path, "nul\t./prog n\nok\t./prog\n")
+    assert "their sources, such as /usr/src/x/prog.c, are not in the workspace" in run.problems[0].cause
+    assert run.problems[1].cure.endswith("for example /usr/src/x=.")
 
 
 def test_a_place_is_seen_from_where_the_file_was_compiled(tmp_path):
@@ -265,22 +286,23 @@ def test_a_place_is_seen_from_where_the_file_was_compiled(tmp_path):
     assert str(evidence.stacks["odd"].innermost) == "tests/check_it.c:3"
 
 
-def test_a_verdict_on_an_older_program_does_not_count(tmp_path):
-    """The function in which the fault was has been mended and built; of the other one nothing changed."""
-    halves = "int low(int n) {\n    return n + %s;\n}\nint high(int n) {\n    return n - 2;\n}\n"
+@pytest.mark.parametrize("repaired", ["    return n + 1;", "    if (n < 9)\n        n--;\n    return n + 2;"])
+def test_a_verdict_on_an_older_program_does_not_count(tmp_path, repaired):
+    """The function in which the fault was has been repaired and built; of the other one nothing changed."""
+    halves = "int low(int n) {\n%s\n}\nint high(int n) {\n    return n - 2;\n}\n"
     decides = "**(v + 1) == 'l' ? low(n) != 3 : high(n) != 1"
     main = f"int low(int), high(int);\nint main(int n, char **v) {{\n    return {decides};\n}}\n"
-    (tmp_path / "a.c").write_text(halves % 2)
+    (tmp_path / "a.c").write_text(halves % "    return n + 2;")
     (tmp_path / "main.c").write_text(main)
     build(tmp_path, "a.c", "main.c", "-o", "t")
     tests = "low\t./t l\nhigh\t./t h\nfine\ttrue\n"
     _, evidence = record(tmp_path, tests)
     assert {test.name for test in evidence.failing} == {"low", "high"}
-    (tmp_path / "a.c").write_text(halves % 1)
+    (tmp_path / "a.c").write_text(halves % repaired)
     build(tmp_path, "a.c", "main.c", "-o", "t")
     _, evidence = record(tmp_path, tests + "again\t./t h\n", select=["again"])
     assert {test.name for test in evidence.failing} == {"high", "again"}
-    said = [(problem.file, problem.cause) for problem in evidence.problems]
+    said = [(problem.file, problem.cause) for problem in evidence.problems if problem.file == "a.c"]
     assert said == [("a.c", "it was changed and built since 1 test failed (low), so it does not count")]
 
 

@@ -347,6 +347,30 @@ def test_cases_that_print_a_failure_are_compared_by_what_they_print_alone():
     ]
 
 
+def test_cases_that_a_run_of_all_did_not_reach_are_not_compared():
+    boost = next(one for one in FRAMEWORKS if one.name == "Boost.Test")
+    whole = CCase("t", ("./t",), "/")
+    cases = tuple(CCase(name, ("./t",), "/", whole=whole) for name in ("outer/crash", "rows/_0"))
+    alone = {case.name: TestResult(case.name, Verdict.FAILED) for case in cases}
+    output = 'a.cpp(1): fatal error: in "outer/crash": memory access violation at address: 0x00: no mapping\n'
+    together = TestResult("t", Verdict.FAILED)
+    program = WholeProgram(whole, cases, boost)
+    assert program.differences(together, output, alone, completed=True) == (False, [])
+
+
+def test_the_message_is_what_failed_and_no_header():
+    printed = {
+        "[ RUN      ] a_failure\n[  ERROR   ] --- 1 != 2\n[  FAILED  ] a_failure\n": "[  ERROR   ] --- 1 != 2",
+        "0%: Checks: 1, Failures: 1, Errors: 0\nt.c:7:F:core:one:0: Assertion 'a == b' failed\n": (
+            "t.c:7:F:core:one:0: Assertion 'a == b' failed"
+        ),
+        "# Assert cursor failed:\n# Expected: 1,0\n": "# Assert cursor failed: # Expected: 1,0",
+        "[  FAILED  ] wrong\n": "[  FAILED  ] wrong",  # there is nothing else
+    }
+    case = CCase("t", ("./t",), "/")
+    assert {text: judge(case, ProgramEnded(1, stdout=text.encode()))[1] for text in printed} == printed
+
+
 def test_a_command_for_each_file_or_line(build_c):
     program = build_c()
     tests = program.workspace / "inputs"

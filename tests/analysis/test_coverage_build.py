@@ -59,19 +59,29 @@ def test_a_folder_of_others_is_not_touched(tmp_path):
     assert coverage_build(tmp_path).folder.name == "build"
 
 
+def test_a_set_up_of_meson_that_failed_is_made_anew(tmp_path):
+    (tmp_path / "meson.build").touch()
+    private = tmp_path / "build" / "meson-private"
+    private.mkdir(parents=True)
+    assert "--reconfigure" not in commands(coverage_build(tmp_path, "build"))[0]
+    (private / "build.dat").touch()
+    assert "--reconfigure" in commands(coverage_build(tmp_path, "build"))[0]
+
+
 def test_a_workspace_without_build_system_is_refused(tmp_path):
     with pytest.raises(UsageError, match=r"there is none of CMakeLists\.txt, meson\.build"):
         coverage_build(tmp_path)
 
 
 def test_a_makefile_compiles_with_coverage_whatever_flags_it_sets(tmp_path):
-    rules = "CFLAGS = -O2\nprogram: main.o\n\t$(CC) -o $@ $^\nmain.o: main.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n"
+    rules = "CFLAGS = -O2\nprogram: main.o\n\tgcc -o $@ $^\nmain.o: main.c\n\t$(CC) $(CFLAGS) -c -o $@ $<\n"
     written(tmp_path, Makefile=rules, main_c=PROGRAM)
     ended = CliRunner().invoke(cli, ["build-c", "--workspace", str(tmp_path)])
     assert ended.exit_code == 0, ended.output
     assert "make built 1 object with coverage" in ended.output
     assert ended.output.splitlines()[-1] == "suspectra record-c --shell FILE"
     assert (tmp_path / "main.gcno").exists()
+    assert (tmp_path / ".suspectra" / ".gitignore").read_text() == "*\n"
 
 
 def test_what_fails_is_said_with_its_step(tmp_path, monkeypatch):
@@ -79,6 +89,8 @@ def test_what_fails_is_said_with_its_step(tmp_path, monkeypatch):
     with pytest.raises(EvidenceError, match="it ended with status 2"):
         coverage_build(tmp_path).make()
     written(tmp_path, Makefile="all:\n\ttrue\n")
+    (tmp_path / "older.gcno").touch()
+    os.utime(tmp_path / "older.gcno", (1, 1))
     with pytest.raises(EvidenceError, match="nothing with coverage"):
         coverage_build(tmp_path).make()
     monkeypatch.setenv("PATH", str(tmp_path))

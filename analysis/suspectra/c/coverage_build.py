@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,10 @@ MARK = "suspectra-coverage.cmake"
 
 _FOLDERS = ("build", "build-coverage")
 _NO_MANUALS = "MAKEINFO=true"  # they need tools that the tests do not
+_COMPILERS = {"cc": "CC", "c++": "CXX", "gcc": "", "g++": ""}
+"""The names by which makefiles call compilers, with the variable that chooses another one."""
+
+_CLOCK_S = 1.0  # by which the times of files may be behind
 _JOBS = f"-j{os.cpu_count() or 1}"
 
 _INCLUDED = """\
@@ -63,6 +68,7 @@ class CoverageBuild:
     steps: tuple[BuildStep, ...]
     tests: tuple[str, ...]  # options of `record-c` for its tests; empty if only the user knows them
     files: tuple[tuple[Path, str], ...] = ()  # what is written first, with the content
+    compilers: Path | None = None  # a folder with those that are used; then everything is built again
 
     def make(self) -> int:
         """Run all steps, with their output on standard error.
@@ -75,6 +81,7 @@ class CoverageBuild:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
             path.chmod(0o700)
+        begun = time.time() - _CLOCK_S if self.compilers else 0.0
         for step in self.steps:
             step.folder.mkdir(parents=True, exist_ok=True)
             cure = f"install {step.command[0]}"
@@ -82,6 +89,8 @@ class CoverageBuild:
                 **os.environ,
                 "GCOV_PREFIX": os.devnull,
             }  # generators of sources are built with coverage, too
+            if self.compilers:
+                environment["PATH"] = os.pathsep.join((str(self.compilers), *os.get_exec_path()))
             ended = run(CommandToRun(step.command, str(step.folder), environment, Streams.STDERR, cure=cure))
             if ended.interrupted:
                 raise KeyboardInterrupt
@@ -92,7 +101,10 @@ class CoverageBuild:
                     " built where its sources are needs --folder ."
                 )
                 raise EvidenceError(Problem(shlex.join(step.command), "", cause, cure))
-        found = sum(name.endswith(".gcno") for _, _, names in os.walk(self.folder) for name in names)
+        notes = (
+            Path(place, name) for place, _, names in os.walk(self.folder) for name in names if name[-5:] == ".gcno"
+        )
+        found = sum(path.stat().st_mtime >= begun for path in notes)
         if not found:
             cause = (
                 "everything is built, but nothing with coverage: the project chooses its compiler or its flags itself"
@@ -157,7 +169,7 @@ def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
 
 
 def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
-    again = ("--reconfigure",) if (folder / "meson-private").is_dir() else ()
+    again = ("--reconfigure",) if (folder / "meson-private" / "build.dat").is_file() else ()  # not if it failed
     settings = ("-Db_coverage=true", "-Doptimization=0", "-Ddebug=true", "-Db_lto=false", "-Dwerror=false")
     configure = ("meson", "setup", *again, str(folder), str(root), *settings, *options)
     steps = BuildStep(configure, root), BuildStep(("meson", "compile", "-C", str(folder)), root)
@@ -188,15 +200,17 @@ def _has_automake_tests(root: Path) -> bool:
 
 
 def _make(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
-    wrappers = []
-    for name, usual in (("CC", "cc"), ("CXX", "c++")):
-        compiler = os.environ.get(name) or shutil.which(usual) or usual
-        content = _COMPILER.format(compiler=compiler, flags=" ".join(FLAGS))
-        wrappers.append((root / ".suspectra" / "compilers" / usual, content))
-    settings = tuple(f"{name}={path}" for name, (path, _) in zip(("CC", "CXX"), wrappers, strict=True))
+    own = root / ".suspectra"
+    wrappers = [] if (own / ".gitignore").exists() else [(own / ".gitignore", "*\n")]
+    for usual, name in _COMPILERS.items():  # libtool calls the one with which it was configured
+        program, *options = (os.environ.get(name) or usual).split()
+        if found := shutil.which(program):
+            content = _COMPILER.format(compiler=" ".join((found, *options)), flags=" ".join(FLAGS))
+            wrappers.append((own / "compilers" / usual, content))
+    settings = tuple(f"{_COMPILERS[path.name]}={path}" for path, _ in wrappers if _COMPILERS.get(path.name))
     # what is built already has no coverage
     step = BuildStep(("make", "-B", _JOBS, *settings, *options), root)
-    return CoverageBuild("make", root, (step,), (), tuple(wrappers))
+    return CoverageBuild("make", root, (step,), (), tuple(wrappers), own / "compilers")
 
 
 _PLANS: dict[str, Callable[[Path, Path, tuple[str, ...]], CoverageBuild]] = {

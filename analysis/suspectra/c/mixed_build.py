@@ -29,7 +29,7 @@ _MAX_STEP_S = 600.0
 _JOBS = "2"
 _RESULT = re.compile(r"\s*\d+/\d+\s+Test\s+#\d+:\s(?P<name>.+?)\s\.+\s*(?P<how>.*?)\s+[\d.]+ sec\s*$")
 _SUMMARY = re.compile(r"^\d+% tests passed")
-_NUMBER = re.compile(r"\d+(\.\d+)?")
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+(\.\d+)?")  # addresses differ in each run
 
 
 Executed = Mapping[str, Sequence[tuple[str, int]]]

@@ -27,6 +27,9 @@ TEST_PATTERNS = (
 SYSTEM = ("/usr/", "/opt/", "/lib/", "/Library/", "/Applications/", "<")
 """Folders of headers of compilers and systems, which are never suspected and not reported."""
 
+_SOURCES = "/usr/src/"
+"""Where packages say that their sources are (`-ffile-prefix-map`), which may be in the workspace."""
+
 _BEGINNING = 1 << 16  # bytes of a file, which have what it includes
 _MAX_TRIED = 100  # files outside the workspace of which one is looked for inside
 
@@ -98,12 +101,16 @@ class SourcePaths:
     def _there(self) -> str:
         """The folder there that most probably is the workspace: below it the same file is here."""
         for path in sorted(self._outside)[:_MAX_TRIED]:
-            parts = path.split("/")
-            # only looked for within the workspace, however its links lead
-            here = self._boundary.existing("/".join(parts[size:]) for size in range(1, len(parts)))
-            if here:
-                return path.removesuffix(max(here, key=len)).rstrip("/") or "/"
+            if here := self._here(path):
+                return path.removesuffix(here).rstrip("/") or "/"
         return os.path.commonpath([os.path.dirname(path) for path in self._outside])
+
+    def _here(self, path: str) -> str:
+        """The longest end of a path that is one in the workspace, however its links lead; empty if none is."""
+        parts = path.split("/")
+        return max(
+            self._boundary.existing("/".join(parts[size:]) for size in range(1, len(parts))), key=len, default=""
+        )
 
     def _resolve(self, path: str, folder: str) -> str | None:
         if "\0" in path:
@@ -115,7 +122,8 @@ class SourcePaths:
         if inside is not None:
             named = whole.startswith(self.workspace + os.sep)
             return os.path.relpath(whole, self.workspace).replace(os.sep, "/") if named else inside
-        if not whole.startswith(SYSTEM) and not path.startswith("<"):
+        system = whole.startswith(SYSTEM) or path.startswith("<")
+        if not system or (whole.startswith(_SOURCES) and self._here(whole)):
             self._outside.add(whole)
         return None
 
@@ -130,6 +138,10 @@ class SourcePaths:
         while self._boundary.names(posixpath.dirname(folders[-1])):
             folders.append(posixpath.dirname(folders[-1]))
         candidates = [posixpath.normpath(posixpath.join(one, path)) for one in folders]
+        # clang puts its folder in front of a name, both of them shortened
+        parts = posixpath.normpath(path).split("/")
+        if posixpath.pardir not in parts:
+            candidates += [posixpath.join(self.workspace, *parts[at:]) for at in range(1, len(parts))]
         found = self._boundary.existing(candidates)
         return next((one for one in candidates if one in found), None)
 

@@ -22,6 +22,9 @@ SHOWN_BEFORE = 40
 COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
 """What a line of output has that says why a test fails."""
 
+_HEADER = re.compile(r"\[ *(?:RUN|OK|PASSED|FAILED|SKIPPED) *\]|\[[-=]+\]|\d+%: Checks: ")
+"""How lines of output begin that name a test or count some, and say nothing of why one fails."""
+
 NOTED, NOTED_FILE = "SUSPECTRA_TESTS", "tests"
 """The variable that names the file in which a program notes which of its cases it runs, and its usual name."""
 
@@ -176,14 +179,21 @@ def _part(line: bytes, begin: int) -> str:
 
 def _first_complaint(output: str) -> str:
     """The first line of the output that says what is wrong, else its last line."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = _lines(output)
     return _complaint(output) or (lines[-1] if lines else "")[:300]
 
 
 def _complaint(output: str) -> str:
-    """The first line of the output that says what is wrong, if any does."""
-    lines = (line.strip() for line in output.splitlines())
-    return next((line for line in lines if COMPLAINT.search(line)), "")[:300]
+    """The first line of the output that says what is wrong, if any does, with the next one if it announces that."""
+    lines = _lines(output)
+    at = next((at for at, line in enumerate(lines) if COMPLAINT.search(line)), len(lines))
+    return " ".join(lines[at : at + 1 + lines[at].endswith(":")] if at < len(lines) else ())[:300]
+
+
+def _lines(output: str) -> list[str]:
+    """The lines that say something; also headers if there is nothing else."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return [line for line in lines if not _HEADER.match(line)] or lines
 
 
 def signal_name(number: int) -> str:

@@ -93,14 +93,20 @@ class CrashCalls:
         with open(path, encoding="latin-1") as file:
             text = file.read(_MAX_FILE)
         calls: list[CallUnderWay] = []
+        with_lines: dict[str, bool] = {}
         for module, group in groupby(calls_in_files(text), attrgetter("file")):
             if module.startswith(SYSTEM) or os.path.basename(module).startswith(LIBRARY):
                 continue
             under_way = list(group)
+            with_lines.setdefault(module, False)
             for call, places in zip(under_way, self._lines(module, under_way, problems), strict=False):
                 if places:
+                    with_lines[module] = True
                     name, at = places[-1].function, call.address
                     calls.append(CallUnderWay(name, places, call.calling, call.inherited, at, call.times))
+        for name in (os.path.basename(module) for module, some in with_lines.items() if not some):
+            cause = f"the lines in which tests crashed are not known, as {name} has no line numbers"
+            problems.append(Problem("", "", cause, "compile it with -g, and record these tests again"))
         return calls
 
     def _lines(self, module: str, calls: Sequence[CodeAddress], problems: list[Problem]) -> list[tuple[NamedLine, ...]]:
@@ -119,11 +125,7 @@ class CrashCalls:
             problems.append(error.problem)
             return []
         answers = list(_places(done.stdout.decode("utf-8", "replace").splitlines()))
-        found = [next(filter(None, answers[at : at + 2]), ()) for at in range(0, len(answers), 2)]
-        if not any(found):
-            cause = f"the lines in which tests crashed are not known, as {os.path.basename(module)} has no line numbers"
-            problems.append(Problem("", "", cause, "compile it with -g, and record these tests again"))
-        return found
+        return [next(filter(None, answers[at : at + 2]), ()) for at in range(0, len(answers), 2)]
 
 
 def unwritten_profiles(folder: str) -> int:

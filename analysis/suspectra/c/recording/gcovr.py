@@ -27,6 +27,7 @@ from typing import Any
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.gcovr_settings import GcovrSettings, read_settings
+from suspectra.evidence.c.compilation_folder import with_folder
 from suspectra.evidence.formats.gcov_json import json_of
 from suspectra.processes.runner import CommandToRun, run
 from suspectra.processes.scratch import ScratchFolder
@@ -172,24 +173,13 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> GcovrObje
     Raises EvidenceError when the notes are damaged.
     """
     data = Path(notes).read_bytes()
-    compiler, folder = written_by(data, notes)
+    compiler, _ = written_by(data, notes)
     if not compiler.known:
         return GcovrObject(notes, compiler, "", profile)  # since gcc 14, gcov needs no sources
-    relative = [source for source in parse_notes(data, notes).sources if not os.path.isabs(source)]
-    if not relative:
+    compiled = with_folder(parse_notes(data, notes), roots)
+    if all(os.path.isabs(source) for source in compiled.sources):
         return GcovrObject(notes, compiler, "", profile)
-    folder = folder or _folder_of(relative[0], notes, roots)
-    return GcovrObject(notes, compiler, folder if os.path.isdir(folder) else "", profile)
-
-
-def _folder_of(source: str, notes: str, roots: Sequence[str]) -> str:
-    """The nearest folder above the notes from which a relative source path exists; empty if none."""
-    at = os.path.dirname(os.path.abspath(notes))
-    while any(at == root or at.startswith(root + os.sep) for root in roots):
-        if os.path.exists(os.path.join(at, source)):
-            return at
-        at = os.path.dirname(at)
-    return ""
+    return GcovrObject(notes, compiler, compiled.folder if os.path.isdir(compiled.folder) else "", profile)
 
 
 def _numbered(name: str) -> list[str]:

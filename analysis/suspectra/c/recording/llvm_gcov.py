@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.gcovr import GcovrObject
+from suspectra.evidence.source_paths import SourcePaths
 from suspectra.processes.runner import CommandToRun, memory_folder, run
 from suspectra.processes.scratch import ScratchFolder
 
@@ -24,7 +25,9 @@ _FUNCTION = re.compile(r"^function (\S+) called \d+ returned ")
 _BRANCH = re.compile(r"^branch +\d+ (?:taken (\d+)|never executed)")
 
 
-def counted_files(command: str, objects: Sequence[GcovrObject], cancel: Token) -> list[dict[str, object]]:
+def counted_files(
+    command: str, objects: Sequence[GcovrObject], paths: SourcePaths, cancel: Token
+) -> list[dict[str, object]]:
     """The sources of some objects with the counts of one test, in the form of gcovr's report.
 
     Raises EvidenceError when `llvm-cov` fails.
@@ -34,7 +37,7 @@ def counted_files(command: str, objects: Sequence[GcovrObject], cancel: Token) -
         folders.setdefault(one.folder, []).append(one)
     found: dict[str, _CountedFile] = {}
     for folder, group in folders.items():
-        _read(_printed(command, folder, group, cancel).splitlines(), folder, found)
+        _read(_printed(command, folder, group, cancel).splitlines(), folder, paths, found)
     return [file.as_dict() for file in found.values()]
 
 
@@ -87,7 +90,7 @@ class _CountedFile:
         }
 
 
-def _read(lines: Iterable[str], folder: str, found: dict[str, _CountedFile]) -> None:
+def _read(lines: Iterable[str], folder: str, paths: SourcePaths, found: dict[str, _CountedFile]) -> None:
     """Read what is printed: a header for each source, then its lines, with the branches behind each."""
     file, number, ordinal, begun = _CountedFile(""), 0, 0, []
     for text in lines:
@@ -99,7 +102,8 @@ def _read(lines: Iterable[str], folder: str, found: dict[str, _CountedFile]) -> 
         elif line := _LINE.match(text):
             count, number, ordinal = line[1].strip(), int(line[2]), 0
             if number == 0 and line[3].startswith("Source:"):
-                path = os.path.join(folder, line[3].removeprefix("Source:"))
+                name = line[3].removeprefix("Source:")
+                path = os.path.join(paths.workspace, paths.resolve(name, folder) or os.path.join(folder, name))
                 file = found.setdefault(path, _CountedFile(path))
             elif number and count != "-":
                 file.count(number, int(count.rstrip("*")) if count[0].isdigit() else 0, begun)

@@ -72,6 +72,7 @@ class ProfileReader:
         self._described: dict[str, GcovrObject] = {}
         self._digests: dict[str, str] = {}
         self._marked_notes: dict[str, bool] = {}  # whether sources of an object have markers
+        self._findable: dict[str, bool] = {}  # whether llvm-cov finds the sources of an object
         self._lock = threading.Lock()
 
     @property
@@ -89,7 +90,10 @@ class ProfileReader:
         Counters by object, or gcovr's report if gcovr read the profiles.
         """
         others = [
-            one for one, _ in measured if not one.compiler.known or (one.compiler.is_clang and not self._flow_graphs)
+            one
+            for one, _ in measured
+            if not one.compiler.known
+            or (one.compiler.is_clang and not self._flow_graphs and self._named_as_found(one.notes))
         ]
         if others:
             try:
@@ -137,7 +141,9 @@ class ProfileReader:
         commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
         if len(commands) == 1 and all(one.compiler.is_clang for one in measured) and self._all_lines_count(measured):
             reader = commands[0]
-            files: list[dict[str, Any]] = [{**one} for one in counted_files(reader, measured, self.gcovr.cancel)]
+            files: list[dict[str, Any]] = [
+                {**one} for one in counted_files(reader, measured, self.paths, self.gcovr.cancel)
+            ]
         else:
             reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
             files = self.gcovr.read(measured)
@@ -148,7 +154,10 @@ class ProfileReader:
         digests = {}
         for source in sources:
             whole = os.path.join(self.paths.workspace, source)
-            if os.stat(whole).st_mtime_ns > built:
+            if not os.path.isfile(whole):
+                cause = "its tests executed it, but the source is missing, so its lines may be wrong"
+                problems.append(Problem(source, "", cause, "map the folder it was compiled in with --map"))
+            elif os.stat(whole).st_mtime_ns > built:
                 cause = "it changed after it was compiled, so its lines may have moved"
                 problems.append(Problem(source, "", cause, "build again and run the tests again"))
             else:
@@ -163,6 +172,22 @@ class ProfileReader:
         )
         problems.append(Problem("", "", cause, cure))
         return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
+
+    def _named_as_found(self, notes: str) -> bool:
+        """Whether the sources of an object are where their names in the notes say, as llvm-cov needs them."""
+        with self._lock:
+            if notes not in self._findable:
+                try:
+                    compiled = self.notes.find(f"{os.path.splitext(notes)[0]}.gcda")
+                except EvidenceError:
+                    return True  # then llvm-cov says what is wrong
+                start = compiled.folder or os.path.dirname(notes)
+                self._findable[notes] = all(
+                    os.path.exists(os.path.join(start, source))
+                    for source in compiled.sources
+                    if self.paths.resolve(source, compiled.folder) is not None
+                )
+            return self._findable[notes]
 
     def _all_lines_count(self, measured: Sequence[GcovrObject]) -> bool:
         """Whether neither settings of gcovr nor markers in the sources exclude anything."""
@@ -244,7 +269,9 @@ class ProfileReader:
             digests, stale = source_digests({notes.name: notes}, self.paths)
             problems += [*stale, *optimisation_problems({notes.name: notes})]
             with open(notes.name, "rb") as file:
-                self.objects[notes.name] = self.recorder.add_object(notes.name, file.read(), digests)
+                data = file.read()
+            folder = notes.folder if notes.compiler.is_clang else ""
+            self.objects[notes.name] = self.recorder.add_object(notes.name, data, digests, folder)
         return self.objects[notes.name]
 
     def exclusions(self, previous: Exclusions = NO_EXCLUSIONS) -> Exclusions:

@@ -135,7 +135,7 @@ def record_c(
         if not stop.cancelled and select is None:
             recorder.end([*(case.name for case in suite.cases), *(test.name for test in together)])
         results += together
-        problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
+        problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems, *session.left_out()]
         crashes = [problem for problem in problems if _NO_PROFILE in problem.cause]
         if not reader.readers and len(crashes) < len(results):  # else each says why
             problems = [*(problem for problem in problems if problem not in crashes), nothing_measured()]
@@ -204,6 +204,12 @@ class _Session:
                         if progress is not None:
                             progress(len(results), len(cases), result)
         return results, problems
+
+    def left_out(self) -> Sequence[Problem]:
+        """Say which sources were left out, if no source of the workspace was measured."""
+        found = (notes for path, notes in self.reader.notes.objects.items() if path in self.reader.objects)
+        inside = [self.paths.resolve(name, notes.folder) for notes in found for name in notes.sources]
+        return self.paths.problems("") if inside and not any(inside) else ()
 
     def run_together(
         self, cases: Sequence[CCase], alone: Sequence[TestResult], problems: list[Problem]
@@ -287,6 +293,9 @@ class _Session:
         if not crashes and not ends and stack is not None and ended.signal:
             # a sanitizer's own, without the linker's names
             ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
+        own = [call for calls in crashes for call in calls if not call.inherited]
+        if own and not ends:
+            unknown = [_elsewhere(own)]
         data = self.reader.read(measured, ends, problems)
         unwritten = unwritten_profiles(scratch)
         problems += (
@@ -299,7 +308,7 @@ class _Session:
                 handled=self.preload is not None,
                 recorded=unwritten > 0,
             )
-            or _about_processes(case, unwritten)
+            or _about_processes(case, unwritten, ended)
             or _about_calls(case, unknown_calls(scratch))
         )
         self._store(result, problems, data, stack, ends)
@@ -492,6 +501,7 @@ def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]
 
 
 _NO_PROFILE = " and left no profile"
+_CHECKS_LIMIT = b"Test timeout expired"  # as Check says it
 _LIBGCOV = re.compile(rb"^(?:libgcov )?profiling(?: error)?:(.+)$", re.MULTILINE)
 
 
@@ -511,14 +521,23 @@ def _about_empty(case: CCase, profile: str) -> Problem:
     return Problem(case.name, profile, cause, "free some, or end it by exit() or by a signal such as SIGTERM")
 
 
-def _about_processes(case: CCase, unwritten: int) -> list[Problem]:
+def _elsewhere(calls: Sequence[CallUnderWay]) -> Problem:
+    """What to say if no call that was under way at a crash is in a source of the workspace."""
+    cause = f"their sources, such as {calls[0].places[0].path}, are not in the workspace"
+    return Problem("", "", cause, "map the folder by which the compiler names them to one here with --map")
+
+
+def _about_processes(case: CCase, unwritten: int, ended: ProgramEnded) -> list[Problem]:
     """What to say of processes that have written no profile."""
     if not unwritten:
         return []
     which = "a process of this test" if unwritten == 1 else f"{unwritten} processes of this test"
     why = "ended by SIGKILL or a system call of its own, not allowed to write (another user, chroot), or still running"
     cause = f"{which} left no profile: {'it' if unwritten == 1 else 'each'} was {why} at the end"
-    return [Problem(case.name, "", cause, "end it by exit(), or by another signal, such as SIGTERM")]
+    cure = "end it by exit(), or by another signal, such as SIGTERM"
+    if _CHECKS_LIMIT in ended.stdout + ended.stderr:
+        cure = "Check killed it at its own time limit: set CK_FORK=no, and record with --timeout"
+    return [Problem(case.name, "", cause, cure)]
 
 
 def _about_calls(case: CCase, unknown: Sequence[Problem]) -> list[Problem]:

@@ -74,6 +74,7 @@ class Framework:
     cases: Callable[[TestProgram], Iterable[CCase]]  # lists the cases
     failed: re.Pattern[str]  # finds the names of failed cases in the output of the whole program
     chooses: re.Pattern[str]  # an argument with which a program runs only some cases
+    stops: re.Pattern[str] | None = None  # what the whole program prints if it leaves out the cases that are left
 
     def failed_cases(self, output: str) -> set[str]:
         """The names of the cases that failed when all ran, as the program prints them."""
@@ -150,7 +151,7 @@ def boost_cases(program: TestProgram) -> Iterator[CCase]:
             parts.insert(0, units[at][3])
             at = above.get(at)
         name = "/".join(parts)
-        options = (f"--run_test={name}", "--color_output=no")
+        options = (f"--run_test={name}", "--color_output=no", "--catch_system_errors=no")
         yield replace(program.case(name, *options, place=program.place(unit[4], unit[5])), disabled=unit[2] == "yellow")
 
 
@@ -219,6 +220,7 @@ FRAMEWORKS = (
         boost_cases,
         re.compile(r'error: in "([^"]+)":'),
         re.compile("-t|--run_test"),
+        re.compile(r'fatal error: in "[^"]+": (?:memory access violation|signal: )'),
     ),
     Framework("Qt Test", b"QTest5qExec", qt_cases, re.compile(r"^FAIL!  : \w+::(\w+\([^)\n]*\))", re.MULTILINE), _ANY),
     Framework("Check", b"srunner_run", hooked_cases, re.compile(r":[FE]:[^:\n]*:(\w+):\d+:"), _NEVER),

@@ -42,7 +42,8 @@ class WholeProgram:
         plain = Counter(_NUMBER.sub("", name) for name in names.values())
         unclear = {name for name in names.values() if plain[_NUMBER.sub("", name)] > 1}
         failing_alone = [case for case in self.cases if case.name in alone and alone[case.name].verdict.failing]
-        known = completed and (bool(failed) or not together.verdict.failing)
+        reached = self.framework.stops is None or not self.framework.stops.search(output)
+        known = completed and reached and (bool(failed) or not together.verdict.failing)
         only_alone = [one for one in failing_alone if known and names[one.name] not in failed | unclear]
         others_fail = failed - unclear - {names[case.name] for case in failing_alone}
         passing_alone = [case for case in self.cases if case.name in alone and case not in failing_alone]

@@ -5,7 +5,7 @@ Their verdict says nothing of the program as it is. They do not count until they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,10 +19,13 @@ from suspectra.evidence.source_changes import SourceLines
 from suspectra.runs.measured_file import MeasuredFile
 
 
-def without_outdated(evidence: Evidence, recording: CRecording, digests: Mapping[str, str]) -> Evidence:
+def without_outdated(
+    evidence: Evidence, recording: CRecording, digests: Mapping[str, str], lost: Mapping[str, Collection[str]]
+) -> Evidence:
     """The evidence, with outdated failing tests as ones that were not run.
 
-    `digests` are those of the sources in the newest build.
+    `digests` are those of the sources in the newest build; `lost` has the files of functions that a test executed, and
+    whose control flow is another one now, so that they are in no row.
     """
     affected: dict[tuple[str, str], Bools] = {}
     tests: list[TestResult] = []
@@ -31,7 +34,10 @@ def without_outdated(evidence: Evidence, recording: CRecording, digests: Mapping
         stored = recording.tests.get(result.name)
         if result.verdict.failing and stored is not None:
             then = recording.digests_of(stored)
-            file = _changed_file(evidence.files, row, then, digests, recording, affected)
+            changed = {path for path, digest in then.items() if digests.get(path, digest) != digest}
+            file = min(changed.intersection(lost.get(result.name, ())), default="") or _changed_file(
+                evidence.files, row, then, digests, recording, affected
+            )
             if file:
                 names.setdefault(file, []).append(result.name)
                 result = replace(

@@ -19,6 +19,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.builder import CAssembler, TestProfile
+from suspectra.evidence.c.compilation_folder import with_folder
 from suspectra.evidence.c.failures import CFailures
 from suspectra.evidence.c.tables import optimised
 from suspectra.evidence.evidence import Evidence, TestResult
@@ -211,10 +212,13 @@ class NotesFolder:
             mark = mark_of(path)
             known = self._known.get(path)
             if known is None or known.mark != mark:
-                known = self._known[path] = _Known(mark, parse_notes(read_evidence(path), path))
+                known = self._known[path] = _Known(mark, self._parsed(path))
         except (OSError, ValueError):
             raise _no_notes(home, profile) from None
         return known.notes
+
+    def _parsed(self, path: str) -> CObject:
+        return with_folder(parse_notes(read_evidence(path), path), self.roots)
 
 
 def _no_notes(home: str, profile: str) -> EvidenceError:

@@ -20,7 +20,7 @@ from suspectra.evidence.c.changes import CChangesSincePass
 from suspectra.evidence.c.lines import CLineTables
 from suspectra.evidence.c.outdated import without_outdated
 from suspectra.evidence.c.store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
-from suspectra.evidence.c.tables import ends_fitted, fitted
+from suspectra.evidence.c.tables import ends_fitted, fitted, lost_functions
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_changes import SourceLines
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
@@ -76,13 +76,14 @@ class CRecordingSource:
         self.workspace = os.path.abspath(workspace)  # paths of the evidence are relative to it
         root = Path(self.workspace)
         self._recording = CRecording(root / (folder if folder is not None else FOLDER), root)
-        self._parsed: dict[str, CObject | EvidenceError] = {}
+        self._parsed: dict[tuple[str, str], CObject | EvidenceError] = {}
         self._assemblers: tuple[CAssembler, CLineTables] | None = None
         self._settings: tuple[object, ...] | None = None
         self._evidence: Evidence | None = None
         self._was_torn = False
         self._stacks: dict[str, tuple[StoredTest, Stack]] = {}
         self._damaged: list[str] = []
+        self._lost: dict[str, set[str]] = {}  # files of functions that tests executed and that are other ones now
         self._changes = CChangesSincePass()
         self._files: dict[str, tuple[MeasuredFile, CRecordedFile]] = {}
 
@@ -101,10 +102,10 @@ class CRecordingSource:
         recording = self._recording
         self._was_torn = recording.torn
         problems = self._problems()
-        newest = {path: recording.objects[number].digest for path, number in recording.newest.items()}
+        newest = {path: recording.objects[number] for path, number in self._newest().items()}
         objects: dict[str, CObject] = {}
-        for path, digest in newest.items():
-            parsed = self._notes(digest, path)
+        for path, stored in newest.items():
+            parsed = self._notes(stored)
             if isinstance(parsed, EvidenceError):
                 problems.append(parsed.problem)
             else:
@@ -114,6 +115,7 @@ class CRecordingSource:
             raise EvidenceError(problems[0] if problems else problem)
         outdated: dict[str, set[str]] = {}
         self._damaged.clear()
+        self._lost.clear()
         by_gcovr = any(test.table for test in recording.tests.values())
         counted = [test for test in recording.tests.values() if not by_gcovr or (test.objects and not test.table)]
         profiles = [self._profile(test, objects, newest, outdated) for test in counted]
@@ -134,7 +136,7 @@ class CRecordingSource:
         if evidence is None or by_gcovr:
             results = {test.name: _result(test) for test in recording.tests.values()}
             evidence = lines.evidence(recording, results, evidence, digests, problems)
-        evidence = without_outdated(evidence, recording, self._current_digests())
+        evidence = without_outdated(evidence, recording, self._current_digests(), self._lost)
         files = self._with_lines(evidence.files)
         since_pass = self._changes.update(recording, self._current_digests(), files, self._sources_of)
         self._evidence = replace(evidence, files=files, stacks=self._placed(files), changed=since_pass)
@@ -161,7 +163,7 @@ class CRecordingSource:
         found: set[str] = set()
         assembler, _ = self._assembled_with()
         for stored in (self._recording.objects.get(number) for number in ran.objects):
-            notes = self._notes(stored.digest, stored.path) if stored else None
+            notes = self._notes(stored) if stored else None
             if isinstance(notes, CObject):
                 resolved = (assembler.paths.resolve(name, notes.folder) for name in notes.sources)
                 found.update(name for name in resolved if name is not None)
@@ -206,9 +208,17 @@ class CRecordingSource:
         recording = self._recording
         return {
             source: digest
-            for number in sorted(recording.newest.values())
+            for number in sorted(self._newest().values())
             for source, digest in recording.objects[number].sources.items()
         }
+
+    def _newest(self) -> dict[str, int]:
+        """The last build of each object that a test of the recording executes, or did when it passed last."""
+        recording = self._recording
+        runs = (ran for test in recording.tests.values() for ran in (test, test.last_pass) if ran is not None)
+        numbers = {number for ran in runs for number in ran.objects}
+        used = {recording.objects[number].path for number in numbers if number in recording.objects}
+        return {path: number for path, number in recording.newest.items() if path in used}
 
     def _problems(self) -> list[Problem]:
         """The recorder's problems about the current tests, and problems of the log."""
@@ -223,19 +233,21 @@ class CRecordingSource:
             problems.append(nothing_measured(self._recording.name))
         return problems
 
-    def _notes(self, digest: str, path: str) -> CObject | EvidenceError:
-        if digest not in self._parsed:
+    def _notes(self, stored: StoredObject) -> CObject | EvidenceError:
+        key = (stored.digest, stored.folder)
+        if key not in self._parsed:
             try:
-                self._parsed[digest] = parse_notes(self._recording.notes(digest), path)
+                parsed = parse_notes(self._recording.notes(stored.digest), stored.path)
+                self._parsed[key] = replace(parsed, folder=stored.folder or parsed.folder)
             except EvidenceError as error:
-                self._parsed[digest] = error
-        return self._parsed[digest]
+                self._parsed[key] = error
+        return self._parsed[key]
 
     def _profile(
         self,
         test: StoredTest,
         objects: dict[str, CObject],
-        newest: dict[str, str],
+        newest: dict[str, StoredObject],
         outdated: dict[str, set[str]],
     ) -> TestProfile:
         counters: dict[str, Ints] = {}
@@ -244,7 +256,7 @@ class CRecordingSource:
         recorded_objects: list[tuple[StoredObject, CObject]] = []
         for number in test.objects:
             stored = self._recording.objects.get(number)
-            recorded = self._notes(stored.digest, stored.path) if stored else None
+            recorded = self._notes(stored) if stored else None
             if stored is None or not isinstance(recorded, CObject):
                 break  # without its notes, the number of its counters is not known
             recorded_objects.append((stored, recorded))
@@ -264,7 +276,10 @@ class CRecordingSource:
             if present is None:
                 continue
             stopped = ends_of_calls(recorded, values, calls, assembler.paths, counting)
-            if stored.digest != newest[stored.path]:
+            if stored.digest != newest[stored.path].digest:
+                gone = lost_functions(values, stopped, recorded, present)
+                files = {assembler.paths.resolve(function.file, recorded.folder) or "" for function in gone}
+                self._lost.setdefault(test.name, set()).update(files - {""})
                 stopped = ends_fitted(stopped, recorded, present)
                 values, changed = fitted(values, recorded, present)
                 if changed:

@@ -55,6 +55,7 @@ class StoredObject:
     digest: str  # SHA-256 of its content
     # SHA-256 of the sources that did not change since they were compiled, by path in the workspace
     sources: Mapping[str, str]
+    folder: str = ""  # in which it was compiled, if the notes do not say it
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,9 @@ class CRecording:
             _all(int, fields["id"])
             if not _DIGEST.fullmatch(digest):  # it names a file
                 raise ValueError("not a digest")
-            self.objects[fields["id"]] = StoredObject(path, digest, sources)
+            folder = fields.get("folder", "")
+            _all(str, folder)
+            self.objects[fields["id"]] = StoredObject(path, digest, sources, folder)
         elif kind == "test":
             name, objects = fields.pop("name"), tuple(fields.pop("objects"))
             _check_test(name, objects, fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -264,6 +264,19 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
         new_start, old_start = present.first_counter[function.ident], recorded.first_counter[earlier.ident]
         result[new_start : new_start + count] = counters[old_start : old_start + count]
     return result, changed
+
+
+def lost_functions(
+    counters: Ints, ends: Sequence[BlockEnd], recorded: CObject, present: CObject
+) -> Iterator[CFunction]:
+    """Find the functions of an earlier build that were executed, and whose control flow a later build does not have."""
+    kept = {_shape(function) for function in present.functions}
+    ended = {end.ident for end in ends}
+    for function in recorded.functions:
+        first = recorded.first_counter[function.ident]
+        executed = function.ident in ended or counters[first : first + len(function.counted)].any()
+        if executed and _shape(function) not in kept:
+            yield function
 
 
 def ends_fitted(ends: Sequence[BlockEnd], recorded: CObject, present: CObject) -> list[BlockEnd]:
