@@ -30,7 +30,8 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     bench.command("Notifications: Clear All Notifications")
 
     bench.configure(reload=False, suspectra_investigationSeconds=240)  # on one line it ends by itself
-    bench.open("discounts.py", 24)
+    bench.ranked.first.click()
+    wait(lambda: bench.cursor() == ("discounts.py", 24), "the first suspect is open")
     bench.command("Suspectra: Test This Suspect")
     bench.see(".notifications-toasts", "`<=` → `<` repairs 3 tests and breaks none", 240)
     bench.command("Notifications: Clear All Notifications")

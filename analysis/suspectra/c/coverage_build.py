@@ -203,9 +203,9 @@ def _make(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     own = root / ".suspectra"
     wrappers = [] if (own / ".gitignore").exists() else [(own / ".gitignore", "*\n")]
     for usual, name in _COMPILERS.items():  # libtool calls the one with which it was configured
-        program, *options = (os.environ.get(name) or usual).split()
+        program, *words = (os.environ.get(name) or usual).split()
         if found := shutil.which(program):
-            content = _COMPILER.format(compiler=" ".join((found, *options)), flags=" ".join(FLAGS))
+            content = _COMPILER.format(compiler=" ".join((found, *words)), flags=" ".join(FLAGS))
             wrappers.append((own / "compilers" / usual, content))
     settings = tuple(f"{_COMPILERS[path.name]}={path}" for path, _ in wrappers if _COMPILERS.get(path.name))
     # what is built already has no coverage
