@@ -30,7 +30,9 @@ _NO_MANUALS = "MAKEINFO=true"  # they need tools that the tests do not
 _COMPILERS = {"cc": "CC", "c++": "CXX", "gcc": "", "g++": ""}
 """The names by which makefiles call compilers, with the variable that chooses another one."""
 
-_CLOCK_S = 1.0  # by which the times of files may be behind
+_CLOCK_S = 1.0
+"""By which the times of files may be behind."""
+
 _JOBS = f"-j{os.cpu_count() or 1}"
 
 _INCLUDED = """\
