@@ -73,7 +73,7 @@ def test_what_a_partial_run_left_outdated_is_reported_once_at_its_end(client, sh
     hold_back(shop, pause=0.2)
     record(shop, "-k", "percent")
     (reported,) = client.wait(lambda: old_evidence(client))
-    assert reported.startswith("shop/vouchers.py: 4 of the tests that execute it")
+    assert reported.startswith("shop/vouchers.py: 4 tests were recorded before it changed")
     client.command("localize")
     client.wait_for_state("ready", after=len(client.statuses))
     assert old_evidence(client) == [reported]

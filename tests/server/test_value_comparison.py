@@ -44,8 +44,8 @@ def test_how_values_compare_is_said_on_its_line_with_any_technique(client, proje
     client.wait_for_state("ready")
     assert client.command("compareValues") is True
     assert client.outcome() == (
-        "code_of_periods.py:7: In all 3 failing tests that were observed `whole < 0` here, in no passing one of 6."
-        " One of 3 such lines; 9 tests observed."
+        "code_of_periods.py:3: In all 3 failing tests that were observed `the return value < 0` here, in no"
+        " passing one of 6. One of 3 such lines; 9 tests observed."
     )
     assert not [one for one in client.asked if one["method"] == "window/showMessageRequest"]  # nothing is altered
     hover = {"textDocument": {"uri": uri}, "position": {"line": WHOLE, "character": 0}}

@@ -189,7 +189,8 @@ def _search(failures: Failures, bar: TimeBar) -> bool:
                     shown, last, left = failures.current, "", math.inf
                     click.echo(f"{safe(shown)}:", err=True)
                 # otherwise a cut more was altered in vain, or next to nothing is known in addition
-                if (str(step) != last or step.left < step.nodes) and step.left <= _WORTH_A_LINE * left:
+                tells = step.left <= _WORTH_A_LINE * left or any(member.polluted for member in step.cut)
+                if (str(step) != last or step.left < step.nodes) and tells:
                     write_narrowing(step, sys.stderr)
                     left = step.left
                 last = str(step)

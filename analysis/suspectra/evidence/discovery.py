@@ -122,12 +122,6 @@ def find_source(
         "run `suspectra record -- pytest`, for C and C++ `suspectra record-c`, or name the files with --coverage and"
         " --junit"
     )
-    above = next((one for one in workspace.resolve().parents if (one / RECORDING).is_dir()), None)
-    if above is not None:
-        cause, cure = (
-            f"{cause}, but {above} has a recording",
-            f"go there, or name it with --workspace; otherwise {cure}",
-        )
     raise NoEvidence(Problem("", "", cause, cure))
 
 

@@ -105,6 +105,7 @@ class FixesAnswer(TypedDict):
 
     notice: str
     fixes: list[FixAnswer]
+    more_fixes: int  # found, too, but left out as the answer would be too long
     complete: bool
     seconds: float
 
@@ -124,6 +125,7 @@ class ChangesAnswer(TypedDict):
 
     notice: str
     changes: list[ChangeAnswer]
+    more_changes: int  # judged, too, but left out as the answer would be too long
     complete: bool
     seconds: float
 
@@ -226,7 +228,13 @@ def fixes_answer(found: Sequence[FixAnswer], spent: Spent, budget: int) -> Fixes
     ]
 
     def answer(most: int) -> FixesAnswer:
-        return {"notice": NOTICE, "fixes": fixes[:most], "complete": spent.complete, "seconds": spent.seconds}
+        return {
+            "notice": NOTICE,
+            "fixes": fixes[:most],
+            "more_fixes": max(0, len(fixes) - most),
+            "complete": spent.complete,
+            "seconds": spent.seconds,
+        }
 
     return fitted(answer, max(len(fixes), 1), budget)
 
@@ -251,7 +259,13 @@ def changes_answer(judged: Sequence[ChangeAnswer], spent: Spent, budget: int) ->
     ]
 
     def answer(most: int) -> ChangesAnswer:
-        return {"notice": NOTICE, "changes": changes[:most], "complete": spent.complete, "seconds": spent.seconds}
+        return {
+            "notice": NOTICE,
+            "changes": changes[:most],
+            "more_changes": max(0, len(changes) - most),
+            "complete": spent.complete,
+            "seconds": spent.seconds,
+        }
 
     return fitted(answer, max(len(changes), 1), budget)
 
