@@ -18,8 +18,9 @@ export function withMenu(lens: vscode.CodeLens): vscode.CodeLens {
 
 /** An action that changes a file shows the difference before it asks: VS Code's preview is a list with empty boxes. */
 export function withDifference<Action extends vscode.CodeAction | vscode.Command>(action: Action): Action {
-  if ('edit' in action && action.edit) {
-    action.command = { title: action.title, command: 'suspectra.applyChange', arguments: [action.title, action.edit] };
+  const edit = 'edit' in action ? action.edit : undefined;
+  if ('edit' in action && edit) {
+    action.command = { title: action.title, command: 'suspectra.applyChange', arguments: [action.title, edit] };
     delete action.edit;
   }
   return action;

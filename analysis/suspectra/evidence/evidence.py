@@ -404,8 +404,17 @@ class Evidence:
 
     @cached_property
     def failed_before(self) -> frozenset[str]:
-        """The failing tests that failed before the program was changed, by name: earlier runs or runs without changes
-        show it.
+        """The failing tests that failed before the program was changed, by name.
+
+        Earlier runs show it, or runs without the changes.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> rows = (np.zeros(0, np.int32),)
+        >>> evidence = Evidence("by hand", (TestResult("test_all", Verdict.FAILED),), (), rows, np.zeros(0, np.int32))
+        >>> replace(evidence, old=frozenset({"test_all"})).failed_before
+        frozenset({'test_all'})
         """
         undone = [one for one in self.experiments if one.kind == UNDO]
         found = self.old.union(one.test for one in undone if not one.outcome.repairs)
