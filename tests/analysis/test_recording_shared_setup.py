@@ -290,6 +290,6 @@ def test_what_is_wrong_in_a_shared_setup_is_found_by_mutants(project):
     (project / "app.py").write_text(APP.replace("value = 3", "value = 30"))
     (project / "test_it.py").write_text("def test_other(over):\n    pass\n\ndef test_it(over):\n    assert over == 3\n")
     record(project)
-    command = [sys.executable, "-m", "suspectra", "investigate"]
+    command = [sys.executable, "-m", "suspectra", "investigate", "--seconds", "120"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True)
     assert f"app.py:{APP.splitlines().index('        value = 3') + 1}" in done.stdout, done.stdout + done.stderr

@@ -4,7 +4,7 @@
 ;; fault and what it should be; E2E_MARKED, how many lines get a mark.
 
 (load (expand-file-name "helpers" (file-name-directory load-file-name)) nil t)
-(setq-default eglot-workspace-configuration '(:suspectra (:investigationSeconds 600 :causesSeconds 600 :diagnostics "all")))
+(setq-default eglot-workspace-configuration '(:suspectra (:investigationSeconds 600 :causesSeconds 60 :diagnostics "all")))
 
 (e2e-open)
 (let ((buffer (current-buffer)))
