@@ -17,6 +17,8 @@ from pathlib import Path
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 from suspectra.c.cmake_cache import cache_entries
+from suspectra.c.recording.automake import NO_MANUALS
+from suspectra.c.recording.meson import configuring_again
 from suspectra.processes.runner import CommandToRun, Streams, run
 
 FLAGS = ("-O0", "-g", "--coverage")
@@ -26,7 +28,6 @@ MARK = "suspectra-coverage.cmake"
 """A file in each folder that was built here."""
 
 _FOLDERS = ("build", "build-coverage")
-_NO_MANUALS = "MAKEINFO=true"  # they need tools that the tests do not
 _COMPILERS = {"cc": "CC", "c++": "CXX", "gcc": "", "g++": ""}
 """The names by which makefiles call compilers, with the variable that chooses another one."""
 
@@ -171,9 +172,8 @@ def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
 
 
 def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
-    again = ("--reconfigure",) if (folder / "meson-private" / "build.dat").is_file() else ()  # not if it failed
     settings = ("-Db_coverage=true", "-Doptimization=0", "-Ddebug=true", "-Db_lto=false", "-Dwerror=false")
-    configure = ("meson", "setup", *again, str(folder), str(root), *settings, *options)
+    configure = ("meson", "setup", *configuring_again(folder), str(folder), str(root), *settings, *options)
     steps = BuildStep(configure, root), BuildStep(("meson", "compile", "-C", str(folder)), root)
     return CoverageBuild("Meson", folder, steps, ("--meson", _named(folder, root)), ((folder / MARK, ""),))
 
@@ -184,10 +184,10 @@ def _automake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBui
     flags = " ".join(FLAGS)
     set_flags = (f"CFLAGS={flags}", f"CXXFLAGS={flags}", "LDFLAGS=--coverage")
     configure = (str(root / "configure"), *set_flags, *options)
-    steps = (*first, BuildStep(configure, folder), BuildStep(("make", _JOBS, _NO_MANUALS), folder))
+    steps = (*first, BuildStep(configure, folder), BuildStep(("make", _JOBS, NO_MANUALS), folder))
     if not _has_automake_tests(root):
         return CoverageBuild("autoconf", folder, steps, (), ((folder / MARK, ""),))
-    steps += (BuildStep(("make", _JOBS, _NO_MANUALS, "check", "TESTS="), folder),)  # builds the tests, and runs none
+    steps += (BuildStep(("make", _JOBS, NO_MANUALS, "check", "TESTS="), folder),)  # builds the tests, and runs none
     return CoverageBuild("automake", folder, steps, ("--automake", _named(folder, root)), ((folder / MARK, ""),))
 
 

@@ -16,9 +16,9 @@ from typing import Any
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.paths.traced_build import COVERAGE, LINKED_WITH, TracedBuild
-from suspectra.c.recording.automake import automake_suite, make_variables
+from suspectra.c.recording.automake import NO_MANUALS, automake_suite, make_variables
 from suspectra.c.recording.case import CCase
-from suspectra.c.recording.meson import meson_suite
+from suspectra.c.recording.meson import configuring_again, meson_suite
 from suspectra.c.recording.suite import CSuite
 from suspectra.c.recording.suites import shell_suite
 from suspectra.c.recording.test_programs import divided
@@ -46,7 +46,6 @@ _VARIABLES = {"CC": "cc", "CXX": "c++"}
 """The variables that name the compilers, and what these are usually called."""
 
 _NEEDS_SHELL = re.compile(r"[^\w\s./,:+@%^-]|^\s*\w+=|^\s*(?:cd|exec|set|if|for|while|test|\.)\s")
-_NO_MANUALS = "MAKEINFO=true"  # they need tools that the tests do not
 
 
 class _ReplacingBuild(TracedBuild):
@@ -84,9 +83,12 @@ class TracedMesonBuild(_ReplacingBuild):
         source = self._said("meson-info.json")["directories"]["source"]
         scripts = self.scripts(token)
         settings = ["-Db_coverage=false", "-Db_lundef=false", "-Db_lto=false", "-Dwerror=false", "-Ddebug=true"]
-        again = ["--reconfigure"] if (self.folder / "meson-private").is_dir() else []
         options = [f"-D{name}={value}" for name, value in self._options()]
-        self.run(["meson", "setup", *again, str(self.folder), source, *options, *settings], token, more=scripts)
+        self.run(
+            ["meson", "setup", *configuring_again(self.folder), str(self.folder), source, *options, *settings],
+            token,
+            more=scripts,
+        )
         self.run(["meson", "compile", "-C", str(self.folder), "-j", str(self.jobs)], token)
 
     def suite(self, workspace: Path) -> CSuite:
@@ -139,7 +141,7 @@ class TracedAutomakeBuild(_ReplacingBuild):
         self.folder.mkdir(exist_ok=True)
         if not (self.folder / "Makefile").exists():
             self.run([os.path.join(source, "configure"), *kept, *scripts], token, self.folder)
-        made = ["make", f"-j{self.jobs}", _NO_MANUALS]
+        made = ["make", f"-j{self.jobs}", NO_MANUALS]
         self.run(made, token, self.folder)
         self.run([*made, "check", "TESTS="], token, self.folder)
 

@@ -26,6 +26,9 @@ _VARIABLES = (
 _HAS_TESTS = re.compile(r"^TESTS\s*\+?=\s*\S", re.MULTILINE)
 _SKIPPED = 77
 
+NO_MANUALS = "MAKEINFO=true"
+"""For make: manuals need tools that the tests do not."""
+
 
 def automake_suite(workspace: str | os.PathLike[str], build: str | os.PathLike[str]) -> CSuite:
     """List the tests in `TESTS` of a folder and of those below it.

@@ -14,8 +14,14 @@ from suspectra.c.recording.suite import CSuite
 
 _CURE = "configure and build it, as `suspectra build-c` does; install Meson if it is missing"
 _PRIVATE = os.path.join("meson-private", "coredata.dat")
+_CONFIGURED = os.path.join("meson-private", "build.dat")
 _TURNED = {"EXPECTEDFAIL", "UNEXPECTEDPASS"}
 _SKIPPED, _NO_LIMIT = 77, 0
+
+
+def configuring_again(folder: str | os.PathLike[str]) -> tuple[str, ...]:
+    """What `meson setup` needs for a folder that it has configured; nothing for a new one, or if that failed."""
+    return ("--reconfigure",) if os.path.isfile(os.path.join(folder, _CONFIGURED)) else ()
 
 
 def meson_suite(workspace: str | os.PathLike[str], build: str | os.PathLike[str]) -> CSuite:
