@@ -21,6 +21,7 @@ import argparse
 import ast
 import json
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,7 @@ class Result:
     tried: int = 0
     pruned: int = 0
     seconds: float = 0.0
+    processor_s: float = 0.0  # of all processes together
     problem: str = ""
     shown: str = ""  # the first fix
 
@@ -90,13 +92,15 @@ class Limits:
     most: float = math.inf  # fixes of a group
 
 
-def searched(folder: Path, limits: Limits) -> tuple[FixInquiry, list[tuple[float, Fix]]]:
+def searched(folder: Path, limits: Limits) -> tuple[FixInquiry, list[tuple[float, Fix]], float]:
+    """The search, what it has found after how many seconds, and the processor time that it took."""
     evidence = find_source(folder, edges=True).read()
     tests, suspicion = suspicious_tests(evidence, folder, ())
     setup = RerunSetup(folder, (*PYTEST, *importing(folder)))
     inquiry = FixInquiry(setup, tests, suspicion, seconds=limits.seconds, parts=limits.parts, most=limits.most)
-    began = time.monotonic()
-    return inquiry, [(time.monotonic() - began, fix) for fix in inquiry.steps()]
+    began, used = time.monotonic(), sum(os.times()[:4])
+    found = [(time.monotonic() - began, fix) for fix in inquiry.steps()]
+    return inquiry, found, sum(os.times()[:4]) - used
 
 
 def record(folder: Path, *arguments: str) -> None:
@@ -149,7 +153,7 @@ def measure_quixbugs(source: Path, name: str, limits: Limits) -> Result:
         folder = Path(above) / name
         quixbugs_subject(source, name, folder)
         record(folder, f"python_testcases/test_{name}.py")
-        inquiry, found = searched(folder, limits)
+        inquiry, found, result.processor_s = searched(folder, limits)
         fill(result, inquiry, found)
         wrong, right = (source / place / f"{name}.py" for place in ("python_programs", "correct_python_programs"))
         lines = faulty_lines(wrong, right)
@@ -193,7 +197,7 @@ def measure_folder(name: str, folder: Path, limits: Limits) -> Result:
         copy = Path(above) / folder.name
         shutil.copytree(folder, copy, ignore=LEFT_OUT)
         record(copy)
-        inquiry, found = searched(copy, limits)
+        inquiry, found, result.processor_s = searched(copy, limits)
         fill(result, inquiry, found)
         for number, fix in enumerate(in_order([fix for _, fix in found]), 1):
             on = {(one.file, str(line)) for one in fix.candidates for line in range(one.line, one.end_line + 1)}
@@ -254,9 +258,12 @@ def table(results: list[Result]) -> None:
     if fixed:
         run = median(one.tried for one in results if one.fixes)
         print(f"{run:.0f} changes run for a program with a fix, in the middle")
-    spent = sum(one.seconds for one in results)
+    spent, processor_s = (sum(getattr(one, name) for one in results) for name in ("seconds", "processor_s"))
     runs, pruned = (sum(getattr(one, name) for one in results) for name in ("tried", "pruned"))
-    print(f"{runs / spent:.0f} candidates run a second, {(runs + pruned) / spent:.0f} with those that were left out")
+    print(
+        f"{runs / spent:.0f} candidates run a second, {(runs + pruned) / spent:.0f} with those that were left out;"
+        f" {(runs + pruned) / max(processor_s, 0.1):.0f} of these a second of processor time"
+    )
     print(json.dumps({"fixed": fixed, "of": count, "results": [asdict(one) for one in results]}))
 
 

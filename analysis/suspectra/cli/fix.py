@@ -90,7 +90,14 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
         return 0
     seconds = max(chosen["fix_seconds"] - (time.monotonic() - began), chosen["fix_seconds"] / 2)
     changes = partial(changes_since_pass, workspace, source)
-    inquiry = FixInquiry(rerun_setup(command, chosen), tests, suspicion, changes=changes, seconds=seconds)
+    inquiry = FixInquiry(
+        rerun_setup(command, chosen),
+        tests,
+        suspicion,
+        changes=changes,
+        failed_before=evidence.failed_before,
+        seconds=seconds,
+    )
     found, interrupted = _found(inquiry, shown=chosen["form"] == "table")
     groups = inquiry.by_group(found)
     ordered = [one for fixes in groups.values() for one in fixes]

@@ -52,13 +52,15 @@ def apart(one: Fix, other: Fix, judges: Iterable[JudgingTest], seconds: float) -
             told = judge.tells_apart([together(one.candidates), together(other.candidates)], seconds)
         except (TimeIsUp, EvidenceError):
             return None
-        if told is not None:
-            return _from_answer(told)
+        if told is not None and (found := _from_answer(told)) is not None:
+            return found
     return None
 
 
-def _from_answer(told: ToldApart) -> Apart:
+def _from_answer(told: ToldApart) -> Apart | None:
     arguments = ", ".join(f"{name}={text}" for name, text in told["arguments"].items() if name not in ("self", "cls"))
     gives, other = told["gives"]
+    if gives == other:  # what differs is nothing that can be shown
+        return None
     module = told["module"] if told["can_be_written"] else ""
     return Apart(f"{told['function']}({arguments})", gives, other, module)

@@ -28,7 +28,7 @@ def changed_functions(path: str, old: str, new: str) -> ChangedFile:
     """
     try:
         before, after = ast.parse(old), ast.parse(new)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # or too deeply nested
         raise PatchRefused(f"{path} would be no Python: {error}") from None
     known, now = dict(_functions(before)), dict(_functions(after))
     requests: list[RunRequest] = []

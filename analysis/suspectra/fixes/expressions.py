@@ -162,6 +162,9 @@ _REPEATED = ("+", "*", "?", "{")
 _WITH_NUMBERS = (ast.BinOp, ast.Compare, ast.Slice, ast.Call, ast.Subscript)
 """Where a number may stand for what a variable has."""
 
+_WITH_ATTRIBUTES, _MAX_ATTRIBUTES = (ast.Name, ast.Attribute, ast.Subscript, ast.Call), 12
+"""What may be an object of which a part was meant, and how many of the attributes in a file are tried."""
+
 _EACH = ("int", "str", "float", "abs", "len")
 
 _WRAPPED = (
@@ -175,6 +178,7 @@ _WRAPPED = (
     ("{}[:-1]", 2.3),
     ("{}[0]", 2.4),
     ("{}[-1]", 2.4),
+    ("{}[1]", 2.5),
     ("str({})", 2.3),
     ("int({})", 2.3),
     ("abs({})", 2.2),
@@ -674,6 +678,10 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
             cost - (0.2 if counted and "1" in form else 0),
         )
     ingredients = place.scope.ingredients
+    for name, count in (
+        ingredients.attributes.most_common(_MAX_ATTRIBUTES) if isinstance(node, _WITH_ATTRIBUTES) else ()
+    ):
+        yield f"{text}.{name}", "attribute", 2.6 - 0.1 * min(count, 4)
     for name, count in ingredients.called.most_common():
         if ingredients.arities.get(name, 1) == 1:
             yield f"{name}({place.text})", "wrapping", 2.7 - 0.1 * min(count, 4)
@@ -817,6 +825,8 @@ def _synthesis(place: FixSite) -> Iterator[Made]:
             if one != other:
                 yield f"{one}[{other}]", "synthesis", 3.2 + 0.04 * first
         yield f"[{one}]", "synthesis", 2.8 + 0.04 * first
+        for at in ("0", "-1", "1"):
+            yield f"{one}[{at}]", "synthesis", 2.8 + 0.04 * first
 
 
 def _formats(place: FixSite) -> Iterator[Made]:

@@ -133,6 +133,13 @@ class FunctionScope:
         return [name for name in found if name.partition(".")[2] not in methods] if self.itself else []
 
     @cached_property
+    def updated_attributes(self) -> frozenset[str]:
+        """Those that something else than ``__init__`` assigns."""
+        methods = (one for one in getattr(self.owner, "body", ()) if getattr(one, "name", "__init__") != "__init__")
+        assigned = (one for method in methods for one in ast.walk(method) if isinstance(one, ast.Attribute))
+        return frozenset(ast.unparse(one) for one in assigned if isinstance(one.ctx, ast.Store))
+
+    @cached_property
     def constants(self) -> dict[type, list[object]]:
         """The constants of the function, and the most frequent ones of the file, by type."""
         found: dict[type, dict[object, None]] = {}

@@ -17,15 +17,15 @@ MAX_LENGTH, MAX_FILES = 200_000, 20
 """Characters of a patch, and files that it changes."""
 
 _REFUSED_LINES = {
-    "GIT binary patch": "it contains binary data",
-    "Binary files ": "it contains binary data",
-    "rename ": "it renames a file",
-    "copy ": "it copies a file",
-    "new file mode": "it adds a file",
-    "deleted file mode": "it removes a file",
-    "old mode": "it changes the mode of a file",
-    "new mode": "it changes the mode of a file",
+    r"GIT binary patch|Binary files .* differ$": "it contains binary data",
+    r"rename (from|to) ": "it renames a file",
+    r"copy (from|to) ": "it copies a file",
+    r"new file mode \d+$": "it adds a file",
+    r"deleted file mode \d+$": "it removes a file",
+    r"(old|new) mode \d+$": "it changes the mode of a file",
 }
+"""What git says of a file. A patch that was sent by mail begins with words of its own, which may be like these."""
+
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@")
 
 _SIDES = frozenset("abciow")
@@ -86,7 +86,7 @@ def _hunks(lines: list[str]) -> Iterator[tuple[str, _Hunk]]:
     while at < len(lines):
         line = lines[at]
         for begin, reason in _REFUSED_LINES.items():
-            if line.startswith(begin):
+            if re.match(begin, line):
                 raise PatchRefused(reason)
         if line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
             path = _path(line[4:], lines[at + 1][4:])
@@ -156,7 +156,10 @@ def _decoded(line: str, encoding: str) -> str:
     with suppress(UnicodeError):
         line.encode()
         return line
-    return line.encode(errors="surrogateescape").decode(encoding, errors="replace")
+    try:
+        return line.encode(errors="surrogateescape").decode(encoding, errors="replace")
+    except UnicodeError:
+        raise PatchRefused("it contains characters that no file can have") from None
 
 
 def _applied(text: str, hunks: list[_Hunk], path: str) -> str:
@@ -165,7 +168,7 @@ def _applied(text: str, hunks: list[_Hunk], path: str) -> str:
     for hunk in hunks:
         at = hunk.first - 1 + moved if hunk.before else hunk.first + moved
         size = len(hunk.before)
-        if lines[at : at + size] != hunk.before:
+        if lines[at : at + size] != hunk.before or at > len(lines) - (not lines[-1]):
             places = [one for one in range(len(lines) - size + 1) if lines[one : one + size] == hunk.before]
             if len(places) != 1 or not size:
                 raise PatchRefused(f"it does not fit {path}:{hunk.first}")

@@ -19,6 +19,9 @@ _MAX_RETURNED = 6
 _MAX_REPEATED = 4
 """Statements that are done once more, or in any case."""
 
+_CLOSE = 2
+"""The lines between statements that may have been written for one another."""
+
 _JUMPS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _AUGMENTED = ("+=", "-=", "*=", "//=", "%=", "&=", "|=", "^=")
 _SIGNS = {
@@ -127,14 +130,21 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
             yield StatementEdit(_replaced(place, f"{target} = {name}"), "assignment", 1.7)
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Name, ast.Attribute, ast.Subscript)):
         target, value = source.segment(node.targets[0]), source.segment(node.value)
-        yield StatementEdit(_replaced(place, f"{target} += {value}"), "assignment", 2.0)
-        yield StatementEdit(_replaced(place, f"{target} -= {value}"), "assignment", 2.8)
+        again = place.in_loop and isinstance(node.targets[0], ast.Name) and target in place.names
+        yield StatementEdit(_replaced(place, f"{target} += {value}"), "assignment", 1.6 if again else 2.0)
+        for sign, cost in (("-=", 2.8), ("*=", 2.8), ("|=", 2.8)):
+            yield StatementEdit(_replaced(place, f"{target} {sign} {value}"), "assignment", cost - 0.4 * again)
+        yield from _put_into(place, target, node.value)
         yield StatementEdit(_replaced(place, f"return {value}"), "return", 2.4)
     if isinstance(node, ast.Expr):
         text = source.segment(node.value)
         if not yields:
             yield StatementEdit(_replaced(place, f"return {text}"), "return", 1.9)
         call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):  # whose result nobody gets
+            for given in call.args:
+                if isinstance(given, (ast.Name, ast.Attribute)):
+                    yield StatementEdit(_replaced(place, f"{source.segment(given)} = {text}"), "assignment", 1.7)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             base = source.segment(call.func.value)
             if isinstance(call.func.value, (ast.Name, ast.Attribute, ast.Subscript)):
@@ -160,6 +170,15 @@ def _changed(place: FixSite) -> Iterator[StatementEdit]:
                 edit = source.edit(source.span(node.iter), form.format(text))
                 yield StatementEdit(edit, "copy" if form == "list({})" else "wrapping", cost)
     yield from _handlers(place)
+
+
+def _put_into(place: FixSite, target: str, value: ast.expr) -> Iterator[StatementEdit]:
+    """What is assigned to a container put into it instead."""
+    inner = value.args[0] if isinstance(value, ast.Call) and len(value.args) == 1 else None
+    for method in _containers(place).get(target, ()):
+        for one in filter(None, (value, inner)):
+            text = f"{target}.{method}({place.source.segment(one)})"
+            yield StatementEdit(_replaced(place, text), "assignment", 2.2)
 
 
 def _follows_if(place: FixSite) -> bool:
@@ -203,6 +222,8 @@ def _inserted(place: FixSite, indent: str) -> Iterator[StatementEdit]:
             made.setdefault(text, ("insertion", 2.0 + 0.02 * number))
         for adapted in _adapted(place, text, other):
             made.setdefault(adapted, ("insertion", 2.9 + 0.02 * number))
+        for adapted in _for_other_attributes(place, text, other):
+            made.setdefault(adapted, ("insertion", 2.4))
     for text, cost in _ready_made(place):
         made.setdefault(text, ("insertion", cost))
     own = place.text
@@ -290,6 +311,18 @@ def _adapted(place: FixSite, text: str, node: ast.stmt) -> Iterator[str]:
                 yield re.sub(rf"(?<![\w.]){re.escape(name)}\b", other, text)
 
 
+def _for_other_attributes(place: FixSite, text: str, node: ast.stmt) -> Iterator[str]:
+    """What is done close by with an attribute of the object, done with another one: both have to agree."""
+    if abs(node.lineno - place.node.lineno) > _CLOSE or not place.fits(node):
+        return
+    own = place.scope.own_attributes
+    used = {ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute)}.intersection(own)
+    for name in sorted(used):
+        for other in own[:NEAR]:
+            if other not in used:
+                yield re.sub(rf"(?<![\w.]){re.escape(name)}\b", other, text)
+
+
 def _ready_made(place: FixSite) -> Iterator[tuple[str, float]]:
     """Frequent statements about the variables of a place."""
     near = place.names[:NEAR]
@@ -311,6 +344,9 @@ def _ready_made(place: FixSite) -> Iterator[tuple[str, float]]:
         for value in ("0", "None", "[]", "{}", "False", "True"):
             yield f"{name} = {value}", 3.2 + more
     for number, name in enumerate(place.scope.own_attributes[:NEAR]):
+        for second, other in enumerate(near[:_MAX_REPEATED]):
+            if name not in place.scope.updated_attributes:
+                yield f"{name} = {other}", 2.4 + 0.04 * (number + second)
         for value in ("0", "None", "[]", "{}", "False", "True"):
             yield f"{name} = {value}", 3.0 + 0.04 * number
         yield f"{name}.clear()", 3.2

@@ -20,15 +20,24 @@ def undone(file: str, unit: ChangeUnit, scopes: Iterable[FunctionScope]) -> Cand
     scope = min((one for one in scopes if _contains(one, unit)), key=_size, default=None)
     if scope is None or (edit := _edit(scope.source, unit)) is None:
         return None
-    try:
-        ast.parse(edit.apply(scope.source.text))
-    except _UNPARSABLE:  # such as a header without its block
-        return None
     last = max(unit.end_line, unit.line)
-    return Candidate(
+    made = Candidate(
         file, scope.source, edit, AS_BEFORE, _COST, unit.line, last, scope.functions, scope.owners,
         is_definition=scope.is_definition,
     )  # fmt: skip
+    return made if _is_program(made) else None
+
+
+def _is_program(made: Candidate) -> bool:
+    """Whether what is run can be parsed: a header without its block can't."""
+    job = made.to_json()
+    texts = [*job.get("definitions", ()), *(text for _, text in job.get("members", ()))]
+    try:
+        for text in texts or [Edit(*job["edit"]).apply(job["source"])]:
+            ast.parse(text)
+    except (KeyError, *_UNPARSABLE):
+        return False
+    return True
 
 
 def _contains(scope: FunctionScope, unit: ChangeUnit) -> bool:

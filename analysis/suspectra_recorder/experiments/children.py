@@ -29,6 +29,7 @@ from suspectra_recorder.experiments.forks import Forks
 from suspectra_recorder.experiments.limits import address_space, be_alone, limit
 from suspectra_recorder.experiments.messages import UNMADE, Greeting, MachineRunAnswer, Request, RunRequest
 from suspectra_recorder.experiments.orphans import Orphans, children
+from suspectra_recorder.experiments.run_time import RunTime
 from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins
@@ -59,7 +60,7 @@ class _Child:
         self.answers = answers  # the descriptor of the pipe from it
         self.word = word  # what its answers begin with
         self.status = 0  # how it ended
-        self._pid, self._test, self._requests = pid, request["test"], requests
+        self.pid, self._test, self._requests = pid, request["test"], requests
         self._runs = len(request["jobs"])
 
     def goes_on(self, request: Request) -> bool:
@@ -82,10 +83,10 @@ class _Child:
                 os.close(descriptor)
         with suppress(OSError):
             # the whole group: a test may have started programs
-            os.killpg(self._pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
         with suppress(OSError):
-            os.kill(self._pid, signal.SIGKILL)  # it may have gone to another group
-        _, self.status = os.waitpid(self._pid, 0)
+            os.kill(self.pid, signal.SIGKILL)  # it may have gone to another group
+        _, self.status = os.waitpid(self.pid, 0)
 
 
 class MachineChildren:
@@ -220,16 +221,18 @@ class MachineChildren:
     def _relay(self, child: _Child, seconds: float, jobs: int, end: float) -> tuple[int, bool]:
         """Pass on what a child answers; how many answers there were, and whether it ended by itself."""
         read, word = child.answers, child.word
-        answered, size, began = 0, 0, time.monotonic()
+        answered, size, run_time = 0, 0, RunTime(child.pid, seconds)
         self._last = False
         rest: list[bytes] = []  # the parts of a line that has no end yet
         waiting = [read, self._channel.fileno()]
         while answered < jobs:
-            left = min(began + seconds, end) - time.monotonic()
+            left = min(run_time.look_at, end) - time.monotonic()
             # the channel, too: whoever asked may have gone
             ready, _, _ = select.select(waiting, [], [], max(left, 0))
-            self._took = time.monotonic() - began
+            self._took = run_time.took
             if not ready:
+                if time.monotonic() < end and not run_time.is_up():
+                    continue
                 return answered, False
             if read not in ready:
                 if self._channel.recv(1, socket.MSG_PEEK):
@@ -258,6 +261,6 @@ class MachineChildren:
                 self._channel.sendall(answer)
                 rest = []
                 answered += 1
-                began = time.monotonic()
+                run_time = RunTime(child.pid, seconds)
             rest.append(last)
         return answered, True

@@ -18,6 +18,7 @@ from typing import NoReturn
 from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import SPENT
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
+from suspectra_recorder.experiments.run_time import RunTime
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, signal
 
@@ -49,8 +50,8 @@ class Forks:
             self._containment.refuse()  # from here on the run is altered
             return True
         os.close(write)
-        began = monotonic()
-        answer = self._line(read, began + self._seconds)
+        run_time = RunTime(pid, self._seconds)
+        answer = self._line(read, run_time)
         with suppress(OSError):
             # also after it answered: what it does then is of no interest
             os.kill(pid, signal.SIGKILL)
@@ -65,15 +66,17 @@ class Forks:
         if answer:
             self._send(answer)
         else:
-            self._report({"job": job, "outcome": outcome, "exception": "", "seconds": monotonic() - began})
+            self._report({"job": job, "outcome": outcome, "exception": "", "seconds": run_time.took})
         return False
 
-    def _line(self, read: int, end: float) -> bytes | None:
+    def _line(self, read: int, run_time: RunTime) -> bytes | None:
         """What a fork answers: empty if it ended without an answer, None if it took too long."""
         found = b""
         while not found.endswith(b"\n"):
-            if not select([read], [], [], max(end - monotonic(), 0))[0]:
-                return None
+            if not select([read], [], [], max(run_time.look_at - monotonic(), 0))[0]:
+                if run_time.is_up():
+                    return None
+                continue
             part = os.read(read, _CHUNK)
             if not part:
                 return b""

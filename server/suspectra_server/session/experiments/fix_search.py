@@ -73,7 +73,14 @@ class FixSearch:
             seconds = while_others_work(settings.fix_seconds) if self.seconds is None else self.seconds
             suspicion = Suspicion(self.evidence, everywhere=True)
             changes = partial(changes_since_pass, folder.root, find_source(folder.root))
-            inquiry = FixInquiry(setup, self.tests, suspicion, changes=changes, seconds=seconds)
+            inquiry = FixInquiry(
+                setup,
+                self.tests,
+                suspicion,
+                changes=changes,
+                failed_before=self.evidence.failed_before,
+                seconds=seconds,
+            )
             problems = inquiry.problems
             with closing(inquiry.steps()) as steps:
                 for fix in steps:
