@@ -58,6 +58,11 @@ settings.register_profile("random", derandomize=False, print_blob=True, **_UNTIM
 settings.load_profile("repeatable")
 
 
+def pytest_collection_finish():
+    """What tests write and import themselves is not compiled to files, for the reason `own_surroundings` gives."""
+    sys.dont_write_bytecode = True
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_surroundings(tmp_path_factory):
     """What the processes that the tests start find in their environment.
