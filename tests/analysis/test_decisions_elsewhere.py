@@ -108,6 +108,7 @@ def workspace(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "decision",
     [

@@ -201,6 +201,7 @@ def test_a_loop_that_is_broken_off():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "loop"),
     [
@@ -376,6 +377,7 @@ def test_nothing_passed_on():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "line", "instance"),
     [
