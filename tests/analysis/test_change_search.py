@@ -119,6 +119,8 @@ def test_functions_of_c_are_found_by_their_braces():
 class Ended:
     """Tests that end as a rule says of the new lines of the text that they run with."""
 
+    preparing = "nothing"
+
     def __init__(self, passes):
         self.runs, self._passes = 0, passes
 
