@@ -186,6 +186,7 @@ def _search(inquiry: WhyInquiry) -> bool:
     from suspectra.output.time_bar import TimeBar
 
     with Interruption() as interruption, closing(inquiry.steps()) as steps, TimeBar(sys.stderr, inquiry.seconds) as bar:
-        for step in steps:
-            bar.state = step
+        for step in steps:  # what is first by now may be all that somebody who waits needs
+            place = inquiry.answer.place
+            bar.state = f"{step}; by now first: {place.short}" if place else step
     return interruption.happened
