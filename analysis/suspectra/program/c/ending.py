@@ -69,7 +69,7 @@ def _counts(flow: CFlow, counters: Ints, choices: Sequence[Iterable[BlockEnd]]) 
     The sums for several calls are the numbers for all of them.
     """
     ends = [FlowEnd(run, end.block, end.line, end.times) for run, chosen in enumerate(choices) for end in chosen]
-    arcs = flow.arc_counts(np.tile(counters, (len(choices), 1)), ends)
+    arcs = flow.balanced_counts(np.tile(counters, (len(choices), 1)), ends)
     kept = flow.kept(arcs, ends)
     return np.concatenate([arcs, kept, -kept]).T
 
