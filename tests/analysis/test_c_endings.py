@@ -294,8 +294,11 @@ def test_a_verdict_on_an_older_program_does_not_count(tmp_path, repaired):
     tests = "low\t./t l\nhigh\t./t h\nfine\ttrue\n"
     _, evidence = record(tmp_path, tests)
     assert {test.name for test in evidence.failing} == {"low", "high"}
+    source = CRecordingSource(tmp_path)
     (tmp_path / "a.c").write_text(halves % repaired)
+    assert {test.name for test in source.read().failing} == {"low", "high"}
     build(tmp_path, "a.c", "main.c", "-o", "t")
+    assert {test.name for test in source.read().failing} == {"high"}
     _, evidence = record(tmp_path, tests + "again\t./t h\n", select=["again"])
     assert {test.name for test in evidence.failing} == {"high", "again"}
     said = [(problem.file, problem.cause) for problem in evidence.problems if problem.file == "a.c"]
