@@ -20,7 +20,7 @@ from suspectra.dependences.trace import DependenceTrace, TraceSite
 from suspectra.evidence.sources import Sources
 from suspectra.experiments.alterations.replacing import NotedValues, ValuePlace
 from suspectra.experiments.run_answers import AlteredRunAnswer
-from suspectra.output.causes import write_text
+from suspectra.output.causes import write_state, write_text
 from suspectra.runs.experiment import ExperimentOutcome
 
 SHAPES = """\
@@ -236,6 +236,9 @@ def test_what_the_search_went_past_is_listed_by_suspicion():
     assert [state.line for state in report.roots] == [1]
     assert [state.line for state in report.transitive] == [3, 2]
     assert [state.line for state in report.chain[:3]] == [1, 2, 3]
+    text = StringIO()
+    write_state(report.roots[0]._replace(instance=2), text, Sources("."))
+    assert text.getvalue() == "  a.py:1 (the 2nd time)    → 7\n"
     text = StringIO()
     write_text(replace(report, chain=report.chain[:1] * 13), text, Sources("."))
     listed = text.getvalue().partition("most suspicious by all tests first\n")[2]

@@ -86,16 +86,24 @@ def write_explained(explained: Mapping[str, CauseState], out: TextIO) -> None:
         out.write(f"{safe(test)} can be made to pass at {place}, too: no other cause was searched for\n")
 
 
-def _write_states(states: tuple[CauseState, ...] | list[CauseState], out: TextIO, sources: Sources) -> None:
+def write_state(state: CauseState, out: TextIO, sources: Sources) -> None:
+    """Write a state alone: its place and time, its source, and its value."""
+    _write_states([state], out, sources, timed=True)
+
+
+def _write_states(
+    states: tuple[CauseState, ...] | list[CauseState], out: TextIO, sources: Sources, *, timed: bool = False
+) -> None:
     columns = terminal_width(out)
     times = Counter((state.file, state.line) for state in states)
-    places = [
-        safe(str(state._replace(value="")) if times[state.file, state.line] > 1 else f"{state.file}:{state.line}")
-        for state in states
-    ]
+    places = [_place(state, timed=timed or times[state.file, state.line] > 1) for state in states]
     most = min(max(map(width, places)), int(columns * _PLACE_SHARE))  # longer ones move what comes after them
     for place, state in zip(places, states, strict=True):
         at = Location(state.file, state.line, max(state.line, state.end_line))
         text = safe(state.operand or sources.lines(at))
         value = safe(f"  → {state.value}") if state.value else ""
         out.write(after_place(f"  {pad(place, most)}  ", text + value, columns) + "\n")
+
+
+def _place(state: CauseState, *, timed: bool) -> str:
+    return safe(str(state._replace(value="")) if timed else f"{state.file}:{state.line}")
