@@ -86,7 +86,8 @@ class Known:
 
 def _levels(keys: Sequence[Floats | Ints]) -> Ints:
     """The rank of each column of some keys, the highest first."""
-    return np.unique(-np.array(keys), axis=1, return_inverse=True)[1].reshape(-1)
+    found: Ints = np.unique(-np.array(keys), axis=1, return_inverse=True)[1]
+    return found.reshape(-1)
 
 
 def words(name: str) -> set[str]:
@@ -126,9 +127,9 @@ def known_of(file: SubjectFile) -> Known:
         ef / (ef + ep),
         branches,
         known.is_signature[suspects],
-        *keys[:, 2:].T,
-        function=elements.function[suspects],
-        named=np.array([*shares, 0.0])[elements.function[suspects]],  # the last one is that of no function
+        *(keys[:, 2], keys[:, 3], keys[:, 4]),
+        elements.function[suspects],
+        np.array([*shares, 0.0])[elements.function[suspects]],  # the last one is that of no function
     )
 
 
