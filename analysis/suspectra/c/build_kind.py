@@ -19,7 +19,7 @@ class BuildKind(Enum):
     MAKE = "--shell"
 
     @classmethod
-    def of_build(cls, build: Path) -> BuildKind:
+    def for_build(cls, build: Path) -> BuildKind:
         """Say what builds in a folder; a file has the commands of the tests of a project that plain make builds.
 
         Raises EvidenceError when that can't be seen.
@@ -46,4 +46,4 @@ def option_of(build: Path, workspace: Path) -> str:
     """The option of commands that names a build, as it is given in the folder of the workspace."""
     build, workspace = (Path(os.path.realpath(path)) for path in (build, workspace))
     place = os.path.relpath(build, workspace) if build.is_relative_to(workspace) else build
-    return f"{BuildKind.of_build(build).value} {shlex.quote(str(place))}"
+    return f"{BuildKind.for_build(build).value} {shlex.quote(str(place))}"

@@ -24,7 +24,7 @@ from suspectra.processes.events import ProgramEnded
 _JOBS = "2"
 
 
-class BuildStep(Protocol):
+class StepRunner(Protocol):
     """Runs a step of a build."""
 
     def __call__(self, command: Collection[str], folder: Path, more: Mapping[str, str] = ...) -> ProgramEnded:
@@ -37,7 +37,7 @@ class CopiedBuild(ABC):
     Raises EvidenceError when the sources of the first build are outside of the workspace.
     """
 
-    def __init__(self, first: Path, workspace: Path, copy: Path, own: Path, run: BuildStep):
+    def __init__(self, first: Path, workspace: Path, copy: Path, own: Path, run: StepRunner):
         self.first, self.workspace, self.copy = first, workspace, copy
         self.own, self.folder = own, own / "build"  # what is built is there
         self.run = run
@@ -143,7 +143,7 @@ class _CopiedMakeBuild(CopiedBuild):
         return shell_suite(self.copy, self.first)
 
 
-_KINDS: Mapping[BuildKind, Callable[[Path, Path, Path, Path, BuildStep], CopiedBuild]] = {
+_KINDS: Mapping[BuildKind, Callable[[Path, Path, Path, Path, StepRunner], CopiedBuild]] = {
     BuildKind.CMAKE: _CopiedCMakeBuild,
     BuildKind.MESON: _CopiedMesonBuild,
     BuildKind.AUTOMAKE: _CopiedAutomakeBuild,
@@ -151,9 +151,9 @@ _KINDS: Mapping[BuildKind, Callable[[Path, Path, Path, Path, BuildStep], CopiedB
 }
 
 
-def copied_build(first: Path, workspace: Path, copy: Path, own: Path, run: BuildStep) -> CopiedBuild:
+def copied_build(first: Path, workspace: Path, copy: Path, own: Path, run: StepRunner) -> CopiedBuild:
     """Build a copy as a workspace was built first.
 
     Raises EvidenceError when nobody can see how that was.
     """
-    return _KINDS[BuildKind.of_build(first)](first, workspace, copy, own, run)
+    return _KINDS[BuildKind.for_build(first)](first, workspace, copy, own, run)

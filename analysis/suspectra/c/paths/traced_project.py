@@ -46,7 +46,7 @@ class TracedProject:
         require(LIMITS, "recording paths of compiled programs", ELSEWHERE)
         with ScratchFolder() as scratch:
             cache = Path(cache_folder(str(self.workspace)) or scratch)
-            folder, kind = cache / TracedBuild.name(self.build), BuildKind.of_build(self.build)
+            folder, kind = cache / TracedBuild.name(self.build), BuildKind.for_build(self.build)
             build = (
                 TracedMakeBuild(self.workspace, folder, self.build)
                 if kind is BuildKind.MAKE
