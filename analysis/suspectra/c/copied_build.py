@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.build_complaint import complaint_of
 from suspectra.c.build_kind import BuildKind
 from suspectra.c.cmake_cache import cache_entries, cache_script
 from suspectra.c.meson_settings import MesonSettings
@@ -41,6 +42,7 @@ class CopiedBuild(ABC):
         self.first, self.workspace, self.copy = first, workspace, copy
         self.own, self.folder = own, own / "build"  # what is built is there
         self.run = run
+        self.complaint = ""  # why the last step failed
         self._is_configured = False
 
     def make(self, tests: Collection[CCase] = ()) -> bool:
@@ -74,7 +76,9 @@ class CopiedBuild(ABC):
 
     def works(self, command: Collection[str], folder: Path, more: Mapping[str, str] = MappingProxyType({})) -> bool:
         """Run a step; whether it ended well."""
-        return not self.run(command, folder, more).status
+        ended = self.run(command, folder, more)
+        self.complaint = complaint_of(ended) if ended.status else ""
+        return not ended.status
 
 
 class _CopiedCMakeBuild(CopiedBuild):

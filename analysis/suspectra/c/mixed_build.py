@@ -13,6 +13,7 @@ from types import MappingProxyType
 from suspectra.base.cancellation import current_token
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.build_complaint import CURE
 from suspectra.c.copied_build import copied_build
 from suspectra.c.recording.case import CCase, judge
 from suspectra.c.recording.case_run import run_case
@@ -70,7 +71,7 @@ class MixedBuild:
         names = sorted(tests)
         known = [self._cases[name] for name in names if name in self._cases]
         if not self._build.make(known if not fresh and len(known) == len(names) else ()):
-            return MixedRun(frozenset(), {}, {}, "it can't be built")
+            return MixedRun(frozenset(), {}, {}, f"they can't be built: {self._build.complaint}", cure=CURE)
         if not self._cases:
             self._list(names)
         passed: set[str] = set()

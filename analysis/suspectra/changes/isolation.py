@@ -434,7 +434,8 @@ def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 
 def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
     if run.error and not run.passed:
-        return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
+        cure = run.cure or "name what runs them behind --"
+        return Problem("", "", f"the tests can't be run again: {run.error}", cure)
     if not run.passed and not run.ended:
         tests = "the test" if len(names) == 1 else "the tests"
         cause = f"in a copy of the workspace pytest ended before it had run {tests}"

@@ -57,9 +57,8 @@ from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty,
 from suspectra.why.shift_search import ShiftSearch
 from suspectra_recorder.log.collection import summary
 
-_FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
-_FOR_LIKELY_CHANGES = 0.9
-"""If a changed statement is suspected first: to collect the tests once more for experiments takes longer."""
+_FOR_CHANGES, _FOR_EXPERIMENTS = 0.9, 0.6  # of the time that is left
+"""If no older text passes, the search for the change ends soon; if one does, that search is what decides."""
 _MAX_TESTS = 20  # with which changes are tried
 _MAX_LINKS = 4  # of the way to the failure that are shown
 _AGAIN_S = 1.0
@@ -187,7 +186,7 @@ class WhyInquiry(Inquiry[str]):
             tests=self._tests[:_MAX_TESTS],
             baselines=self.baselines,
             start=self.start,
-            seconds=self._left * (_FOR_LIKELY_CHANGES if self._suspects_a_change else _FOR_CHANGES),
+            seconds=self._left * _FOR_CHANGES,
         )
         names = {test.name for test in self._tests}
         try:
@@ -218,10 +217,6 @@ class WhyInquiry(Inquiry[str]):
         wanted = set(self._group.tests)
         found = known_causes(self.setup.workspace, self.evidence.digests)
         return next((one for one in found if one.minimal and wanted == set(one.mends) == set(one.tests)), None)
-
-    @property
-    def _suspects_a_change(self) -> bool:
-        return not self._unranked and bool(self._report.suspect_of(self._report.first_suspect).badge)
 
     def _broken(self, cause: BreakingChange) -> WhyAnswer:
         """The answer that a change is, about the tests that it broke."""
@@ -463,7 +458,7 @@ class WhyInquiry(Inquiry[str]):
         self.answer = replace(self.answer, tried=tuple(self._tried))
 
     def _search(self, test: FailingTest, suspicion: Suspicion) -> Iterator[str]:
-        inquiry = CauseInquiry(self.setup, test, suspicion, seconds=self._left)
+        inquiry = CauseInquiry(self.setup, test, suspicion, seconds=self._left, traced_until=self._end)
         try:
             with closing(inquiry.steps()) as steps:
                 for step in steps:
@@ -496,7 +491,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _trace(self, test: FailingTest, suspicion: Suspicion) -> None:
         """Show the values from the suspect to the failure; or, of a wrong value, how it comes about."""
-        traces = TraceInquiry(self.setup, [test], suspicion)
+        traces = TraceInquiry(self.setup, [test], suspicion, seconds=self._left)
         with closing(traces.steps()) as made:
             for trace in made:
                 if self._finding is not None and self._finding.kind == "value" and not self._shift(trace):
