@@ -106,7 +106,7 @@ def test_a_cmake_project_with_flags_of_its_own_and_another_project_inside(tmp_pa
         "set(CMAKE_EXE_LINKER_FLAGS -s)\nenable_testing()\nadd_executable(program main.c)\n"
         "add_test(NAME alone COMMAND program)\nadd_test(NAME more COMMAND program x)\n"
         "include(ExternalProject)\n"
-        "ExternalProject_Add(part SOURCE_DIR ${CMAKE_SOURCE_DIR}/part INSTALL_COMMAND \"\")\n"
+        'ExternalProject_Add(part SOURCE_DIR ${CMAKE_SOURCE_DIR}/part INSTALL_COMMAND "")\n'
     )
     written(tmp_path, CMakeLists_txt=lists, main_c=PROGRAM)
     (tmp_path / "part").mkdir()
