@@ -39,6 +39,8 @@ class ExecutedChanges(NamedTuple):
 class MixedTests(Protocol):
     """The tests of a copy of the workspace in which any of the changes since a baseline can be made."""
 
+    preparing: str
+    """What is done before the first run."""
     runs: int
     """How many there were."""
 

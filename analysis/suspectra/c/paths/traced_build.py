@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
@@ -44,9 +43,6 @@ _INSTALLED = ("cmake", "meson", "make")
 
 class TracedBuild(ABC):
     """A second build of a project, with the compilers and settings of the first one."""
-
-    marks: ClassVar[str]  # a file in each first build of this kind, relative to its folder
-    option: ClassVar[str]  # names a build of this kind on the command line
 
     def __init__(self, build: Path, folder: Path, jobs: int = 2):
         self.first, self.own, self.jobs = build, folder, jobs

@@ -90,6 +90,11 @@ class CRecordingSource:
         self._built: dict[str, tuple[str, bytes]] = {}  # sources that were changed and built since, with their texts
         self._files: dict[str, tuple[MeasuredFile, CRecordedFile]] = {}
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How the tests are recorded again, as in the newest run that was read; empty if none was."""
+        return self._recording.command
+
     def watched(self) -> Sequence[str]:
         """Return the log of the recording."""
         return [str(self._recording.log)]
