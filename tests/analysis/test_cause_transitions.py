@@ -328,7 +328,7 @@ def test_passing_tests_without_a_chain_are_named_together(tmp_path):
         check=False,
     )
     done = subprocess.run(
-        [*suspectra, "paths", "*test_fails", "--technique", "cause-transitions", "--seconds", "30"],
+        [*suspectra, "paths", "*test_fails", "--technique", "cause-transitions", "--seconds", "120"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.count("do not fail in the same way with the state of test_fees.py::test_fails") == 1, done.stdout

@@ -419,7 +419,7 @@ def test_switching_finds_statement_6_of_mid(mid, capsys):
 
 @pytest.mark.slow
 def test_a_table_says_what_was_tried(mid, capsys):
-    assert run(["investigate", "--workspace", str(mid), "--seconds", "30", "--", *PYTEST]) == 0
+    assert run(["investigate", "--workspace", str(mid), "--seconds", "120", "--", *PYTEST]) == 0
     assert "all that it alters was tried" in capsys.readouterr().out
 
 
