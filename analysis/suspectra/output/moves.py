@@ -156,7 +156,8 @@ def write_steps(groups: Sequence[ModelOfGroup], top: int, out: TextIO, sources: 
         _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
         known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
         summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
-        note = wrapped(_COMES_BACK, out) if ranks != sorted(ranks) else []
+        far_first = ranks != sorted(ranks) and not model.chain.subgraphs
+        note = wrapped(_COMES_BACK, out) if far_first else []
         out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out), *note])
 
 

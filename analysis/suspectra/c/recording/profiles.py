@@ -187,8 +187,9 @@ class ProfileReader:
             return previous.replaced(lines, NO_EXCLUSIONS)
         elsewhere = [path for path, compiled in objects.items() if not self._named_as_found(compiled)]
         if elsewhere:
-            cause = f"its sources are not where the compiler says, where gcovr looks for {' and '.join(why)}"
-            cure = "compile without -ffile-prefix-map and -fdebug-prefix-map: until then the lines count"
+            which = " and ".join(why)
+            cause = f"gcovr can't find its sources where the compiler says, so {which} have no effect in them"
+            cure = "compile without -ffile-prefix-map and -fdebug-prefix-map"
             problems += [Problem(path, "", cause, cure) for path in elsewhere]
             objects = {path: compiled for path, compiled in objects.items() if path not in elsewhere}
             lines = self._lines(objects.values())
