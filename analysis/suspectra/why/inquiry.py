@@ -89,6 +89,7 @@ class WhyInquiry(Inquiry[str]):
     _is_raised: bool = field(default=False, init=False)  # whether the suspect is first since the exception came from it
     _shifted: int | None = field(default=None, init=False)  # where all tests pass with the same difference
     _first: Location | None = field(default=None, init=False)  # what the ranking has first
+    _asked: frozenset[str] = field(default=frozenset(), init=False)  # the tests that experiments are about
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _refused: Problem | None = field(default=None, init=False)  # why no test can be run again
@@ -117,19 +118,24 @@ class WhyInquiry(Inquiry[str]):
         """
         self._end = self.begin()
         yield "What is recorded"
-        self._shifts = ShiftSearch(self.setup, self._tests, self._end)
-        with closing(self._shifts):
-            yield from self._steps()
+        yield from self._steps()
 
     def _steps(self) -> Iterator[str]:
         if self._unranked:
             yield from self._isolate()
             self.complete = True
             return
-        if self._group.since is not Since.BEFORE and self._cause is None:
-            yield from self._isolate()
+        asked: frozenset[str] = frozenset()
+        while (
+            self._group.since is not Since.BEFORE and self._cause is None and not asked.intersection(self._group.tests)
+        ):
+            asked |= frozenset(self._group.tests)
+            yield from self._isolate()  # if this group failed before the changes, another one comes first now
+        self._asked = frozenset(self._group.tests)
         if self.answer.certainty is not Certainty.SHOWN:
-            yield from self._learn()
+            self._shifts = ShiftSearch(self.setup, self._tests, self._end)
+            with closing(self._shifts):
+                yield from self._learn()
         if self._refused is not None and self.answer.certainty is not Certainty.SHOWN:
             self.answer = self._by_recording_alone(self._refused)
         elif self._all_tried and self._left > 0 and self.answer.surer is MORE_TIME:
@@ -165,7 +171,9 @@ class WhyInquiry(Inquiry[str]):
         if self._localizer is None or self._localizer.technique.name != technique.name:
             self._localizer = Localizer(technique)
         self._localizer.update(self.evidence)
-        first, *others = self._localizer.groups().groups
+        groups = self._localizer.groups().groups
+        first = max(groups, key=lambda one: len(self._asked.intersection(one.group.tests)))
+        others = [one for one in groups if one is not first]
         self._group, self._report = first.group, first.report
         self._others = [name for one in others for name in one.group.tests]
         self._tests = [test for test in self.failing if test.name in first.group.tests]
