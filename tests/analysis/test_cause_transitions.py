@@ -163,7 +163,7 @@ def searcher(tests, failing, *passing, **options):
 
 
 def search(tests, failing, *passing, **options):
-    return list(searcher(tests, failing, *passing, **options).search(PathSearchLimits(time.monotonic() + 60)))
+    return list(searcher(tests, failing, *passing, **options).search(PathSearchLimits(time.monotonic() + 120)))
 
 
 def in_words(report):
@@ -248,7 +248,7 @@ def test_a_limit_keeps_what_is_known(tests):
     found = searcher(tests, "test_member", "test_guest")
     (nothing,) = found.search(PathSearchLimits(0.0))
     assert not nothing.complete
-    limits = PathSearchLimits(time.monotonic() + 60)
+    limits = PathSearchLimits(time.monotonic() + 120)
     reports = []
     for report in found.search(limits):
         reports.append(report)

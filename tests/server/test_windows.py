@@ -98,6 +98,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "cause", "cure"), REFUSED.values(), ids=list(REFUSED))
 def test_what_can_not_work_is_refused_in_words(recorded, words, cause, cure):
     (recorded / "tests.txt").write_text("sum\ttrue\n")
