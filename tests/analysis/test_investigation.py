@@ -109,7 +109,8 @@ def test_a_repair_raises_a_statement_and_lowers_no_other():
     report, after = ranked(made("t1", second), made("t2", second), *others)
     assert after == [second, *(line for line in before if line != second)]
     assert report.explain(0).sentences[0] == "Both failing tests pass if this comes out false."
-    assert "Of 6 statements that switching was tried at, it repairs as much at 1." in report.explain(0).sentences
+    said = "Of 6 statements that were tried the other way, only this one repairs so much."
+    assert said in report.explain(0).sentences
     assert report.explain(0).substituted == "8.75^1 / 2^1.4"
     assert report.suspect(0).score == pytest.approx(8.75 / 2**1.4)
 
