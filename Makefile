@@ -55,7 +55,7 @@ test-python: $(VENV)/.ready
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-slow: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow" $(EXAMPLES)
 
 test-extension: node_modules/.ready $(VENV)/.ready
 	npm test

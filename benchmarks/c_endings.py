@@ -26,7 +26,6 @@ NAMED_TOGETHER = 8  # a problem of more tests does not name all of them
 COMPILERS = (
     "gcc",
     "clang-14",
-    "clang-14 --flow-graphs",
     "gcc -fsanitize=address,undefined -fno-sanitize-recover=all",
     "clang-14 -fsanitize=undefined -fno-sanitize-recover=all",
     "clang-14 -fsanitize=address",
@@ -69,7 +68,7 @@ def build(folder: Path, program: str, compiler: list[str]) -> None:
 
 def measure(program: str, words: str, timeout: float) -> Iterator[tuple[str, str]]:
     """For each end, how exactly its lines are known."""
-    compiler = [word for word in words.split() if word != "--flow-graphs"]
+    compiler = words.split()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder, program, compiler)
@@ -79,10 +78,9 @@ def measure(program: str, words: str, timeout: float) -> Iterator[tuple[str, str
         tests = [f"{number}\t./program {number}.ran {shlex.quote(end)}\n" for number, end in names.items()]
         (folder / "tests.tsv").write_text("".join(tests))
         suite = shell_suite(folder, "tests.tsv")
-        flow_graphs = "--flow-graphs" in words.split()
         said = ""
         for few in batched(map(str, names), NAMED_TOGETHER):
-            run = record_c(folder, suite, timeout=timeout, select=few, flow_graphs=flow_graphs)
+            run = record_c(folder, suite, timeout=timeout, select=few)
             said += " ".join(f"{problem.file}, {problem.cause}\n" for problem in run.problems)
         evidence = CRecordingSource(folder).read()
         noting = set(noting_lines(program))

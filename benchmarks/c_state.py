@@ -22,8 +22,9 @@ import tempfile
 import time
 from fnmatch import fnmatch
 from pathlib import Path
-from statistics import mean, median
 from typing import NamedTuple
+
+from rank_figures import rank_figures
 
 from suspectra.base.errors import NothingToRank
 from suspectra.evaluation.appraisal import Appraisal
@@ -156,17 +157,7 @@ def main() -> None:
         print(f"{fault.name:20} {place:20}" + "  ".join(f"{name} {one:g}" for name, one in found.items()), flush=True)
         for name, one in found.items():
             ranks.setdefault(name, []).append(one)
-    figures = {
-        name: {
-            "faults": len(several),
-            "mean_rank": round(mean(several), 2),
-            **{f"top_{n}": sum(one <= n for one in several) for n in (1, 3, 5)},
-            **({"median_seconds": round(median(seconds[name]), 2)} if name in seconds else {}),
-        }
-        for name, several in ranks.items()
-    }
-    for name, row in figures.items():
-        print(f"{name:20} {row}")
+    figures = rank_figures(ranks, seconds, "faults", (1, 3, 5))
     print(json.dumps({"benchmark": "c_state", "figures": figures, "altered_runs": runs}))
 
 

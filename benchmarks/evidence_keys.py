@@ -3,8 +3,9 @@
 For each family of subjects: mean EXAM, and how many faulty statements are among the first 1, 5 and 10, ties averaged.
 The weight is that of the share of the failing tests that execute a statement, beside that of the tests that execute it
 and fail. *One more passes* counts for each branch one more passing test than there are, as a branch that a single
-failing test takes says little. Then each program is left out once, and the rule taken that is best on the others, by
-the mean reciprocal rank, families counting the same.
+failing test takes says little. Before kinds of statements, *names* puts functions first whose names have words of a
+failing test's name, and *functions* those that have the most statements of the same score. Then each program is left
+out once, and the rule taken that is best on the others, by the mean reciprocal rank, families counting the same.
 
     python benchmarks/evidence_keys.py CORPUS...
 """
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import numpy as np
 
@@ -51,8 +53,16 @@ class Known:
     raised: Ints
     kind: Ints
     size: Ints
+    function: Ints
+    named: Floats  # which part of the words of its function's name the name of a failing test has
 
-    def rank(self, weight: float, more: int = 0, branches: float = 1.0, kinds: bool = True, size: bool = True) -> float:
+    def rank(
+        self,
+        weight: float,
+        more: int = 0,
+        branches: float = 1.0,
+        keys: Sequence[str] = ("raised", "kind", "size"),
+    ) -> float:
         """The rank of the fault, on average over the orders of a tie."""
         own = weight * self.share + (1 - weight) * self.precision
         best = own.copy()
@@ -61,12 +71,29 @@ class Known:
         best = np.where(self.signature, 0, own + branches * (best - own))
         if not len(self.faulty):
             return (len(self.suspects) + self.total + 1) / 2
-        further = [key for key, used in ((self.kind, kinds), (self.size, size)) if used]
-        keys = np.array([best.round(_DIGITS), own.round(_DIGITS), self.raised, *further])
-        _, level = np.unique(-keys, axis=1, return_inverse=True)
-        level = level.reshape(-1)
+        measures = [best.round(_DIGITS), own.round(_DIGITS)]
+        further = [self.together(measures) if key == "together" else getattr(self, key) for key in keys]
+        level = _levels([*measures, *further])
         first = level[self.faulty].min()
         return float(np.count_nonzero(level < first) + (np.count_nonzero(level == first) + 1) / 2)
+
+    def together(self, measures: Sequence[Floats]) -> Ints:
+        """How many statements of its function have the score of each."""
+        _, of, size = np.unique([self.function, _levels(measures)], axis=1, return_inverse=True, return_counts=True)
+        found: Ints = size[of.reshape(-1)]
+        return found
+
+
+def _levels(keys: Sequence[Floats | Ints]) -> Ints:
+    """The rank of each column of some keys, the highest first."""
+    found: Ints = np.unique(-np.array(keys), axis=1, return_inverse=True)[1]
+    return found.reshape(-1)
+
+
+def words(name: str) -> set[str]:
+    """The words of the name of a function or a test, without its class or file."""
+    own = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", re.split(r"[.:]", name.partition("[")[0])[-1])
+    return {word for word in re.split(r"[^a-z]+", own.lower()) if len(word) > 2 and word != "test"}
 
 
 def known_of(file: SubjectFile) -> Known:
@@ -86,6 +113,10 @@ def known_of(file: SubjectFile) -> Known:
         share = weights.of_edges[edge] / max(weights.total, 1)
         branches = np.searchsorted(suspects, element), share, hits.ef[edge], hits.ep[edge]
     ef, ep = counts.ef[suspects], counts.ep[suspects]
+    elements = spectrum.elements
+    tests = [words(name) for name, failed in zip(spectrum.tests, spectrum.failed, strict=True) if failed]
+    parts = [words(function.name) for function in elements.functions]
+    shares = [max(len(own & test) / len(own) for test in tests) if own else 0.0 for own in parts]
     return Known(
         file.family,
         re.sub(r"[_-]?[vmn]?\d[\d_]*$", "", file.name),
@@ -96,7 +127,9 @@ def known_of(file: SubjectFile) -> Known:
         ef / (ef + ep),
         branches,
         known.is_signature[suspects],
-        *keys[:, 2:].T,
+        *(keys[:, 2], keys[:, 3], keys[:, 4]),
+        elements.function[suspects],
+        np.array([*shares, 0.0])[elements.function[suspects]],  # the last one is that of no function
     )
 
 
@@ -128,13 +161,15 @@ def main() -> None:
     files = [file for corpus in parser.parse_args().corpora for file in read_index(corpus)[0]]
     with ProcessPoolExecutor() as pool:
         subjects = list(pool.map(known_of, files))
-    variants = {
-        **{f"weight {weight}": (weight, 0, 1.0, True, True) for weight in WEIGHTS},
-        "without branches": (PRESENT, 0, 0.0, True, True),
-        "branches at half": (PRESENT, 0, 0.5, True, True),
-        "one more passes": (PRESENT, 1, 1.0, True, True),
-        "without kinds": (PRESENT, 0, 1.0, False, True),
-        "without size": (PRESENT, 0, 1.0, True, False),
+    variants: dict[str, tuple[Any, ...]] = {
+        **{f"weight {weight}": (weight,) for weight in WEIGHTS},
+        "without branches": (PRESENT, 0, 0.0),
+        "branches at half": (PRESENT, 0, 0.5),
+        "one more passes": (PRESENT, 1),
+        "without kinds": (PRESENT, 0, 1.0, ("raised", "size")),
+        "without size": (PRESENT, 0, 1.0, ("raised", "kind")),
+        "names": (PRESENT, 0, 1.0, ("raised", "named", "kind", "size")),
+        "functions": (PRESENT, 0, 1.0, ("raised", "together", "kind", "size")),
     }
     families = sorted({one.family for one in subjects})
     print(f"| mean EXAM, Top-1/5/10 | {' | '.join(families)} |\n|---|{'---:|' * len(families)}")

@@ -97,7 +97,7 @@ def record(folder: Path, name: str, classic: Classic, correct: str, faulty: str,
     shown = cases if "," in classic.parameters else [value for (value,) in cases]
     write_program(folder, name, classic, correct, faulty, repr(shown))
     command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
-    subprocess.run([*command, "-p", "no:cacheprovider"], cwd=folder, capture_output=True, check=False, timeout=120)
+    subprocess.run([*command, "-p", "no:cacheprovider"], cwd=folder, capture_output=True, check=False, timeout=1200)
 
 
 def study_together(cache: Path, names: Sequence[str]) -> None:

@@ -2,7 +2,8 @@
 
 The rank of a faulty function is the number of functions that one reads until the first faulty one, on average over the
 orders of a tie. What is outside of the functions of a file counts as one function. Subjects without functions are left
-out.
+out. The second table has the statements of `evidence`: in the order of its keys, and as it lists them, the statements
+of the first function first in the first tie.
 
     python benchmarks/function_order.py CORPUS... --technique evidence --technique ochiai
 """
@@ -21,6 +22,7 @@ from suspectra.base.arrays import Ints
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
+from suspectra.techniques.all_evidence import EvidenceReport
 
 TOP = (1, 3, 5, 10)
 
@@ -34,6 +36,8 @@ def orders(report: RankedReport) -> dict[str, Ints]:
         np.array([values[found.of == function].min() for function in range(len(found))])
         for values in (level, report.tie_of_level[level])
     )
+    failed, tied = -found.raised, found.tied / np.bincount(found.of)
+    _, share = np.unique(np.stack([ties, failed, -tied, first]), axis=1, return_inverse=True)
     size = np.bincount(level, minlength=int(level.max()) + 1)
     middle = (np.cumsum(size) - (size - 1) / 2)[level]
     odds = np.bincount(found.of, 1 / middle)
@@ -42,7 +46,22 @@ def orders(report: RankedReport) -> dict[str, Ints]:
         "their best scores": ties,
         "sums of 1 / rank": np.unique(-odds, return_inverse=True)[1],
         "score, failures, number of lines": found.level,
+        "score, failures, share of lines": share.reshape(-1),
     }
+
+
+def statement_ranks(report: EvidenceReport, subject: Subject) -> dict[str, float]:
+    """The rank of the first faulty statement in both orders; empty if no failing test executes one."""
+    by_keys = np.unique(-report.keys, axis=0, return_inverse=True)[1].reshape(-1)
+    executed = np.flatnonzero((report.level >= 0) & (report.level < len(report.keys)))
+    found = {}
+    for order, place in (("keys", by_keys), ("first function first", np.arange(len(by_keys)))):
+        level = place[report.level[executed]]
+        own = level[np.isin(executed, subject.faulty)]
+        if len(own):
+            tied, among = np.count_nonzero(level == own.min()), np.count_nonzero(own == own.min())
+            found[order] = float(np.count_nonzero(level < own.min()) + 1 + (tied - among) / (among + 1))
+    return found
 
 
 def rank_of(places: Ints, report: RankedReport, subject: Subject) -> float:
@@ -65,6 +84,7 @@ def main() -> None:
     options = parser.parse_args()
     techniques = options.technique or ["evidence"]
     ranks: Mapping[tuple[str, str], list[float]] = defaultdict(list)
+    statements: Mapping[tuple[str, str], list[float]] = defaultdict(list)
     for corpus in options.corpora:
         for file in read_index(corpus)[0]:
             subject = read_subject(file)
@@ -74,11 +94,19 @@ def main() -> None:
                 report = make_technique(name).localize(subject.spectrum, subject.program)
                 for order, places in orders(report).items():
                     ranks[name, order].append(rank_of(places, report, subject))
-    print(f"| technique | functions by | subjects | {' | '.join(f'Top-{n}' for n in TOP)} | MRR |")
-    print(f"|---|---|---:|{'---:|' * len(TOP)}---:|")
-    for (name, order), found in ranks.items():
-        top = (str(sum(rank <= n for rank in found)) for n in TOP)
-        print(f"| {name} | {order} | {len(found)} | {' | '.join(top)} | {mean(1 / rank for rank in found):.3f} |")
+                if isinstance(report, EvidenceReport):
+                    first = rank_of(report.function_levels.level, report, subject) == 1
+                    by = statement_ranks(report, subject)
+                    for order, rank in by.items():
+                        statements[name, order].append(rank)
+                        statements[f"{name}, faulty function {'' if first else 'not '}first", order].append(rank)
+    for what, rows in (("functions", ranks), ("statements", statements)):
+        print(f"\n| technique | {what} by | subjects | {' | '.join(f'Top-{n}' for n in TOP)} | MRR | mean |")
+        print(f"|---|---|---:|{'---:|' * len(TOP)}---:|---:|")
+        for (name, order), found in rows.items():
+            top = " | ".join(str(sum(rank <= n for rank in found)) for n in TOP)
+            rates = f"{mean(1 / rank for rank in found):.3f} | {mean(found):.1f}"
+            print(f"| {name} | {order} | {len(found)} | {top} | {rates} |")
 
 
 if __name__ == "__main__":

@@ -121,7 +121,7 @@ def recorded(folder: Path, name: str, classic: Classic, correct: str, faulty: st
         named = (f"pytest.param(*{arguments!r}, id='{case}')" for case, arguments in by_name(cases))
         write_program(folder, name, classic, correct, faulty, f"[{', '.join(named)}]")
         command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
-        subprocess.run([*command, "-p", "no:cacheprovider"], cwd=folder, capture_output=True, check=False, timeout=120)
+        subprocess.run([*command, "-p", "no:cacheprovider"], cwd=folder, capture_output=True, check=False, timeout=1200)
     return folder
 
 

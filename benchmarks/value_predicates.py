@@ -20,10 +20,10 @@ import time
 import venv
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean, median
 
 import numpy as np
 from faulty_subjects import FAULTS, subjects
+from rank_figures import rank_figures
 from state_based import TOP, Measured
 
 from suspectra.base.errors import NothingToRank
@@ -134,17 +134,7 @@ def main() -> None:
         if len(found) == len(FEATURES) + 2:  # only where all of them ran
             for name, rank in found.items():
                 ranks.setdefault(name, []).append(rank)
-    figures = {
-        name: {
-            "subjects": len(several),
-            "mean_rank": round(mean(several), 2),
-            **{f"top_{n}": sum(rank <= n for rank in several) for n in TOP},
-            **({"median_seconds": round(median(seconds[name]), 2)} if name in seconds else {}),
-        }
-        for name, several in ranks.items()
-    }
-    for name, row in figures.items():
-        print(f"{name:20} {row}")
+    figures = rank_figures(ranks, seconds, "subjects", TOP)
     print(json.dumps({"benchmark": "value_predicates", "figures": figures, "failed": failed}))
 
 

@@ -58,6 +58,26 @@ settings.register_profile("random", derandomize=False, print_blob=True, **_UNTIM
 settings.load_profile("repeatable")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--first-examples", action="store_true", help="of each slow test only its first example")
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if "seed" in getattr(item, "fixturenames", ()):
+            item.add_marker("random_seed")
+    if config.getoption("--first-examples"):
+        firsts = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        later = {one for one in items if "slow" in one.keywords and one is not firsts[one.nodeid.partition("[")[0]]}
+        config.hook.pytest_deselected(items=list(later))
+        items[:] = [one for one in items if one not in later]
+
+
+def pytest_collection_finish():
+    """What tests write and import themselves is not compiled to files, for the reason `own_surroundings` gives."""
+    sys.dont_write_bytecode = True
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_surroundings(tmp_path_factory):
     """What the processes that the tests start find in their environment.
@@ -90,7 +110,7 @@ def runs_every_kind_of_test(own_surroundings):
 def until():
     """Poll what nothing announces: that another process began or ended, or that a file was written."""
 
-    def poll(condition, what="it did not happen", timeout_s=60):
+    def poll(condition, what="it did not happen", timeout_s=120):
         end = time.monotonic() + timeout_s
         while not (result := condition()):
             assert time.monotonic() < end, what
@@ -139,12 +159,6 @@ def seed(request) -> int:
 def thorough(seed) -> bool:
     """Whether examples are random, so that every run of more of them may find more: in ``make fuzz``."""
     return bool(seed)
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if "seed" in getattr(item, "fixturenames", ()):
-            item.add_marker("random_seed")
 
 
 C_SOURCES = Path(__file__).parent / "fixtures" / "c"

@@ -77,7 +77,7 @@ class Settings:
     lcov: str = LCOV.default
     cobertura: str = COBERTURA.default
     outcomes: str = OUTCOMES.default
-    test_command: tuple[str, ...] = ("pytest",)
+    test_command: tuple[str, ...] = ()
     test_interpreter: str = ""
     affected_only: bool = False
     keep_texts: bool = KEEP_TEXTS.default
@@ -308,10 +308,9 @@ SETTINGS = (
             "test_command",
             Settings.test_command,
             "The command that *Run Tests and Localize* records, as a list of arguments. It runs pytest or unittest."
-            " Unless it is set, pytest is started as in the last recorded run, by `pytest` or by `python -m pytest`,"
-            " which puts the folder on the path; and a project that uses unittest, mentions pytest nowhere and was not"
-            " recorded by it runs `python -m unittest`, or `python manage.py test` if it is one of Django.",
-            minimum=1,
+            " Empty: pytest, started as in the last recorded run, by `pytest` or by `python -m pytest`, which puts the"
+            " folder on the path; or, in a project that uses unittest, mentions pytest nowhere and was not recorded by"
+            " it, `python -m unittest`, or `python manage.py test` if it is one of Django.",
         ),
         scope="resource",
         names="program",
@@ -367,7 +366,7 @@ SETTINGS = (
             "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, as a list"
             ' of arguments such as `["--make", "cmake --build build", "--ctest", "build"]`. Empty:'
             " `#suspectra.testCommand#`; or CTest in the build folder of the workspace, if C or C++ was recorded last,"
-            " or if nothing was recorded yet, `#suspectra.testCommand#` is not set, and there are no Python tests.",
+            " or if nothing was recorded yet, `#suspectra.testCommand#` is empty, and there are no Python tests.",
         ),
         scope="resource",
         names="program",

@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 
 def until(happened):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.01)

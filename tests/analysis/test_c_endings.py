@@ -171,7 +171,6 @@ def notes_of(lines):
         "gcc",
         "gcc -fsanitize=address,undefined -fno-sanitize-recover=all",
         "clang-14",
-        "clang-14 --flow-graphs",
         "clang-14 -fsanitize=address",
         "clang-14 -fsanitize=undefined -fno-sanitize-recover=all",
     ],
@@ -180,8 +179,6 @@ def recorded(request, tool, tmp_path_factory):
     workspace = tmp_path_factory.mktemp("endings")
     (workspace / "program.c").write_text(PROGRAM)
     compiler, *flags = request.param.split()
-    flow_graphs = "--flow-graphs" in flags
-    flags = [flag for flag in flags if flag != "--flow-graphs"]
     command = [tool(compiler, compiler), "-O0", "-g", "-w", "--coverage", *flags, "program.c", "-o", "program"]
     subprocess.run(command, cwd=workspace, check=True)
     # what sanitizers do differs in few ways
@@ -190,7 +187,7 @@ def recorded(request, tool, tmp_path_factory):
         (workspace / f"{name}.ran").write_bytes(bytes(4096))
     tests = ["{0}\t./program {0}.ran {1} {2} {3}\n".format(name, *ENDINGS[name]) for name in few]
     (workspace / "tests.tsv").write_text("".join(tests))
-    run = record_c(workspace, shell_suite(workspace, "tests.tsv"), timeout=4, flow_graphs=flow_graphs)
+    run = record_c(workspace, shell_suite(workspace, "tests.tsv"), timeout=4)
     return workspace, run, CRecordingSource(workspace).read()
 
 
@@ -210,7 +207,7 @@ def test_the_lines_are_those_that_ran(recorded):
 @pytest.mark.slow
 def test_nothing_has_to_be_said_of_them(recorded):
     _, run, _ = recorded
-    assert not [problem for problem in run.problems if "no flow graphs" not in problem.cause]
+    assert not run.problems
 
 
 def build(folder, *arguments, compiler="gcc"):
@@ -238,7 +235,6 @@ int main(int argc, char **argv) {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flow_graphs", [False, True])
 @pytest.mark.parametrize(
     ("compiler", "source"),
     [
@@ -250,7 +246,7 @@ int main(int argc, char **argv) {
         ("clang-14", "../src/prog.c"),
     ],
 )
-def test_sources_are_found_whose_folder_the_compiler_leaves_out(tmp_path, tool, compiler, source, flow_graphs):
+def test_sources_are_found_whose_folder_the_compiler_leaves_out(tmp_path, tool, compiler, source):
     for folder in ("src", "build", "build/parts"):
         (tmp_path / folder).mkdir()
     (tmp_path / "src" / "prog.c").write_text(CRASHING)
@@ -258,8 +254,8 @@ def test_sources_are_found_whose_folder_the_compiler_leaves_out(tmp_path, tool, 
     compiler = tool(compiler, compiler)
     build(tmp_path / "build", *arguments, "-c", "-o", "parts/prog.o", compiler=compiler)
     build(tmp_path / "build", "parts/prog.o", "-o", "prog", compiler=compiler)
-    run, evidence = record(tmp_path, "nul\tbuild/prog n\nok\tbuild/prog\n", flow_graphs=flow_graphs)
-    assert not [problem for problem in run.problems if "no flow graphs" not in problem.cause]
+    run, evidence = record(tmp_path, "nul\tbuild/prog n\nok\tbuild/prog\n")
+    assert not run.problems
     assert str(evidence.stacks["nul"].innermost) == "src/prog.c:4 in put"
     failing = [result.name for result in evidence.tests].index("nul")
     lines = {str(evidence.elements.location(int(element))) for element in evidence.rows[failing]}
@@ -298,8 +294,11 @@ def test_a_verdict_on_an_older_program_does_not_count(tmp_path, repaired):
     tests = "low\t./t l\nhigh\t./t h\nfine\ttrue\n"
     _, evidence = record(tmp_path, tests)
     assert {test.name for test in evidence.failing} == {"low", "high"}
+    source = CRecordingSource(tmp_path)
     (tmp_path / "a.c").write_text(halves % repaired)
+    assert {test.name for test in source.read().failing} == {"low", "high"}
     build(tmp_path, "a.c", "main.c", "-o", "t")
+    assert {test.name for test in source.read().failing} == {"high"}
     _, evidence = record(tmp_path, tests + "again\t./t h\n", select=["again"])
     assert {test.name for test in evidence.failing} == {"high", "again"}
     said = [(problem.file, problem.cause) for problem in evidence.problems if problem.file == "a.c"]
@@ -404,6 +403,7 @@ def relatives(request, tool, tmp_path_factory):
     tests |= {"loads": "LD_PRELOAD=./libput.so ./program 1", "starts": "env -i LD_PRELOAD= ./program 6"}
     loads = "import ctypes; ctypes.CDLL('./libput.so').put(1)"
     tests |= {f"way{way}": f"./program {way}" for way in range(7, 19)}
+    tests |= {"way0 in Check": "./program 0; echo Test timeout expired"}
     tests |= {"loaded": f'{sys.executable} -c "{loads}"'}
     # where the stack lies decides which instruction of a call needs more than there is
     tests |= {f"room{room}": f"ulimit -s 256; ./program 3 {room}" for room in range(7)}
@@ -457,7 +457,8 @@ def test_a_null_pointer_is_called(relatives):
 
 @pytest.mark.slow
 def test_a_process_that_left_no_profile_is_said(relatives):
-    said = [(problem.file, problem.cause) for problem in relatives[1].problems if "flow graphs" not in problem.cause]
-    assert [name for name, _ in said] == ["way0", "way18"]
-    assert said[0][1].startswith("a process of this test left no profile")
-    assert said[1][1].startswith("a process with the memory of another one (vfork) was killed or crashed")
+    said = {problem.file: problem for problem in relatives[1].problems}
+    assert sorted(said) == ["way0", "way0 in Check", "way18"]
+    assert said["way0"].cause.startswith("a process of this test left no profile")
+    assert "CK_FORK=no" in said["way0 in Check"].cure
+    assert said["way18"].cause.startswith("a process with the memory of another one (vfork) was killed or crashed")

@@ -227,6 +227,7 @@ int main(int n, char **v) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "lines"),
     [("2);", "3);", {3, 5}), ("!price", "0", {3, 7}), ("int fee", "long fee", {2}), ("return sum", "return -sum", {7})],

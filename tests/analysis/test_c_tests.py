@@ -364,6 +364,7 @@ def test_the_message_is_what_failed_and_no_header():
         "0%: Checks: 1, Failures: 1, Errors: 0\nt.c:7:F:core:one:0: Assertion 'a == b' failed\n": (
             "t.c:7:F:core:one:0: Assertion 'a == b' failed"
         ),
+        "+ (no error)\n0 errors before\n- (reader error)\n": "- (reader error)",
         "# Assert cursor failed:\n# Expected: 1,0\n": "# Assert cursor failed: # Expected: 1,0",
         "[  FAILED  ] wrong\n": "[  FAILED  ] wrong",  # there is nothing else
     }

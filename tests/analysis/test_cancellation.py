@@ -121,6 +121,7 @@ def test_reading_a_large_log_can_be_stopped(tmp_path):
         Log(lambda source: None).update(path, "0.log")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_a_technique_can_be_stopped_wherever_it_looks(project, name):
     """Stopped at any of many moments, the same localizer and source then give the ranking that a fresh one gives."""

@@ -163,7 +163,7 @@ def searcher(tests, failing, *passing, **options):
 
 
 def search(tests, failing, *passing, **options):
-    return list(searcher(tests, failing, *passing, **options).search(PathSearchLimits(time.monotonic() + 60)))
+    return list(searcher(tests, failing, *passing, **options).search(PathSearchLimits(time.monotonic() + 120)))
 
 
 def in_words(report):
@@ -248,7 +248,7 @@ def test_a_limit_keeps_what_is_known(tests):
     found = searcher(tests, "test_member", "test_guest")
     (nothing,) = found.search(PathSearchLimits(0.0))
     assert not nothing.complete
-    limits = PathSearchLimits(time.monotonic() + 60)
+    limits = PathSearchLimits(time.monotonic() + 120)
     reports = []
     for report in found.search(limits):
         reports.append(report)
@@ -328,7 +328,7 @@ def test_passing_tests_without_a_chain_are_named_together(tmp_path):
         check=False,
     )
     done = subprocess.run(
-        [*suspectra, "paths", "*test_fails", "--technique", "cause-transitions", "--seconds", "30"],
+        [*suspectra, "paths", "*test_fails", "--technique", "cause-transitions", "--seconds", "120"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout.count("do not fail in the same way with the state of test_fees.py::test_fails") == 1, done.stdout

@@ -222,21 +222,27 @@ RAISING = {
 }
 
 
+@pytest.fixture(scope="module")
+def raising(tmp_path_factory):
+    """A recording of a failing test for each thing that raises, and the line where each of their functions begins."""
+    folder = tmp_path_factory.mktemp("raising")
+    programs = "".join(f"def f{n}(number):\n    {body}\n    return 0\n\n" for n, body in enumerate(RAISING.values()))
+    tests = "".join(f"def test_{n}():\n    raising.f{n}(1)\n\n" for n in range(len(RAISING)))
+    record(folder, {"raising.py": programs, "test_raising.py": f"import raising\n\n{tests}"}, len(RAISING))
+    return folder, [number for number, line in enumerate(programs.splitlines(), 1) if line.startswith("def f")]
+
+
 @pytest.mark.slow
-def test_every_failure_has_a_place(tmp_path, capsys):
+@pytest.mark.parametrize("what", RAISING)
+def test_every_failure_has_a_place(raising, capsys, what):
     """Whatever raises: the failure is where the traceback says, not at another function's definition."""
-    bodies = list(RAISING.values())
-    programs = "".join(f"def f{n}(number):\n    {body}\n    return 0\n\n" for n, body in enumerate(bodies))
-    tests = "".join(f"def test_{n}():\n    raising.f{n}(1)\n\n" for n in range(len(bodies)))
-    record(tmp_path, {"raising.py": programs, "test_raising.py": f"import raising\n\n{tests}"}, len(bodies))
-    begins = [number for number, line in enumerate(programs.splitlines(), 1) if line.startswith("def f")]
-    for number, (begin, body) in enumerate(zip(begins, bodies, strict=True)):
-        chosen = ["--failure", "--test", f"test_raising.py::test_{number}", "--format", "json"]
-        assert run(["slice", "--workspace", str(tmp_path), *chosen]) == 0
-        found = json.loads(capsys.readouterr().out)
-        place = found["tree"][0]
-        assert place["file"] == "raising.py"
-        assert place["line"] - begin == (1 if body.startswith("match") else body.count("\n") + 1)
+    folder, begins = raising
+    number, body = list(RAISING).index(what), RAISING[what]
+    chosen = ["--failure", "--test", f"test_raising.py::test_{number}", "--format", "json"]
+    assert run(["slice", "--workspace", str(folder), *chosen]) == 0
+    place = json.loads(capsys.readouterr().out)["tree"][0]
+    assert place["file"] == "raising.py"
+    assert place["line"] - begins[number] == (1 if body.startswith("match") else body.count("\n") + 1)
 
 
 IN_A_THREAD = """\

@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
@@ -15,8 +17,10 @@ from suspectra.cli.main import run
 from suspectra.dependences.graph import DependenceGraph
 from suspectra.dependences.narrowing import GETS_FURTHER, PASSES
 from suspectra.dependences.trace import DependenceTrace, TraceSite
+from suspectra.evidence.sources import Sources
 from suspectra.experiments.alterations.replacing import NotedValues, ValuePlace
 from suspectra.experiments.run_answers import AlteredRunAnswer
+from suspectra.output.causes import write_state, write_text
 from suspectra.runs.experiment import ExperimentOutcome
 
 SHAPES = """\
@@ -194,13 +198,13 @@ class Alterations(StateAlterations):
         self.progress = FailurePlace("t.py", "t.py", range(1, 9), range(3, 9))
 
 
-def searched(alterations, technique):
+def searched(alterations, technique, **more):
     graph = DependenceGraph.from_edges(4, [(0, 1, 0), (1, 2, 0), (2, 3, 0)])
     sites = tuple(TraceSite("a.py", line, line, 4, "value", line - 1) for line in (1, 2, 3))
     sites += (TraceSite("t.py", 2, 2, 4, "assert", -1),)
     call, no = np.zeros(4, np.int32), np.full(4, -1, np.int8)
     trace = DependenceTrace("test_a", sites, graph, call, no, ["7", "7", "7", ""], 3, np.arange(4) == 3, ())
-    search = CauseNarrowing(trace, alterations, technique)
+    search = CauseNarrowing(trace, alterations, technique, **more)
     return search, list(search.steps())
 
 
@@ -224,6 +228,21 @@ def test_there_is_no_second_search_where_the_test_can_pass():
     assert not search.report.fails_later
     assert not any(step.fails_later for step in steps)
     assert [root.line for root in search.report.roots] == [2]
+
+
+def test_what_the_search_went_past_is_listed_by_suspicion():
+    search, _ = searched(Alterations(passing=[0, 1, 2]), "single-step", at=lambda file, line: line)
+    report = search.report
+    assert [state.line for state in report.roots] == [1]
+    assert [state.line for state in report.transitive] == [3, 2]
+    assert [state.line for state in report.chain[:3]] == [1, 2, 3]
+    text = StringIO()
+    write_state(report.roots[0]._replace(instance=2), text, Sources("."))
+    assert text.getvalue() == "  a.py:1 (the 2nd time)    → 7\n"
+    text = StringIO()
+    write_text(replace(report, chain=report.chain[:1] * 13), text, Sources("."))
+    listed = text.getvalue().partition("most suspicious by all tests first\n")[2]
+    assert [line.split()[0] for line in listed.splitlines()[:2]] == ["a.py:3", "a.py:2"]
 
 
 def test_the_first_search_leaves_time_for_the_second():

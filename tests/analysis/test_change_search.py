@@ -119,6 +119,8 @@ def test_functions_of_c_are_found_by_their_braces():
 class Ended:
     """Tests that end as a rule says of the new lines of the text that they run with."""
 
+    preparing = "nothing"
+
     def __init__(self, passes):
         self.runs, self._passes = 0, passes
 
@@ -293,6 +295,25 @@ def test_a_new_function_that_only_the_cause_calls_belongs_to_it():
     search.look([TEST])
     _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
     assert cause == frozenset(range(len(since.units)))
+
+
+def test_an_edited_test_is_one_cause_with_the_code_that_it_asks_for():
+    """The old test passes with the new code, and says nothing about what it should be."""
+    code = FileDifference.between("a.py", b"def f(a):\n    a += 1\n", b"def f(a):\n    a += 2\n    return -a\n")
+    asked = FileDifference.between(
+        "test_a.py", b"def test_all():\n    f(1)\n", b"def test_all():\n    assert f(1) == 3\n"
+    )
+    since = Baseline("before", (code, asked))
+
+    def passes(test, lines):
+        if "f(1)" in lines:
+            return True
+        return False if "return -a" in lines else None  # a function that gives nothing fails in another way
+
+    search = ChangeNarrowing(since, Ended(passes), {TEST: FAILURE})
+    search.look([TEST])
+    _, cause, _ = search.isolate(TEST, frozenset(range(len(since.units))))
+    assert [(unit.file, unit.line) for unit in search.units(cause)] == [("a.py", 3), ("test_a.py", 2)]
 
 
 @pytest.mark.parametrize(("in_functions", "line"), [(True, 2), (False, 1)])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.definitions import ChangeOrder
+from suspectra.changes.local_names import local_needs
 from suspectra.changes.units import FileDifference
 
 OLD = """\
@@ -101,6 +102,8 @@ def test_that_a_file_was_moved_is_one_unit_and_what_was_edited_in_it_are_others(
 def test_units_of_other_files_are_lines_that_differ():
     found = difference('{"a": 1,\n "b": 2,\n "c": 3}\n', '{"a": 1,\n "b": 5,\n "c": 3}\n', "rates.json")
     assert said(found) == [(2, '"b": 2,', '"b": 5,')]
+    found = difference("[10,\n 20,\n 30]\n", "[11,\n 21,\n 25,\n 30]\n", "rates.json")
+    assert said(found) == [(1, "[10,", "[11,"), (2, "20,", "21,"), (3, "", "25,")], "neighbours are two changes"
 
 
 def keys(text):
@@ -135,6 +138,16 @@ def test_a_file_that_was_renamed_goes_with_its_imports():
     new, imported = 1, 2
     order = ChangeOrder.from_differences(found, units)
     assert [order.needs[number] for number in range(4)] == [{imported}, set(), {new}, set()]
+
+
+def test_what_reads_a_new_variable_of_a_function_needs_what_sets_it():
+    """The name is known in the file before, as a parameter of another function."""
+    old = "def get(find):\n    return find()\n\n\ndef f(a):\n    return a\n"
+    new = old.replace("    return a\n", "    find = max\n    a = find(a, 1)\n    return a\n")
+    found = difference(old, new)
+    made, used = (next(at for at, unit in enumerate(found.units) if text in unit.after) for text in ("max", "find(a"))
+    order = ChangeOrder.from_differences([found], found.units, local_needs([found], found.units))
+    assert (order.needs[used], order.needs[made]) == ({made}, frozenset())
 
 
 def test_what_uses_a_new_name_needs_what_defines_it():

@@ -220,6 +220,7 @@ def the_error_of_the_run(folder):
     return error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("files", "arguments", "status", "what", "place"), RUN_LEVEL.values(), ids=RUN_LEVEL)
 def test_what_makes_a_whole_run_fail_is_reported_and_replaces_what_made_the_one_before_fail(
     work, failed, files, arguments, status, what, place

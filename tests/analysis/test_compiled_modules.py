@@ -16,6 +16,7 @@ PyMODINIT_FUNC PyInit_fast(void) { return PyModule_Create(&definition); }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["fast", "shop/fast"])
 @pytest.mark.parametrize(
     ("kind", "cure"), [(".pyx", "Cython.Coverage"), (".py", "move fast.{} away while the tests are recorded")]

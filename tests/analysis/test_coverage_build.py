@@ -99,16 +99,22 @@ def test_what_fails_is_said_with_its_step(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_cmake_project_that_sets_its_flags_anew_is_built_and_recorded(tmp_path, tool):
+def test_a_cmake_project_with_flags_of_its_own_and_another_project_inside(tmp_path, tool):
     tool("cmake", "cmake")
     lists = (
         "cmake_minimum_required(VERSION 3.14)\nproject(small C)\nset(CMAKE_C_FLAGS -O2)\n"
         "set(CMAKE_EXE_LINKER_FLAGS -s)\nenable_testing()\nadd_executable(program main.c)\n"
         "add_test(NAME alone COMMAND program)\nadd_test(NAME more COMMAND program x)\n"
+        "include(ExternalProject)\n"
+        'ExternalProject_Add(part SOURCE_DIR ${CMAKE_SOURCE_DIR}/part INSTALL_COMMAND "")\n'
     )
     written(tmp_path, CMakeLists_txt=lists, main_c=PROGRAM)
+    (tmp_path / "part").mkdir()
+    part = "cmake_minimum_required(VERSION 3.14)\nproject(part C)\nadd_library(part STATIC part.c)\n"
+    written(tmp_path / "part", CMakeLists_txt=part, part_c="int part(void) { return 1; }\n")
     ended = CliRunner().invoke(cli, ["build-c", "--workspace", str(tmp_path), "--", "-DANY=1"])
     assert ended.output.splitlines()[-1] == "suspectra record-c --ctest build"
+    assert [*(tmp_path / "build").rglob("part.c.gcno")]
     assert "ANY:UNINITIALIZED=1" in Path(tmp_path, "build", "CMakeCache.txt").read_text()
     ended = CliRunner().invoke(cli, ["record-c", "--workspace", str(tmp_path), "--ctest", str(tmp_path / "build")])
     assert "recorded 2 tests, 1 failed" in ended.output

@@ -108,6 +108,7 @@ def workspace(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "decision",
     [
@@ -146,7 +147,7 @@ def test_what_is_outside_of_a_slice_changes_nothing(workspace, altered):
     assert outside
     with Machine(COMMAND, workspace, "test_series.py", [NAME], ("switch", "value")) as machine:
         test = RepeatedTest(NAME, machine)
-        answers = [answer for _, answer in test.answers(outside, time.monotonic() + 60)]
+        answers = [answer for _, answer in test.answers(outside, time.monotonic() + 120)]
     assert len(answers) == len(outside)
     assert {(one.exception, one.message) for one in answers} == {("AssertionError", test.trace.answer.message)}
 

@@ -432,11 +432,33 @@ def test_only_some_functions_are_traced():
     assert lines_of(trace) == "5>6 6>8 7>8 8>5 8>9"
 
 
-def test_a_trace_that_is_full_ends_and_the_program_goes_on():
-    source = "def f():\n    n = 0\n    for i in range(1000):\n        n += i\n    return n"
-    found, trace = traced(source, most=50)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "n = 0\n    for i in range(1000):\n        n += i\n    return n",
+        "return sum([i for i in range(1000)])",
+        "return sum(i for i in range(1000))",
+        "rest = (i for i in range(1000))\n    return sum({i for i in rest})",
+    ],
+)
+def test_a_trace_that_is_full_ends_and_the_program_goes_on(body):
+    found, trace = traced(f"def f():\n    {body}", most=50)
     assert found == sum(range(1000))
     assert 50 <= len(trace.graph) < 60
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return next(i for i in range(1000) if i == 999)",
+        "return max({i for i in (j for j in range(1000)) if i})",
+        "return max([i for i in (j for j in range(1000) if j)])",
+    ],
+)
+def test_a_trace_grows_as_the_rounds_of_a_generator_do(body):
+    found, trace = traced(f"def f():\n    {body}")
+    assert found == 999
+    assert len(trace.graph.source) < 10 * len(trace.graph)
 
 
 def test_what_is_built_in_is_known_without_asking_it():

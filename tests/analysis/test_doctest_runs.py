@@ -82,7 +82,7 @@ def test_a_comparison_of_what_was_printed_is_said_to_be_no_trace(shop):
 @pytest.mark.slow
 @pytest.mark.parametrize(("test", "line"), [(PRICE, 21), (AGE, 32)])
 def test_doctests_are_investigated_without_their_options(shop, test, line):
-    done = suspectra(shop, "investigate", "--seconds", "20", "--format", "json", test)
+    done = suspectra(shop, "investigate", "--seconds", "120", "--format", "json", test)
     made = json.loads(done.stdout)["experiments"]
     assert any(one["outcome"] == "passed" and one["line"] == line for one in made), done.stderr
 

@@ -3,7 +3,7 @@
 import sys
 
 from suspectra.dependences.slice_tree import slice_tree
-from suspectra.dependences.slices import backward
+from suspectra.dependences.slices import backward, origin_of_failure
 from suspectra.experiments.dependences import KIND, trace_dependences
 from suspectra.experiments.machine import Machine
 
@@ -11,14 +11,18 @@ PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:py
 
 
 def traced(folder, program, test):
-    """The trace of a failing test, and the place where it fails."""
+    """The lines that a failing test depends on, and the place where it fails."""
+    trace = trace_of(folder, program, test)
+    site = trace.sites[trace.graph.site[trace.failure]]
+    return backward(trace).lines(tests=False), (site.file, site.line)
+
+
+def trace_of(folder, program, test):
     (folder / "program.py").write_text(program)
     (folder / "test_program.py").write_text(f"from program import f\n\n\ndef test_f():\n    {test}\n")
     name = "test_program.py::test_f"
     with Machine(PYTEST, folder, "test_program.py", [name], (KIND,)) as machine:
-        trace = trace_dependences(machine, name)
-    site = trace.sites[trace.graph.site[trace.failure]]
-    return backward(trace).lines(tests=False), (site.file, site.line)
+        return trace_dependences(machine, name)
 
 
 def test_one_that_a_handler_raises_again_depends_on_why(tmp_path):
@@ -50,9 +54,11 @@ def f(key):
         if strict:
             raise
 """
-    lines, failure = traced(tmp_path, program, "f('a')")
-    assert failure == ("program.py", 11)
-    assert {2, 6, 10, 11} <= set(lines["program.py"])
+    trace = trace_of(tmp_path, program, "f('a')")
+    sites = trace.sites
+    assert sites[trace.graph.site[trace.failure]].line == 11
+    assert {2, 6, 10, 11} <= set(backward(trace).lines(tests=False)["program.py"])
+    assert sites[trace.graph.site[origin_of_failure(trace)]].line == 2, "of another function"
 
 
 def test_one_that_a_future_keeps_comes_from_where_it_was_raised_first(tmp_path):

@@ -44,7 +44,7 @@ def test_threads_may_take_turns_in_any_order(tmp_path):
         repeated = tests[test.name]
         assert len({*repeated.trace.threads.tolist()}) == 3
         every_time = itertools.takewhile(lambda switch: switch.instance == EVERY, switches(repeated.trace))
-        made = list(repeated.experiments(every_time, end=time.monotonic() + 60))
+        made = list(repeated.experiments(every_time, end=time.monotonic() + 120))
     finally:
         tests.close()
     assert [(one.line, one.action) for one in made if one.outcome.repairs] == [(2, "true")]

@@ -183,10 +183,10 @@ def test_forks_at_the_instance_end_as_runs_of_their_own(machine, test):
 
 def test_forks_are_limited_in_time_and_repairs_are_confirmed(machine):
     lasting = RepeatedTest(name_of("test_time"), machine, forks=True)
-    (one,) = lasting.experiments(switches(lasting.trace), time.monotonic() + 20)
+    (one,) = lasting.experiments(switches(lasting.trace), time.monotonic() + 120)
     assert one.outcome is ExperimentOutcome.TIMEOUT
     plain = RepeatedTest(name_of("test_plain"), machine, forks=True)
-    made = list(plain.experiments(switches(plain.trace), time.monotonic() + 20))
+    made = list(plain.experiments(switches(plain.trace), time.monotonic() + 120))
     assert [one.outcome for one in made] == [ExperimentOutcome.PASSED]
 
 
@@ -202,7 +202,7 @@ def test_a_run_writes_no_report_and_loads_no_worker(machine, project):
 def test_what_one_run_leaves_behind_does_not_change_the_next(machine):
     test = RepeatedTest(name_of("test_left_behind"), machine)
     assert test._warm
-    made = list(test.experiments(switches(test.trace), time.monotonic() + 20))
+    made = list(test.experiments(switches(test.trace), time.monotonic() + 120))
     assert not test._warm, "the unaltered run after the others differed"
     assert {one.place: one.outcome for one in made} == {
         "if": ExperimentOutcome.PASSED,
@@ -212,7 +212,7 @@ def test_what_one_run_leaves_behind_does_not_change_the_next(machine):
 
 def test_a_test_that_fills_a_cache_shares_processes_all_the_same(machine):
     test = RepeatedTest(name_of("test_first_time"), machine)
-    made = list(test.experiments(switches(test.trace), time.monotonic() + 20))
+    made = list(test.experiments(switches(test.trace), time.monotonic() + 120))
     assert {one.file: one.outcome for one in made} == {
         "shop.py": ExperimentOutcome.PASSED,
         "cached.py": ExperimentOutcome.FAILED,
@@ -223,7 +223,7 @@ def test_a_test_that_fills_a_cache_shares_processes_all_the_same(machine):
 
 def test_runs_whose_experiments_were_not_taken_yet_are_pending(machine):
     test = RepeatedTest(name_of("test_first_time"), machine)
-    made = test.experiments(switches(test.trace), time.monotonic() + 20)
+    made = test.experiments(switches(test.trace), time.monotonic() + 120)
     first = next(made)
     pending = test.pending
     assert pending == len(list(made)) > 0, "a stream is not left before they are taken"
@@ -333,7 +333,7 @@ def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_p
     with investigating(tmp_path) as process:
         until(lambda: processes_with(mark))
         process.send_signal(number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     until(lambda: not processes_with(mark))
     until(lambda: not processes_with(str(tmp_path)))
 
@@ -342,7 +342,7 @@ def test_nothing_is_left_running_when_a_test_crashes(tmp_path, hanging, processe
     mark = hanging(end="import os; os.abort()")
     with Machine(PYTEST, tmp_path, "test_waiting.py", ["test_waiting.py::test_it"]) as machine:
         test = RepeatedTest("test_waiting.py::test_it", machine)
-        (one,) = test.experiments(switches(test.trace), time.monotonic() + 20)
+        (one,) = test.experiments(switches(test.trace), time.monotonic() + 120)
         assert one.outcome is ExperimentOutcome.CRASHED
         until(lambda: not processes_with(mark))
 
@@ -419,7 +419,7 @@ def test_switching_finds_statement_6_of_mid(mid, capsys):
 
 @pytest.mark.slow
 def test_a_table_says_what_was_tried(mid, capsys):
-    assert run(["investigate", "--workspace", str(mid), "--seconds", "30", "--", *PYTEST]) == 0
+    assert run(["investigate", "--workspace", str(mid), "--seconds", "120", "--", *PYTEST]) == 0
     assert "all that it alters was tried" in capsys.readouterr().out
 
 

@@ -772,7 +772,7 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     (tmp_path / "elsewhere.py").write_text(SHOP)
     (shop / "linked.py").symlink_to(tmp_path / "elsewhere.py")
     files = [str(tmp_path / name) for name in texts]
-    assert run(["try", "--workspace", str(shop), "--format", "json", "--seconds", "240", *files, "--", *PYTEST]) == 0
+    assert run(["try", "--workspace", str(shop), "--format", "json", "--seconds", "120", *files, "--", *PYTEST]) == 0
     judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
     for name in ("good", "constant"):
         assert (len(judged[name]["mends"]), judged[name]["breaks"]) == (2, [])

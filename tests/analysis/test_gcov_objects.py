@@ -4,7 +4,8 @@ import itertools
 import json
 import random
 import struct
-from dataclasses import dataclass
+import subprocess
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from suspectra.base.errors import EvidenceError
 from suspectra.program.c.files import parse_notes, parse_profile
 from suspectra.program.c.flow import CFlow
-from suspectra.program.c.object import FAKE, ON_TREE, CFunction
+from suspectra.program.c.object import FAKE, LOST, ON_TREE, CFunction
 
 PREBUILT = Path(__file__).parents[1] / "fixtures" / "c_objects"
 
@@ -129,6 +130,41 @@ def test_every_compiler_counts_as_its_gcov_says(folder):
         assert differing <= after_setjmp
 
 
+def test_ways_that_clang_does_not_count_follow_from_the_others(tool, tmp_path):
+    """llvm-cov prints that `return left(t)` ran eight times, although no call of `left` was counted."""
+    (tmp_path / "ways.c").write_text(WAYS)
+    build = [tool("clang-14", "clang-14"), "-O0", "-g", "--coverage", "ways.c", "-o", "ways"]
+    subprocess.run(build, cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "ways"], cwd=tmp_path, check=True)
+    (profile,) = tmp_path.glob("*.gcda")
+    notes, counters = read(profile.with_suffix(".gcno"), profile)
+    ran = {line for (_, line), count in line_counts(notes, counters).items() if count}
+    assert ran == {2, 3, 5, 6, 7, 10, 11, 12, 13, 14, 15, 16}
+    flow = CFlow(notes.functions, clang=[0])
+    assert [flow.functions[number].name for number in flow.incomplete] == ["choose"]
+
+
+WAYS = """\
+static int left(int n) { return n + 1; }
+static int right(int n) {
+    return n - 1;
+}
+static int choose(int t, int u, int v) {
+    if (t ? (u && v)
+          : (v || u))
+        return left(t);
+    else
+        return right(t);
+}
+int main(int n, char **words) {
+    int sum = 0;
+    for (int i = 0; i < n + 6; i++)
+        sum += choose(i & 1, n > 1, 0);
+    return sum == 99;
+}
+"""
+
+
 # laws ---------------------------------------------------------------------------------------------------------------
 
 
@@ -192,6 +228,14 @@ def test_arc_counts_are_those_of_the_walks(case, copies):
     assert (summed[:, 0] == truth.sum(axis=0)).all()
     counts = flow.line_counts(arcs)
     assert ((counts > 0) == flow.lines_executed(arcs)).all()
+    lost = [(s, t, f or (LOST if at % copies == 0 else 0)) for at, (s, t, f) in enumerate(function.arcs)]
+    function = replace(function, arcs=tuple(lost))
+    found = CFlow([function])
+    arcs = found.arc_counts(truth[:, list(function.counted)])
+    assert (arcs >= 0).all()
+    assert (arcs[found.counted] == truth.T[found.counted]).all()
+    for run in range(len(truth)):
+        conserved(found, arcs[:, [run]])
 
 
 def test_an_uncounted_circle_is_refused():

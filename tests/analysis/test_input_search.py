@@ -472,7 +472,7 @@ def states(workspace):
 
 def transitions(states, name, **options):
     setting = PathSetting(FailingTest(f"test_shop.py::{name}", "test_shop.py"), *states, (), PathOptions(**options))
-    *_, last = InputTransitions(setting).search(PathSearchLimits(time.monotonic() + 60))
+    *_, last = InputTransitions(setting).search(PathSearchLimits(time.monotonic() + 120))
     return last
 
 

@@ -43,6 +43,7 @@ def sources():
     return {"asynchronous.py": ASYNCHRONOUS, **{path.name: path.read_bytes() for path in [*library, *zoo]}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", KINDS, ids=lambda names: " and ".join(names) or "switch")
 def test_every_instrument_takes_every_source(names, tmp_path):
     for name, source in sources().items():

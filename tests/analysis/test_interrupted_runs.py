@@ -43,7 +43,7 @@ def begun(work, tests=3):
     progress = work.parent / "progress"
     progress.touch()
     process = suspectra(work, "record", "--progress", str(progress), "--", "pytest", "-q", "-p", "no:cacheprovider")
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while progress.read_text().count("\n") < tests + 1:
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -65,7 +65,7 @@ def test_what_a_killed_run_leaves_is_swept_by_the_next(work):
     process = begun(work)
     process.kill()
     process.communicate(timeout=60)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while RecordingSource(work).growing():
         assert time.monotonic() < until
         time.sleep(0.05)

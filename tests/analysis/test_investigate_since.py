@@ -34,7 +34,7 @@ def changed_in_git(folder):
 @pytest.mark.slow
 def test_an_investigation_knows_what_changed_according_to_git(tmp_path):
     changed_in_git(tmp_path)
-    investigated = json.loads(suspectra(tmp_path, "investigate", "--seconds", "20", "--format", "json"))
+    investigated = json.loads(suspectra(tmp_path, "investigate", "--seconds", "120", "--format", "json"))
     ranked = json.loads(suspectra(tmp_path, "rank", "--technique", "investigation", "--format", "json"))
     places = [[(one["line"], one["score"]) for one in found["suspects"]] for found in (investigated, ranked)]
     assert places[0] == places[1]

@@ -109,7 +109,8 @@ def test_a_repair_raises_a_statement_and_lowers_no_other():
     report, after = ranked(made("t1", second), made("t2", second), *others)
     assert after == [second, *(line for line in before if line != second)]
     assert report.explain(0).sentences[0] == "Both failing tests pass if this comes out false."
-    assert "Of 6 statements that switching was tried at, it repairs as much at 1." in report.explain(0).sentences
+    said = "Of 6 statements that were tried the other way, only this one repairs so much."
+    assert said in report.explain(0).sentences
     assert report.explain(0).substituted == "8.75^1 / 2^1.4"
     assert report.suspect(0).score == pytest.approx(8.75 / 2**1.4)
 
@@ -242,9 +243,9 @@ def test_a_check_is_hidden_only_where_the_failing_test_raised_something(came_out
     mutations = [Mutation("cart.py", source, one) for one in mutants(source) if one.edit.line == 2]
     assert any(one.mutant.guard for one in mutations)
     test = RepeatedTest("t1", OneCheck(came_out, failing), fails=failing)
-    mutated = test.experiments([one for one in mutations if one.mutant.guard], end=time.monotonic() + 60)
+    mutated = test.experiments([one for one in mutations if one.mutant.guard], end=time.monotonic() + 120)
     assert {one.guard for one in mutated} == {came_out == 1 or not failing}
-    switched = test.experiments(switches(test.trace), end=time.monotonic() + 60)
+    switched = test.experiments(switches(test.trace), end=time.monotonic() + 120)
     assert {one.guard for one in switched} == {came_out == 1}
 
 

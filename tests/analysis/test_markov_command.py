@@ -76,11 +76,14 @@ def test_json_says_the_same_and_adds_up(suspectra):
 
 def test_without_a_place_the_statements_met_soonest_are_listed(suspectra):
     _, out, _ = suspectra("markov", "--format", "json", "--top", 5)
-    steps = [entry["expected_steps"] for entry in json.loads(out)["suspects"]]
+    steps, ranks = zip(
+        *((entry["expected_steps"], entry["rank_best"]) for entry in json.loads(out)["suspects"]), strict=True
+    )
     assert len(steps) == 5
-    assert steps == sorted(steps)
+    assert list(steps) == sorted(steps)
     _, table, _ = suspectra("markov", "--top", 5)
     assert table.splitlines()[0].split()[:4] == ["HT_Rank", "Steps", "Rank", "Location"]
+    assert ("goes back to the ranking where that statement is" in table) == (list(ranks) != sorted(ranks))
     # nobody jumps: the Standard Rank
     _, out, _ = suspectra("markov", "--format", "json", "--top", 5, "--p-jump", 0)
     for entry in json.loads(out)["suspects"]:

@@ -242,7 +242,7 @@ def test_a_device_that_is_named_for_the_output_is_written_to_and_not_replaced(wo
     os.mkfifo(work / "pipe")
     reader = subprocess.Popen(["cat", "pipe"], cwd=work, stdout=subprocess.PIPE)
     done = record(work, arguments=["rank", "-o", "pipe"])
-    printed = reader.communicate(timeout=30)[0]
+    printed = reader.communicate(timeout=120)[0]
     assert done.returncode == 0, done.stderr
     assert b"app.py" in printed
     assert (work / "pipe").is_fifo()

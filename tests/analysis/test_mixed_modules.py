@@ -53,6 +53,7 @@ def record(folder, *arguments):
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [(), ("--counts",)], ids=["", "counts"])
 @pytest.mark.parametrize("ini", ["[pytest]\npython_files = *.py\n", ""], ids=["pattern", "named"])
 def test_only_the_rest_is_measured(tmp_path, ini, counts):

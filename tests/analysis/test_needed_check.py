@@ -56,6 +56,7 @@ TRACES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", [REACHED, TRACES], ids=["raised by the test", "traces calls"])
 def test_what_a_repaired_test_does_not_reach_or_can_not_be_watched_is_a_repair(tmp_path, asked, test):
     (tmp_path / "cart.py").write_text(CART)

@@ -85,7 +85,7 @@ def test_what_only_unittest_finds_is_said(of_unittest, arguments):
 
 
 def test_no_more_time_is_offered_where_nothing_could_be_run(of_unittest):
-    said = suspectra(of_unittest, "investigate", "--seconds", "30").stdout
+    said = suspectra(of_unittest, "investigate", "--seconds", "120").stdout
     assert "0 altered runs in" in said
     assert said.rstrip().endswith("; nothing more could be run")
 

@@ -21,7 +21,7 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
 COMMANDS = [
-    ["investigate", "--seconds", "20"],
+    ["investigate", "--seconds", "120"],
     ["causes", "*child"],
     ["slice", "--failure"],
     ["paths", "*child", "--technique", "apg-decisions"],

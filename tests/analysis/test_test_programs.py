@@ -78,6 +78,7 @@ def test_cases_of_boost_test_have_the_names_of_their_suites(listing):
     assert list(cases) == ["even", "inner/off", "inner/data/_0", "inner/tpl<int>"]
     assert [name for name, case in cases.items() if case.disabled] == ["inner/off"]
     assert cases["inner/data/_0"].argv[1] == "--run_test=inner/data/_0"
+    assert "--catch_system_errors=no" in cases["even"].argv  # else Boost ends a crashed program by exit()
     assert cases["inner/tpl<int>"].location == Location("b.cpp", 12, 12)
 
 

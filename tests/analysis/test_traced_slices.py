@@ -115,7 +115,7 @@ def test_what_is_outside_of_a_slice_changes_nothing_if_it_is_altered(trace, work
     with Machine(COMMAND, workspace, "test_basket.py", [NAME], ("switch", "value")) as machine:
         test = RepeatedTest(NAME, machine)
         as_before = (test.trace.answer.outcome, test.trace.answer.exception, test.trace.answer.message)
-        answers = list(test.answers([*outside, *inside], time.monotonic() + 60))
+        answers = list(test.answers([*outside, *inside], time.monotonic() + 120))
     ends = [(answer.outcome, answer.exception, answer.message) for _, answer in answers]
     assert len(ends) == len(outside) + len(inside)
     assert ends[: len(outside)] == [as_before] * len(outside)
@@ -201,6 +201,7 @@ def test_a_loop_that_is_broken_off():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "loop"),
     [
@@ -376,6 +377,7 @@ def test_nothing_passed_on():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "line", "instance"),
     [

@@ -182,7 +182,7 @@ def machine(project):
 
 def investigated(machine, test, **options):
     replacing = ValueReplacing(RepeatedTest(name_of(test), machine), **options)
-    made = list(replacing.experiments(time.monotonic() + 60))
+    made = list(replacing.experiments(time.monotonic() + 120))
     assert replacing.complete
     assert len({one.key for one in made}) == len(made)
     return made

@@ -208,6 +208,7 @@ def edit(folder, before, after, name="m.py"):
     (folder / name).write_text(text.replace(before, after, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_outcomes_are_those_of_a_fresh_process_or_it_is_needed(name, project, collect):
     module, change, test, refused = CASES[name]

@@ -21,35 +21,26 @@ def reckoner(build_reckoner, make_project, tmp_path: Path):
     return project
 
 
-def test_marks_what_the_command_line_ranks(reckoner, neovim):
-    neovim.show(reckoner, FAULTY)
+def test_marks_explains_and_follows_a_new_run_until_the_fault_is_gone(reckoner, neovim, wait):
+    ranked = neovim.show(reckoner, FAULTY)
     fault = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if FIX[0] in text)
-    assert (FAULTY, fault) in neovim.marked(reckoner)
-    assert neovim.marked(reckoner) == reckoner.ranked()
+    assert (FAULTY, fault) in ranked
 
-
-def test_control_flow_tells_the_fault_from_what_it_is_tied_with(reckoner, neovim, wait):
-    neovim.show(reckoner, FAULTY)
-    assert neovim.command("suspectra.server.selectTechnique", "sober") == "sober"
-    wait(lambda: {found["code"] for found in neovim.diagnostics()} == {"sober"}, "the marks are SOBER's")
-    ranked = reckoner.suspectra("rank", "--technique", "sober", "--top", "1", "--format", "csv").stdout
-    decision = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if "numbers[i] > result" in text)
-    assert neovim.marked(reckoner)[0] == (FAULTY, decision)
-    assert f"{FAULTY},{decision}" in ranked
-
-
-def test_explains_and_shows_lenses(reckoner, neovim):
-    neovim.show(reckoner, FAULTY)
-    file, line = reckoner.ranked()[0]
+    file, line = ranked[0]
     document = {"textDocument": {"uri": reckoner.uri(file)}}
     hover = neovim.request("textDocument/hover", {**document, "position": {"line": line - 1, "character": 4}})
     assert "largest_below_zero" in hover["contents"]["value"]
     lenses = neovim.request("textDocument/codeLens", document)
     assert any("largest(" in reckoner.lines(file)[lens["range"]["start"]["line"]] for lens in lenses)
 
+    # control flow tells the fault from what it is tied with
+    assert neovim.command("suspectra.server.selectTechnique", "sober") == "sober"
+    wait(lambda: {found["code"] for found in neovim.diagnostics()} == {"sober"}, "the marks are SOBER's")
+    csv = reckoner.suspectra("rank", "--technique", "sober", "--top", "1", "--format", "csv").stdout
+    decision = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if "numbers[i] > result" in text)
+    assert neovim.marked(reckoner)[0] == (FAULTY, decision)
+    assert f"{FAULTY},{decision}" in csv
 
-def test_follows_a_new_run_until_the_fault_is_gone(reckoner, neovim, wait):
-    neovim.show(reckoner, FAULTY)
     reckoner.edit(FAULTY, *FIX)
     subprocess.run(["cmake", "--build", "build"], cwd=reckoner.folder, check=True, capture_output=True)
     assert reckoner.suspectra("record-c", "--ctest", "build").returncode == 0

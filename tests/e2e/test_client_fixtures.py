@@ -63,7 +63,7 @@ def test_neovim(ledger, neovim, path, check):
 def test_emacs(ledger, snippet, path, check, tmp_path):
     script = tmp_path / "say.el"
     script.write_text(
-        "(package-initialize)\n(setq eglot-sync-connect 30)\n"
+        "(package-initialize)\n(setq eglot-sync-connect 120)\n"
         + snippet("emacs.md", "eglot-server-programs")
         + f'(find-file "{ledger.folder / TAX}")\n(eglot-ensure)\n'
         "(unless (eglot-current-server) (call-interactively #'eglot))\n"

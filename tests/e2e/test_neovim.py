@@ -16,11 +16,10 @@ ERROR, INFORMATION = 1, 3
 SECOND_FAULT = ("if off > best:", "if off < best:")
 
 
-def test_marks_the_first_suspect_and_where_tests_failed(ledger, neovim, wait):
-    neovim.show(ledger, TAX)
-    first = ledger.ranked()[:1]
-    wait(lambda: neovim.first_marked(ledger) == first, "the first suspect has a diagnostic")
-    by_place = {(s["file"], s["line"]): s for s in ledger.rank()["suspects"]}
+def test_marks_explains_leads_and_learns_what_was_examined(ledger, neovim, wait):
+    ranked = neovim.show(ledger, TAX)
+    wait(lambda: neovim.first_marked(ledger) == ranked[:1], "the first suspect has a diagnostic")
+    by_place = {(s["file"], s["line"]): s for s in ledger.rank(1000)["suspects"]}
     wait(lambda: len(neovim.diagnostics()) == 4, "the first suspect, and where three tests failed")
     for found in neovim.diagnostics():
         if found["code"] == "failing-test":
@@ -36,26 +35,19 @@ def test_marks_the_first_suspect_and_where_tests_failed(ledger, neovim, wait):
         assert found["data"]["rankWorst"] == suspect["rank_worst"]
         assert found["message"] == "Most suspicious: 3 of 3 failing tests, 1 of 80 passing"
 
-
-def test_explains_and_shows_lenses(ledger, neovim):
-    place = neovim.show(ledger, TAX)[0]
-    first = next(s for s in ledger.rank()["suspects"] if (s["file"], s["line"]) == place)
+    # it explains, and shows lenses
+    first = by_place[ranked[0]]
     document = {"textDocument": {"uri": ledger.uri(TAX)}}
-
     hover = neovim.request("textDocument/hover", {**document, "position": {"line": first["line"] - 1, "character": 8}})
     assert "Most suspicious." in hover["contents"]["value"]
     assert re.search(rf"\b{first['ef']}\b.*\bfailing\b", hover["contents"]["value"])
-
     lenses = neovim.request("textDocument/codeLens", document)
     function = first["function"].rpartition(".")[2]
     lines = ledger.lines(TAX)
     assert [lens["command"]["title"] for lens in lenses] == ["Most suspicious (3 of 3 failing)", "Why?", "Next"]
     assert all(f"def {function}(" in lines[lens["range"]["start"]["line"]] for lens in lenses)
 
-
-def test_steps_through_the_suspects_in_the_order_of_a_reader(ledger, neovim):
-    ranked = neovim.show(ledger, "src/ledger/invoice.py")
-
+    # it steps through the suspects in the order of a reader
     visited = []
     place = neovim.command("suspectra.server.firstSuspect")
     for _ in range(5):
@@ -67,23 +59,28 @@ def test_steps_through_the_suspects_in_the_order_of_a_reader(ledger, neovim):
         "suspectra.server.previousSuspect", {"uri": place["uri"], "position": place["range"]["start"]}
     )
 
+    # what was examined is no longer marked
+    file, line = next(place for place in ranked if place[0] == TAX)
+    assert neovim.command("suspectra.server.markExamined", ledger.uri(file), line - 1) is True
+    wait(lambda: (file, line) not in neovim.marked(ledger), "the examined line is no longer marked")
+    neovim.command("suspectra.server.clearExamined")
+    wait(lambda: neovim.marked(ledger) == ranked, "all marks are back")
 
-def test_the_documented_keys_open_the_next_suspect(ledger, neovim, wait):
-    file, line = neovim.show(ledger, "src/ledger/invoice.py")[0]
-    if not neovim.lua("return vim.lsp.handlers['window/showDocument'] ~= nil"):
-        return  # this Neovim is older than the keys that are documented
+    # it offers where to look next, goes there and back
+    cursor = {"uri": ledger.uri(TAX), "position": {"line": first["line"] - 1, "character": 8}}
+    moves = neovim.command("suspectra.server.jump", cursor, {"ask": False})["moves"]
+    assert moves[0]["probability"] >= moves[-1]["probability"] > 0
+    assert {"same function", "runs just before"} & {reason for move in moves for reason in move["reasons"]}
+    to = {"uri": moves[0]["uri"], "line": moves[0]["line"] - 1}
+    chosen = neovim.command("suspectra.server.jump", cursor, {"to": to, "ask": False})["chosen"]
+    assert chosen["range"]["start"]["line"] == to["line"]
+    assert neovim.command("suspectra.server.back")["range"]["start"]["line"] == first["line"] - 1
+    assert neovim.command("suspectra.server.markInnocent", to["uri"], to["line"]) is True
+    left = neovim.command("suspectra.server.jump", cursor, {"ask": False})["moves"]
+    assert to["line"] + 1 not in {move["line"] for move in left if move["uri"] == to["uri"]}
 
-    neovim.nvim.input("]u")
-    wait(
-        lambda: (
-            neovim.nvim.current.buffer.name == str(ledger.folder / file)
-            and neovim.nvim.current.window.cursor[0] == line
-        ),
-        "the cursor is on the first suspect",
-    )
 
-
-def test_marks_follow_edits_and_an_edited_line_loses_its_mark(ledger, neovim, wait):
+def test_marks_follow_edits_and_new_runs_until_the_bug_is_fixed(ledger, neovim, wait):
     before = neovim.show(ledger, TAX)
 
     neovim.nvim.current.buffer.append(["# two more", "# lines"], 0)
@@ -96,10 +93,8 @@ def test_marks_follow_edits_and_an_edited_line_loses_its_mark(ledger, neovim, wa
     wait(
         lambda: neovim.marked(ledger) == [place for place in moved if place != edited], "the edited line's mark is gone"
     )
-
-
-def test_follows_new_runs_until_the_bug_is_fixed(ledger, neovim, wait):
-    before = neovim.show(ledger, TAX)
+    neovim.nvim.command("undo 0")
+    wait(lambda: neovim.marked(ledger) == before, "the marks of the text as it was")
 
     # another fault on top: more tests fail, other lines are suspected
     ledger.edit(DISCOUNTS, *SECOND_FAULT)
@@ -114,34 +109,6 @@ def test_follows_new_runs_until_the_bug_is_fixed(ledger, neovim, wait):
     assert ledger.record().returncode == 0
     wait(lambda: neovim.marked(ledger) == [], "no marks once all tests pass")
     wait(lambda: neovim.diagnostics() == [], "and no diagnostics")
-
-
-def test_marks_come_and_go_with_the_examined(ledger, neovim, wait):
-    before = neovim.show(ledger, TAX)
-    file, line = next(place for place in before if place[0] == TAX)
-
-    assert neovim.command("suspectra.server.markExamined", ledger.uri(file), line - 1) is True
-    wait(lambda: (file, line) not in neovim.marked(ledger), "the examined line is no longer marked")
-    neovim.command("suspectra.server.clearExamined")
-    wait(lambda: neovim.marked(ledger) == before, "all marks are back")
-
-
-def test_offers_where_to_look_next_goes_there_and_back(ledger, neovim):
-    neovim.show(ledger, TAX)
-    first = next(s for s in ledger.rank()["suspects"] if s["file"] == TAX)
-    cursor = {"uri": ledger.uri(TAX), "position": {"line": first["line"] - 1, "character": 8}}
-
-    moves = neovim.command("suspectra.server.jump", cursor, {"ask": False})["moves"]
-    assert moves[0]["probability"] >= moves[-1]["probability"] > 0
-    assert {"same function", "runs just before"} & {reason for move in moves for reason in move["reasons"]}
-    to = {"uri": moves[0]["uri"], "line": moves[0]["line"] - 1}
-    chosen = neovim.command("suspectra.server.jump", cursor, {"to": to, "ask": False})["chosen"]
-    assert chosen["range"]["start"]["line"] == to["line"]
-    assert neovim.command("suspectra.server.back")["range"]["start"]["line"] == first["line"] - 1
-
-    assert neovim.command("suspectra.server.markInnocent", to["uri"], to["line"]) is True
-    left = neovim.command("suspectra.server.jump", cursor, {"ask": False})["moves"]
-    assert to["line"] + 1 not in {move["line"] for move in left if move["uri"] == to["uri"]}
 
 
 def test_the_lines_of_the_readme_are_enough(ledger, current_neovim, wait):
@@ -179,7 +146,7 @@ def test_as_a_plugin_it_needs_one_line(ledger, current_neovim, snippet, wait, tm
     assert f"({programs / 'suspectra'})" in "\n".join(current_neovim.nvim.current.buffer[:])
 
 
-def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait):
+def test_the_documented_keys_lead_and_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait):
     """Neovim hides the marks of code, but would show the backslash of an escape."""
     (ledger.folder / "tests" / "test_an_odd_name.py").write_text(
         "from datetime import date\nimport pytest\nfrom ledger.tax import TaxTable\n\n\n"
@@ -188,7 +155,11 @@ def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait
         "    assert False, '<div[29 ] a_*b*_c'\n"
     )
     ledger.record()
-    current_neovim.show(ledger, TAX)
+    first, *_ = current_neovim.show(ledger, "src/ledger/invoice.py")
+    current_neovim.nvim.input("]u")
+    here = lambda: (current_neovim.nvim.current.buffer.name, current_neovim.nvim.current.window.cursor[0])  # noqa: E731
+    wait(lambda: here() == (str(ledger.folder / first[0]), first[1]), "the cursor is on the first suspect")
+    current_neovim.nvim.command(f"edit {TAX}")
     line = next(n for n, text in enumerate(ledger.lines(TAX), 1) if "history.append" in text)
     current_neovim.nvim.current.window.cursor = (line, 8)
     current_neovim.lua("vim.lsp.buf.hover()")
@@ -201,12 +172,3 @@ def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait
     assert any("failing test" in line for line in lines)
     assert any("test_odd[<div[29]>]" in line and "<div[29 ] a_*b*_c" in line for line in lines)
     assert "\\" not in "".join(lines)
-
-
-def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim, wait):
-    neovim.start(unrecorded, TAX, technique="ochiai")
-    report = lambda: neovim.request("suspectra/suspects", {"limit": 5})  # noqa: E731
-    wait(lambda: report()["state"] == "noEvidence", "it is known that nothing is recorded")
-    wait(lambda: report()["technique"] == "ochiai", "the settings are in force")
-    assert neovim.command("suspectra.server.nextSuspect") is None
-    assert neovim.diagnostics() == []

@@ -41,11 +41,9 @@ def set_up(neovim, set_up_in):
     return lambda: set_up_in(neovim)
 
 
-@pytest.fixture
-def module(ledger, neovim, set_up):
-    """A Neovim with the module in the example project."""
-    neovim.show(ledger, TAX)
-    return set_up()
+def health(neovim) -> str:
+    neovim.nvim.command("checkhealth suspectra")
+    return "\n".join(neovim.nvim.current.buffer[:])
 
 
 def cursor_line(neovim, project) -> tuple[str, int]:
@@ -132,85 +130,95 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     wait(lambda: "suspicious" not in screen(neovim), "nothing is left on the screen")
 
 
-def test_signs_are_the_ranks_of_functions_and_go_with_the_marks(module, ledger, wait):
+def test_each_verb_does_its_part_and_health_is_said(ledger, neovim, set_up, wait, tmp_path):
+    ranked = neovim.show(ledger, TAX)
+    first, second, *_ = ranked
+    set_up()
+    messages = lambda: neovim.lua("return messages")  # noqa: E731
+    here = lambda: cursor_line(neovim, ledger)  # noqa: E731
+
+    # signs are the ranks of functions, and go with the marks
     report = ledger.rank(1000)
     functions = {(one["file"], one["function"]): one["rank_best"] for one in report["functions"]}
     owners = {(one["file"], one["line"]): one["function"] for one in report["suspects"]}
-    here = [place for place in ledger.ranked() if place[0] == TAX]
-    expected = {line: str(functions[TAX, owners[TAX, line]]) for _, line in here}
-    wait(lambda: signs(module) == expected, "the ranks are in the sign column")
-
+    expected = {line: str(functions[file, owners[file, line]]) for file, line in ranked if file == TAX}
+    wait(lambda: signs(neovim) == expected, "the ranks are in the sign column")
     line = next(iter(expected))
-    module.nvim.current.window.cursor = (line, 0)
-    module.nvim.command("Suspectra examined")
-    wait(lambda: line not in signs(module), "the examined line has no sign")
-    module.nvim.command("Suspectra clear")
-    wait(lambda: signs(module) == expected, "all signs are back")
+    neovim.nvim.current.window.cursor = (line, 0)
+    neovim.nvim.command("Suspectra examined")
+    wait(lambda: line not in signs(neovim), "the examined line has no sign")
+    neovim.nvim.command("Suspectra clear")
+    wait(lambda: signs(neovim) == expected, "all signs are back")
 
-
-def test_steps_lead_through_the_ranking_and_the_jump_list_leads_back(module, ledger, wait):
-    first, second = ledger.ranked()[:2]
-    module.nvim.current.window.cursor = (1, 0)
-    start = cursor_line(module, ledger)
-    module.nvim.command("Suspectra first")
-    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
-    module.nvim.input("]u")
-    wait(lambda: cursor_line(module, ledger) == second, "the second suspect")
-    module.nvim.input("[u")
-    wait(lambda: cursor_line(module, ledger) == first, "the first again")
-    module.nvim.input("]u")
-    wait(lambda: cursor_line(module, ledger) == second, "the second again")
-    module.nvim.command("Suspectra back")
-    wait(lambda: cursor_line(module, ledger) == first, "back by the server's own trail")
+    # steps lead through the ranking, and the jump list leads back
+    neovim.nvim.current.window.cursor = (1, 0)
+    start = here()
+    for keys, there in ((":Suspectra first<CR>", first), ("]u", second), ("[u", first), ("]u", second)):
+        neovim.nvim.input(keys)
+        wait(lambda there=there: here() == there, f"{there} after {keys}")
+    neovim.nvim.command("Suspectra back")
+    wait(lambda: here() == first, "back by the server's own trail")
     for _ in range(8):
-        module.nvim.input("<C-o>")
-    wait(lambda: cursor_line(module, ledger) == start, "back by the jump list")
+        neovim.nvim.input("<C-o>")
+    wait(lambda: here() == start, "back by the jump list")
 
-
-def test_suspects_can_be_chosen_from_a_list(module, ledger, wait):
-    ranked = ledger.ranked()
-    module.lua("_G.wish = 4")
-    module.nvim.command("Suspectra suspects")
-    wait(lambda: cursor_line(module, ledger) == ranked[3], "the fourth suspect")
-    offered = module.lua("return offered")
+    # a suspect, and the next place to look at, are chosen from lists
+    neovim.lua("_G.wish = 4")
+    neovim.nvim.command("Suspectra suspects")
+    wait(lambda: here() == ranked[3], "the fourth suspect")
+    offered = neovim.lua("return offered")
     assert len(offered) == len(ranked)
     for text, (file, line), rank in zip(offered, ranked, ("1", "1", "1", "2"), strict=False):
         assert f"  {file}:{line}  " in text
         assert text.startswith(f"{rank}  TaxTable.")
-    assert "failed" in module.lua("return prompt")
-
-
-def test_the_next_place_to_look_at_can_be_chosen(module, ledger, wait):
-    module.nvim.command("Suspectra first")
-    first = ledger.ranked()[0]
-    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
-    module.nvim.command("Suspectra jump")
-    wait(lambda: cursor_line(module, ledger) != first, "somewhere else")
-    offered = module.lua("return offered")
+    assert "failed" in neovim.lua("return prompt")
+    neovim.lua("_G.wish = 1")
+    neovim.nvim.command("Suspectra first")
+    wait(lambda: here() == first, "the first suspect")
+    neovim.nvim.command("Suspectra jump")
+    wait(lambda: here() != first, "somewhere else")
+    offered = neovim.lua("return offered")
     assert all("%" in text and text.endswith(")") for text in offered)
-    file, line = cursor_line(module, ledger)
+    file, line = here()
     assert f"{file}:{line}" in offered[0]
-    assert module.lua("return prompt") == f"From {first[0]}:{first[1]} to"
+    assert neovim.lua("return prompt") == f"From {first[0]}:{first[1]} to"
 
+    # it explains in a window, and says when there is nothing to explain
+    neovim.nvim.command("Suspectra first")
+    wait(lambda: here() == first, "the first suspect")
+    neovim.nvim.command("Suspectra explain")
+    wait(lambda: "Most suspicious" in beside(neovim), "an explanation in a window")
+    neovim.nvim.current.window.cursor = (1, 0)
+    neovim.nvim.command("Suspectra explain")
+    wait(lambda: any("not a suspect" in text for text in messages()), "a word")
 
-def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, ledger, wait):
-    module.nvim.command("Suspectra first")
-    first = ledger.ranked()[0]
-    wait(lambda: cursor_line(module, ledger) == first, "the first suspect")
-    module.nvim.command("Suspectra explain")
-    wait(lambda: "Most suspicious" in beside(module), "an explanation in a window")
-    module.nvim.current.window.cursor = (1, 0)
-    module.nvim.command("Suspectra explain")
-    wait(lambda: any("not a suspect" in text for text in module.lua("return messages")), "a word")
+    # what is there and what is missing
+    neovim.nvim.command("Suspectra dance")
+    assert 'there is no "dance"' in messages()[-1]
+    found = health(neovim)
+    assert "suspectra, version" in found
+    assert "3 failed, 80 passed, 20 suspects, ranked with All evidence" in found
+    assert "ERROR" not in found
+    assert "WARN" not in found
+    verbs = neovim.nvim.call("getcompletion", "Suspectra ", "cmdline")
+    shutil.copytree(MODULE / "doc", tmp_path / "doc")
+    neovim.nvim.command(f"helptags {tmp_path}/doc")
+    tags = {line.split("\t")[0] for line in (tmp_path / "doc" / "tags").read_text().splitlines()}
+    assert {"suspectra", ":Suspectra", *(f":Suspectra-{verb}" for verb in verbs)} <= tags
 
-
-def test_another_technique_can_be_chosen(module, ledger, wait):
-    module.lua("_G.wish = 2")
-    module.nvim.command("Suspectra technique")
-    wait(
-        lambda: {d["code"] for d in module.diagnostics() if d.get("data")} not in (set(), {"evidence"}),
-        "another technique ranks",
-    )
+    # another technique, and no server
+    neovim.lua("_G.wish = 2")
+    neovim.nvim.command("Suspectra technique")
+    codes = lambda: {found["code"] for found in neovim.diagnostics() if found.get("data")}  # noqa: E731
+    wait(lambda: codes() not in (set(), {"evidence"}), "another technique ranks")
+    neovim.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
+    wait(lambda: neovim.lua("return #vim.lsp.get_active_clients()") == 0, "the server has stopped")
+    neovim.nvim.command("Suspectra next")
+    assert "the server is not running" in messages()[-1]
+    neovim.lua("vim.env.PATH = '/nowhere'")
+    found = health(neovim)
+    assert "not on the PATH" in found
+    assert "no server runs" in found
 
 
 def test_what_would_make_a_failing_test_pass_is_found_and_said_on_its_line(unrecorded, neovim, set_up, wait):
@@ -363,9 +371,13 @@ def findings(neovim):
 
 
 def test_each_verb_says_something_where_there_is_nothing_to_show(unrecorded, neovim, set_up, wait):
-    neovim.start(unrecorded, TAX)
+    neovim.start(unrecorded, TAX, technique="ochiai")
+    report = lambda: neovim.request("suspectra/suspects", {"limit": 5})  # noqa: E731
+    wait(lambda: report()["state"] == "noEvidence", "it is known that nothing is recorded")
+    wait(lambda: report()["technique"] == "ochiai", "the settings are in force")
+    assert neovim.command("suspectra.server.nextSuspect") is None
+    assert neovim.diagnostics() == []
     set_up()
-    wait(lambda: neovim.request("suspectra/suspects", {})["state"] == "noEvidence", "the server has looked")
     verbs = neovim.nvim.call("getcompletion", "Suspectra ", "cmdline")
     verbs.remove("run")
     assert len(verbs) > 30
@@ -373,51 +385,9 @@ def test_each_verb_says_something_where_there_is_nothing_to_show(unrecorded, neo
         before = reported(neovim)
         neovim.nvim.command(f"Suspectra {verb}")
         wait(lambda before=before: reported(neovim) != before, f"a word after {verb}")
-
-
-def test_an_unknown_verb_and_a_missing_server_are_reported(module, wait):
-    module.nvim.command("Suspectra dance")
-    assert 'there is no "dance"' in module.lua("return messages")[-1]
-    module.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
-    wait(lambda: module.lua("return #vim.lsp.get_active_clients()") == 0, "the server has stopped")
-    module.nvim.command("Suspectra next")
-    assert "the server is not running" in module.lua("return messages")[-1]
-
-
-def health(neovim) -> str:
-    neovim.nvim.command("checkhealth suspectra")
-    return "\n".join(neovim.nvim.current.buffer[:])
-
-
-def test_the_health_check_says_what_is_there_and_what_is_missing(module, wait):
-    found = health(module)
-    assert "suspectra, version" in found
-    assert "3 failed, 80 passed, 20 suspects, ranked with All evidence" in found
-    assert "ERROR" not in found
-    assert "WARN" not in found
-    module.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
-    wait(lambda: module.lua("return #vim.lsp.get_active_clients()") == 0, "the server has stopped")
-    module.lua("vim.env.PATH = '/nowhere'")
-    found = health(module)
-    assert "not on the PATH" in found
-    assert "no server runs" in found
-
-
-def test_the_health_check_says_how_to_begin(unrecorded, neovim, set_up, wait):
-    neovim.start(unrecorded, TAX)
-    set_up()
-    wait(lambda: neovim.request("suspectra/suspects", {})["state"] == "noEvidence", "the server has looked")
     found = health(neovim)
     assert "no test run is recorded" in found
     assert "suspectra record -- pytest" in found
-
-
-def test_the_help_tells_of_every_verb(neovim, set_up, tmp_path):
-    verbs = set_up().nvim.call("getcompletion", "Suspectra ", "cmdline")
-    shutil.copytree(MODULE / "doc", tmp_path / "doc")
-    neovim.nvim.command(f"helptags {tmp_path}/doc")
-    tags = {line.split("\t")[0] for line in (tmp_path / "doc" / "tags").read_text().splitlines()}
-    assert {"suspectra", ":Suspectra", *(f":Suspectra-{verb}" for verb in verbs)} <= tags
 
 
 def test_failure_groups_are_chosen_merged_and_split(unrecorded, neovim, set_up, wait):

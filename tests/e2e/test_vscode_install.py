@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import venv
@@ -65,15 +63,6 @@ def environments(bench) -> list[Path]:
     return sorted((bench.home / "data" / "User" / "globalStorage" / "suspectra.suspectra").glob("*"))
 
 
-def serving(bench) -> int | None:
-    """The process that serves, not one that is asked for its version."""
-    process = bench.server()
-    with contextlib.suppress(OSError):
-        if process and b"\0-m\0suspectra_server" in Path(f"/proc/{process}/cmdline").read_bytes():
-            return process
-    return None
-
-
 @pytest.mark.long
 def test_installs_itself_where_no_environment_has_it(
     online, own_environment, ledger, extensions, workbench, wait, bare
@@ -90,19 +79,19 @@ def test_installs_itself_where_no_environment_has_it(
     before = recording.stat().st_ino, recording.stat().st_size
     wait(bench.suspects, "suspects in the view", 240)
     logs = lambda: {(log.stat().st_ino, log.stat().st_size) for log in recording.parent.glob("*.log")}  # noqa: E731
-    wait(lambda: logs() != {before}, "the tests ran", 90)
-    wait(lambda: "failing" in bench.status(), "the run is over", 90)
+    wait(lambda: logs() != {before}, "the tests ran")
+    wait(lambda: "failing" in bench.status(), "the run is over")
     (environment,) = environments(bench)
     assert environment.name.startswith("server-")
     assert str(environment) in Path(f"/proc/{bench.server()}/cmdline").read_text()
 
     ledger.edit("src/ledger/tax.py", *FIX)
     bench.command("Suspectra: Run Tests and Localize")
-    wait(lambda: "No failing test" in bench.status(), "the tests ran", 90)
+    wait(lambda: "No failing test" in bench.status(), "the tests ran")
 
     before = logs()
     bench.command("Suspectra: Record in a Terminal")
-    wait(lambda: logs() != before, "the command in the terminal records the tests", 90)
+    wait(lambda: logs() != before, "the command in the terminal records the tests")
 
     # the second start finds it there
     bench.command("Suspectra: Restart Server")
@@ -112,7 +101,7 @@ def test_installs_itself_where_no_environment_has_it(
 
     # it is small, and what VS Code runs after uninstalling removes it
     size = sum(file.stat().st_size for file in environment.rglob("*") if file.is_file() and not file.is_symlink())
-    assert size < 200e6
+    assert size < 135e6
     assert not (environment / "bin" / "gcovr").exists()
     (extension,) = extensions.glob("suspectra.suspectra-*")
     hook = json.loads((extension / "package.json").read_text())["scripts"]["vscode:uninstall"]
@@ -125,7 +114,7 @@ def test_says_what_to_do_offline_and_with_a_wrong_python_and_takes_another_at_on
 ):
     bench = workbench(ledger.folder, interpreter=[bare])
     bench.show("Suspectra")
-    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried", 120).click()
+    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
     bench.see(PANEL, "could not be downloaded from the package index")
     bench.see(PANEL, "Go online")
     assert bench.page.locator(PANEL, has_text="does not start").count() == 0
@@ -143,26 +132,9 @@ def test_says_what_to_do_offline_and_with_a_wrong_python_and_takes_another_at_on
     bench.see(PANEL, "is Python 3.8.18; Suspectra needs 3.10 or newer")
     assert environments(bench) == []
     settings.write_text(json.dumps({"suspectra.interpreter": [sys.executable]}))
-    wait(bench.suspects, "suspects in the view", 60)
+    wait(bench.suspects, "suspects in the view")
     assert environments(bench) == []
     assert bench.toasts() == []
-
-
-@pytest.mark.long
-def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wait):
-    bench = workbench(ledger.folder)
-    bench.show("Suspectra")
-    last = None
-    for _ in range(5):
-        last = wait(lambda last=last: (now := serving(bench)) != last and now, "another server runs", 60)
-        wait(lambda: "failing" in bench.status(), "it shows what it found", 60)
-        os.kill(last, signal.SIGKILL)
-        wait(lambda: "failing" not in bench.status(), "the status item knows")
-    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
-    bench.see(PANEL, "crashed more than 4 times in 3 minutes")
-    assert bench.toasts() == []
-    bench.command("Suspectra: Restart Server")
-    wait(bench.suspects, "suspects again", 60)
 
 
 def test_settings_and_evidence_that_are_not_right_are_named_with_a_cure(unrecorded, workbench, wait, tmp_path):

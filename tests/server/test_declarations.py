@@ -173,7 +173,6 @@ def test_what_is_not_given_keeps_its_value():
         ("coverage", ["a"]),
         ("junit", "a\0b"),
         ("testCommand", "pytest"),
-        ("testCommand", []),
         ("testCommand", ["pytest", 3]),
         ("showNotifications", "sometimes"),
         ("showNotifications", ["off"]),

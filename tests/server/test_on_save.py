@@ -196,7 +196,7 @@ def test_a_newer_save_cancels_the_run(client, project):
 
 
 def until(condition):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -73,6 +73,7 @@ def test_what_pytest_has_recorded_runs_by_pytest(tmp_path):
     )
     assert python_command(root, Settings(), ("python", "-m", "unittest")) == ALL
     assert python_command(root, Settings(), ()) == ALL
+    assert python_command(root, Settings(test_command=("pytest",)), ()) == ("pytest",)  # it is set
 
 
 def test_python_tests_and_builds_are_found(tmp_path):

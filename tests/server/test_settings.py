@@ -47,7 +47,7 @@ def test_a_bad_setting_is_reported_once_and_its_default_used(client, shop):
     assert reported.endswith('so the default is used: "evidence"')
     assert "suspectra.top" in client.messages[1]["message"]
     client.notify("workspace/didChangeConfiguration", {"settings": {"technique": "ochia", "top": 0}})
-    assert client.suspects()["technique"] == "evidence"
+    client.ask_until(lambda: client.suspects()["technique"] == "evidence")
     assert len(client.messages) == 2
 
 

@@ -526,6 +526,7 @@ def test_a_port_that_is_taken_is_said(process):
         assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("way", [("--tcp", "127.0.0.1:0", "--token-file", "token"), ("--unix", "socket")])
 def test_who_is_asked_to_end_leaves_neither_token_nor_socket(process, tmp_path, monkeypatch, way, number):

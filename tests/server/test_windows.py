@@ -62,7 +62,7 @@ def test_tests_are_ranked(recorded):
 
 
 def test_altered_runs_are_made_without_fork(recorded):
-    done = suspectra(recorded, "investigate", "--format", "json", "--seconds", "20")
+    done = suspectra(recorded, "investigate", "--format", "json", "--seconds", "120")
     assert done.returncode == 0, done.stderr
     assert "test_three passes with `2` → `3`" in done.stderr
 
@@ -98,6 +98,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "cause", "cure"), REFUSED.values(), ids=list(REFUSED))
 def test_what_can_not_work_is_refused_in_words(recorded, words, cause, cure):
     (recorded / "tests.txt").write_text("sum\ttrue\n")

@@ -11,8 +11,8 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
@@ -60,6 +60,7 @@ class BuildStep:
 
     command: tuple[str, ...]
     folder: Path  # in which it runs
+    environment: Mapping[str, str] = field(default_factory=dict)  # what is set beside the usual variables
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,8 @@ class CoverageBuild:
         for step in self.steps:
             step.folder.mkdir(parents=True, exist_ok=True)
             cure = f"install {step.command[0]}"
-            environment = {
-                **os.environ,
-                "GCOV_PREFIX": os.devnull,
-            }  # generators of sources are built with coverage, too
+            # generators of sources are built with coverage, too
+            environment = {**os.environ, **step.environment, "GCOV_PREFIX": os.devnull}
             if self.compilers:
                 environment["PATH"] = os.pathsep.join((str(self.compilers), *os.get_exec_path()))
             ended = run(CommandToRun(step.command, str(step.folder), environment, Streams.STDERR, cure=cure))
@@ -165,10 +164,18 @@ def _cmake(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     include = folder / MARK
     configure: tuple[str, ...] = ("cmake", "-S", str(root), "-B", str(folder), "-DCMAKE_BUILD_TYPE=Debug")
     configure += (f"-DCMAKE_PROJECT_INCLUDE={include}", *options)
-    steps = BuildStep(configure, root), BuildStep(("cmake", "--build", str(folder), _JOBS), root)
+    build = BuildStep(("cmake", "--build", str(folder), _JOBS), root, _for_projects_inside(folder / _LAUNCHER))
+    steps = BuildStep(configure, root), build
     content = _INCLUDED.format(flags=";".join(FLAGS), launcher=_LAUNCHER)
     files = (include, content), (folder / _LAUNCHER, _COMPILER.format(compiler="", flags=" ".join(FLAGS)))
     return CoverageBuild("CMake", folder, steps, ("--ctest", _named(folder, root)), files)
+
+
+def _for_projects_inside(launcher: Path) -> dict[str, str]:
+    """What projects see that are configured while another one is built, as those of ExternalProject are."""
+    flags = {name: " ".join((*os.environ.get(name, "").split(), *FLAGS)) for name in ("CFLAGS", "CXXFLAGS")}
+    launchers = dict.fromkeys(("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"), str(launcher))
+    return {**flags, **launchers, "LDFLAGS": " ".join((*os.environ.get("LDFLAGS", "").split(), "--coverage"))}
 
 
 def _meson(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:

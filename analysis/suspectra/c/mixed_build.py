@@ -1,34 +1,38 @@
-"""Running tests of CTest with only some of the changes: in a copy, of which only what changed is built again."""
+"""Running tests of C and C++ with only some of the changes: in a copy, of which only what changed is built again."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from suspectra.base.cancellation import current_token
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.c.cmake_cache import cache_entries, cache_script
-from suspectra.c.recording.case import COMPLAINT
+from suspectra.c.build_complaint import CURE
+from suspectra.c.copied_build import copied_build
+from suspectra.c.recording.case import CCase, judge
+from suspectra.c.recording.case_run import run_case
+from suspectra.c.recording.test_programs import divided
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_files import MixedFiles
 from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueTrace
-from suspectra.processes.events import ProgramEnded
+from suspectra.evidence.evidence import Verdict
+from suspectra.processes.events import ProgramEnded, Stopped
 from suspectra.processes.runner import CommandToRun, run
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.report import RankedReport
 
 _MAX_STEP_S = 600.0
-"""For one build, or all tests."""
-_JOBS = "2"
-_RESULT = re.compile(r"\s*\d+/\d+\s+Test\s+#\d+:\s(?P<name>.+?)\s\.+\s*(?P<how>.*?)\s+[\d.]+ sec\s*$")
-_SUMMARY = re.compile(r"^\d+% tests passed")
+"""For one build."""
+_MAX_TEST_S = 60.0
+"""For one test."""
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|\d+(\.\d+)?")  # addresses differ in each run
 
 
@@ -37,35 +41,23 @@ Executed = Mapping[str, Sequence[tuple[str, int]]]
 
 
 class MixedBuild:
-    """A second build of a CMake project in a copy of the workspace.
+    """A second build of a project in a copy of the workspace.
 
-    Raises EvidenceError when the folder is none of CMake, or its sources are outside of the workspace.
+    Raises EvidenceError when nobody can see what has made the first build, or its sources are outside of the workspace.
     """
+
+    preparing = "building the project in a copy"
 
     def __init__(
         self, workspace: Path, folder: Path, build: Path, end: float = math.inf, known: Executed | None = None
     ):
         self.runs = 0
         self._known = known or {}
-        self._folder, self._end = folder, end
+        self._workspace, self._folder, self._end = workspace, folder, end
         self._files = MixedFiles(workspace, folder)
         self._scratch = ScratchFolder()
-        self._build = self._scratch.path / "build"
-        entries = cache_entries(build)
-        home = Path(os.path.realpath(entries.pop("CMAKE_HOME_DIRECTORY")))
-        generator = entries.pop("CMAKE_GENERATOR", "")
-        if not home.is_relative_to(workspace):
-            cause = f"its sources are in {home}, outside of the workspace"
-            raise EvidenceError(Problem(str(build), "", cause, "name the folder of the sources with --workspace"))
-        moved = {name: value.replace(str(workspace), str(folder)) for name, value in entries.items()}
-        script = self._scratch.path / "settings.cmake"
-        script.write_text(cache_script(moved), encoding="utf-8")
-        sources = folder / home.relative_to(workspace)
-        self._configure = ["cmake", "-C", str(script), "-S", str(sources), "-B", str(self._build)]
-        self._configure += ["-G", generator] if generator else []
-        self._environment = dict(os.environ)
-        self._is_configured = False
-        self._programs: dict[str, str] = {}  # by test, the target of CMake that makes its program
+        self._build = copied_build(build, workspace, folder, self._scratch.path, self._run)
+        self._cases: dict[str, CCase] = {}  # by name; those of whole programs, too
 
     def run(
         self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
@@ -76,28 +68,60 @@ class MixedBuild:
         """
         self._files.write(baseline.contents(made))
         self.runs += 1
-        if not self._is_configured:
-            self._is_configured = not self._run(self._configure).status
         names = sorted(tests)
-        if not self._made(names, fresh=fresh):
-            return MixedRun(frozenset(), {}, {}, "it can't be built")
-        chosen = "|".join(map(re.escape, names))
-        # profiles of another text would make the runtime of gcov complain
-        self._environment["GCOV_PREFIX"] = str(self._scratch.path / f"profiles-{self.runs}")
-        ended = self._run(["ctest", "--output-on-failure", "-R", f"^({chosen})$"], self._build)
-        return _ended(ended.stdout.decode("utf-8", "replace"))
+        known = [self._cases[name] for name in names if name in self._cases]
+        if not self._build.make(known if not fresh and len(known) == len(names) else ()):
+            return MixedRun(frozenset(), {}, {}, f"they can't be built: {self._build.complaint}", cure=CURE)
+        if not self._cases:
+            self._list(names)
+        passed: set[str] = set()
+        failed: dict[str, MixedFailure] = {}
+        messages: dict[str, str] = {}
+        for name in names:
+            if name not in self._cases:
+                continue
+            verdict, message = self._ended(self._cases[name])
+            if verdict is Verdict.PASSED:
+                passed.add(name)
+            elif verdict.failing:
+                messages[name] = message
+                # it is the same if the test ends and complains in the same way
+                failed[name] = MixedFailure("", _NUMBER.sub("#", message))
+        unknown = next((name for name in names if name not in self._cases), "")
+        return MixedRun(frozenset(passed), failed, messages, f"the build has no test {unknown}" if unknown else "")
 
-    def _made(self, tests: Sequence[str], *, fresh: bool) -> bool:
-        """Build everything, or just the programs of some tests if these are known."""
-        build = ["cmake", "--build", str(self._build), "--parallel", _JOBS]
-        programs = {self._programs.get(test, "") for test in tests}
-        if fresh or "" in programs:
-            made = not self._run(build).status
-            if made and not self._programs:
-                listed = self._run(["ctest", "--show-only=json-v1"], self._build)
-                self._programs = dict(_programs(listed.stdout, self._build))
-            return made
-        return not self._run([*build, "--target", *sorted(programs)]).status
+    def _list(self, names: Collection[str]) -> None:
+        """List the tests; the cases of their programs only if some of the names are names of these."""
+        suite = self._build.suite()
+        self._cases = {case.name: case for case in suite.cases}
+        if not self._cases.keys() >= set(names):
+            self._cases |= {case.name: case for case in divided(suite, self._workspace).cases}
+
+    def _ended(self, case: CCase, waiting: frozenset[str] = frozenset()) -> tuple[Verdict, str]:
+        """How a test ends that runs after those that it needs, and before what cleans up after it."""
+        waiting = waiting | {case.name}
+        others = [one for name, one in self._cases.items() if name not in waiting]
+        for one in others:
+            if one.name in case.depends or set(one.setup).intersection(case.required):
+                ended, _ = self._ended(one, waiting)
+                if ended.failing and one.setup:
+                    return Verdict.SKIPPED, ""
+        found = self._judged(case)
+        for one in others:
+            if set(one.cleanup).intersection(case.required):
+                self._judged(one)
+        return found
+
+    def _judged(self, case: CCase) -> tuple[Verdict, str]:
+        limited = replace(case, timeout=min(case.timeout or _MAX_TEST_S, _MAX_TEST_S))
+        seconds = seconds_until(self._end, limited.timeout or _MAX_TEST_S)
+        # profiles of another text would make the runtime of gcov complain
+        more = {"GCOV_PREFIX": str(self._scratch.path / f"profiles-{self.runs}")}
+        with ScratchFolder() as scratch:
+            ended = run_case(case, scratch, current_token(), seconds=seconds, more=more)
+        if ended.stopped is Stopped.TIMEOUT:
+            seconds_until(self._end)
+        return judge(limited, ended)
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
         """Values of compiled programs are not noted."""
@@ -109,9 +133,13 @@ class MixedBuild:
         """Which files the compiler has read for the programs of the tests; what these execute is known or not."""
         names = list(tests)
         self.run(baseline, made, names)
-        read = _read_by_compiler(self._build, {*self._programs.values()} - {self._programs.get(one) for one in names})
+        programs = {name: Path(case.argv[0]).stem for name, case in self._cases.items()}
+        others = {*programs.values()} - {programs.get(one) for one in names}
+        read = _read_by_compiler(self._build.folder, others)
         folder = str(self._folder)
         own = {os.path.relpath(path, folder) for path in read if path.startswith(folder + os.sep)}
+        if not own and self._known:  # nobody has noted it
+            own = {path for one in baseline.differences for path in one.paths}
         return ExecutedChanges(self._known, frozenset(), frozenset(own)) if own else None
 
     def load_nothing_before(self) -> None:
@@ -121,50 +149,20 @@ class MixedBuild:
         """Remove the build."""
         self._scratch.remove()
 
-    def _run(self, command: list[str], folder: Path | None = None) -> ProgramEnded:
+    def _run(
+        self, command: Collection[str], folder: Path, more: Mapping[str, str] = MappingProxyType({})
+    ) -> ProgramEnded:
         token = current_token()
         token.check()
-        cure = f"install it: apt-get install cmake, which brings {command[0]}"
+        name = next(iter(command))
+        cure = f"install it: apt-get install {name}" if os.sep not in name else "build the project as before"
         limit = seconds_until(self._end, _MAX_STEP_S)
-        where = str(folder or self._folder)
-        program = CommandToRun(tuple(command), where, self._environment, timeout=limit, guarded=True, cure=cure)
+        environment = {**os.environ, **more}
+        program = CommandToRun(tuple(command), str(folder), environment, timeout=limit, guarded=True, cure=cure)
         ended = run(program, token)
         token.check()
         seconds_until(self._end)
         return ended
-
-
-def _ended(printed: str) -> MixedRun:
-    """How tests ended, by what ctest prints. A failure is the same if it ends and complains in the same way."""
-    passed: set[str] = set()
-    failed: dict[str, MixedFailure] = {}
-    messages: dict[str, str] = {}
-    last = ""
-    for line in printed.splitlines():
-        if found := _RESULT.match(line):
-            last = "" if found["how"] == "Passed" else found["name"]
-            if last:
-                failed[last] = MixedFailure(found["how"].strip("*: "), "")
-            else:
-                passed.add(found["name"])
-        elif _SUMMARY.search(line):
-            last = ""  # what follows is about no test
-        elif last and last not in messages and COMPLAINT.search(line):
-            messages[last] = line.strip()
-            failed[last] = failed[last]._replace(place=_NUMBER.sub("#", line.strip()))
-    return MixedRun(frozenset(passed), failed, messages)
-
-
-def _programs(listed: bytes, build: Path) -> Iterator[tuple[str, str]]:
-    """The tests whose program is made in the build folder, each with its target, which has the name of the program."""
-    try:
-        tests = json.loads(listed)["tests"]
-    except (ValueError, KeyError):
-        return
-    for test in tests:
-        command = test.get("command", ())
-        if command and Path(command[0]).is_relative_to(build):
-            yield test["name"], Path(command[0]).stem
 
 
 def _read_by_compiler(build: Path, others: Collection[str | None]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes import solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
@@ -20,7 +22,7 @@ from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import DEFAULT
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.alterations.replacing import MAX_PASSING, PASSING_SHARE, NotedValues
-from suspectra.experiments.dependences import KIND, trace_dependences
+from suspectra.experiments.dependences import KIND, TRACED_S, trace_dependences
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_test import TRACE_S, RepeatedTest
@@ -44,6 +46,8 @@ class CauseInquiry(Inquiry[Narrowing]):
     seconds: float = field(default=60.0, kw_only=True)
     judgements: Sequence[Judgement] = field(default=(), kw_only=True)  # what the user knows of states
     ask: Ask | None = field(default=None, kw_only=True)  # asks the user about states that are found polluted
+    # when the test has to be traced, as `time.monotonic` has it; before, nobody knows how long a run takes
+    traced_until: float = field(default=math.inf, kw_only=True)
     # the cause of another failure that explains this one
     explained_by: CauseState | None = field(default=None, init=False)
     _search: CauseNarrowing | None = field(default=None, init=False)
@@ -57,8 +61,13 @@ class CauseInquiry(Inquiry[Narrowing]):
         with self.setup.folder() as folder:
             tests = self.setup.repeated(folder, [self.test], ("states", "values"), self._passing)
             try:
-                test = tests[self.test.name]
-                trace = self._traced(folder)
+                try:
+                    test = tests.before(self.traced_until, self.test.name)
+                    trace = self._traced(folder)
+                except TimeIsUp:
+                    cause = f"the time was over before {self.test.name} was traced"
+                    self.note([Problem("", "", cause, "give it more seconds")])
+                    return
                 self._search = self._prepared(test, trace, folder, end)
                 try:
                     self.explained_by = self._search.explained_by(self.known)
@@ -104,10 +113,14 @@ class CauseInquiry(Inquiry[Narrowing]):
         return most_alike(self.test.name, self.suspects.spectrum(self._group))[:MAX_PASSING]
 
     def _traced(self, folder: Path) -> DependenceTrace:
-        with self.setup.machine(folder, self.test.file, [self.test.name], (KIND,)) as machine:
+        end = self.traced_until
+        with self.setup.machine(folder, self.test.file, [self.test.name], (KIND,), end) as machine:
             suspects, recorded = self.suspects.most_suspicious(self.test.name), self.suspects.digests
             try:
-                trace = trace_dependences(machine, self.test.name, suspects=suspects, recorded=recorded)
+                seconds = seconds_until(end, TRACED_S)
+                trace = trace_dependences(
+                    machine, self.test.name, suspects=suspects, seconds=seconds, recorded=recorded
+                )
             finally:
                 self.note(machine.notices)
         cure = "look there yourself if no cause is found elsewhere"

@@ -87,8 +87,10 @@ class CauseReport:
     """The causes of the failure of one test."""
 
     test: str  # its name
-    roots: tuple[CauseState, ...]  # the suspected causes
-    transitive: tuple[CauseState, ...]  # how the fault got from there to the failure, the state next to the roots first
+    # the suspected causes, the most suspicious by all tests first
+    roots: tuple[CauseState, ...]
+    # how the fault got from there to the failure, or the fault where the search went past it; ordered as the roots
+    transitive: tuple[CauseState, ...]
     # the first states of statements near the roots, by the number of dependences between them
     around: tuple[CauseState, ...]
     chain: tuple[CauseState, ...]  # from the first root to the failure, one after the other

@@ -22,7 +22,6 @@ from suspectra.dependences.narrowing import (
     MAX_COMBINATION,
     PASSES,
     FailingRun,
-    FoundCauses,
     NarrowingSearch,
 )
 from suspectra.dependences.trace import DependenceTrace
@@ -159,24 +158,28 @@ class CauseNarrowing:
                 detail=state.operand if decides else known,
             )
 
-    def _by_suspicion(self, causes: FoundCauses) -> FoundCauses:
-        """Put what all tests have to be set up last: the first root is the one whose way to the failure is shown."""
+    def _by_suspicion(self, nodes: Iterable[int]) -> tuple[int, ...]:
+        """Put what all tests have to be set up last: the first root is the one whose way to the failure is shown.
+
+        Other states that make up for the fault are often executed by passing tests, too, and the fault by few.
+        """
         sites, site = self._trace.sites, self._trace.graph.site
 
         def suspicion(node: int) -> float:
             at = sites[site[node]]
             return self._at(at.file, at.line)
 
-        return replace(causes, roots=tuple(sorted(causes.roots, key=suspicion, reverse=True)))
+        return tuple(sorted(nodes, key=suspicion, reverse=True))
 
     @property
     def report(self) -> CauseReport:
         """What is known so far."""
-        causes, states = self._by_suspicion(self.search.causes), self._states
+        causes, states = self.search.causes, self._states
+        causes = replace(causes, roots=self._by_suspicion(causes.roots))
         return CauseReport(
             self._trace.test,
             states.all(causes.roots),
-            states.all(causes.transitive),
+            states.all(self._by_suspicion(causes.transitive)),
             states.around(causes.roots),
             states.chain(causes),
             tuple(self._steps),

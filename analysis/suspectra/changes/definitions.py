@@ -27,7 +27,12 @@ class ChangeOrder:
     needed_by: Sequence[frozenset[int]]
 
     @classmethod
-    def from_differences(cls, differences: Iterable[FileDifference], units: Sequence[ChangeUnit]) -> ChangeOrder:
+    def from_differences(
+        cls,
+        differences: Iterable[FileDifference],
+        units: Sequence[ChangeUnit],
+        more: Iterable[tuple[int, int]] = (),  # pairs of which the first needs the second
+    ) -> ChangeOrder:
         """Find out from the names that both texts define and mention."""
         differences = tuple(differences)
         names = _defined(differences)
@@ -63,6 +68,8 @@ class ChangeOrder:
         for several in mentions.values():
             for number in several:
                 needs[number] |= several - {number}
+        for one, other in more:
+            needs[one].add(other)
         needed_by: list[set[int]] = [set() for _ in units]
         for number, several in enumerate(needs):
             for one in several:

@@ -15,7 +15,7 @@ import hashlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from suspectra.base.cancellation import check
@@ -150,8 +150,11 @@ class IsolationStep:
     runs: int
     left: int  # how many changes may still be the cause
     total: int
+    preparing: str = ""  # what is done before the first run
 
     def __str__(self) -> str:
+        if self.preparing:
+            return self.preparing
         return f"{many(self.left, 'change')} of {self.total} left after {many(self.runs, 'run')}"
 
 
@@ -177,6 +180,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
         """
         end = self.begin()
         self.tests = self._chosen()
+        known = self._with_changes()
+        baselines = chain([next(known)], known)  # without one there is nothing to start
         safety = Safety(self.setup.safety.excluded, copy=True)
         with safety.folder(self.setup.workspace) as folder:
             if self.start is None:
@@ -184,7 +189,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             else:
                 program = self.start(folder, end)
             try:
-                yield from self._search(program)
+                yield from self._search(program, baselines)
                 self.complete = True
             except TimeIsUp:
                 pass
@@ -242,7 +247,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 for experiment in cause.in_vain(tests):
                     log.add(experiment, present)
 
-    def _search(self, program: MixedTests) -> Iterator[IsolationStep]:
+    def _search(self, program: MixedTests, baselines: Iterable[Baseline]) -> Iterator[IsolationStep]:
+        yield IsolationStep(0, 0, 0, program.preparing)
         names = [test.name for test in self.tests]
         present = Baseline("the present text", ())
         run = program.run(present, (), names)
@@ -251,7 +257,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             raise EvidenceError(_not_failing(names, run))
         self.tests = [test for test in self.tests if test.name in failing]
         self.old = list(failing)
-        for baseline in self._with_changes():
+        for baseline in baselines:
             passed = self._passed(program, baseline, failing)
             while passed:
                 nearest, some = self._nearest(program, baseline, passed)
@@ -428,7 +434,8 @@ def _each(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
 
 def _not_failing(names: Sequence[str], run: MixedRun) -> Problem:
     if run.error and not run.passed:
-        return Problem("", "", f"the tests can't be run again: {run.error}", "name what runs them behind --")
+        cure = run.cure or "name what runs them behind --"
+        return Problem("", "", f"the tests can't be run again: {run.error}", cure)
     if not run.passed and not run.ended:
         tests = "the test" if len(names) == 1 else "the tests"
         cause = f"in a copy of the workspace pytest ended before it had run {tests}"

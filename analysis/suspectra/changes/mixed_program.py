@@ -51,6 +51,8 @@ class MixedProgram:
     Raises EvidenceError when pytest can't be started. Raises UsageError where processes can't fork.
     """
 
+    preparing = "collecting the tests in a copy of the workspace"
+
     def __init__(self, setup: RerunSetup, folder: Path, tests: Sequence[FailingTest], end: float = math.inf):
         require(FORK, "running tests with some of the changes", "use WSL, or `git bisect`")
         self.runs = 0  # how many there were

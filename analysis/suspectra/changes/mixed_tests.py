@@ -26,6 +26,7 @@ class MixedRun(NamedTuple):
     error: str = ""  # why something could not be collected
     exchanged: bool = False  # whether functions got their code, and nothing was loaded
     ended: bool = True  # whether it came to its end, and was not ended by what it ran
+    cure: str = ""  # what can be done about the error, if that is known
 
 
 class ExecutedChanges(NamedTuple):
@@ -39,6 +40,8 @@ class ExecutedChanges(NamedTuple):
 class MixedTests(Protocol):
     """The tests of a copy of the workspace in which any of the changes since a baseline can be made."""
 
+    preparing: str
+    """What is done before the first run."""
     runs: int
     """How many there were."""
 

@@ -9,6 +9,8 @@
 4. What runs by the cause alone is part of it, as a new function that only the cause calls: no run can say which of the
    two is wrong.
 5. A cause that breaks nothing alone is sought again among the changes of its function that do so together.
+6. If it is only that a test asks for something else now, the changes that the test needs in order to fail are part of
+   it, too.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from suspectra.base.deadline import TimeIsUp
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.blocks import blocks
 from suspectra.changes.definitions import ChangeOrder
+from suspectra.changes.local_names import local_needs
 from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun, MixedTests
-from suspectra.changes.noticed import ChangePlaces
+from suspectra.changes.noticed import ChangePlaces, is_test
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference, corresponding, first_difference
 from suspectra.paths.delta_debugging import ConfigurationVerdict, Differences, isolate
@@ -42,7 +45,8 @@ class ChangeNarrowing:
     def __init__(self, baseline: Baseline, program: MixedTests, failing: dict[str, MixedFailure]):
         self._baseline, self._program, self._failing = baseline, program, failing
         self._units = baseline.units
-        self._order = ChangeOrder.from_differences(baseline.differences, self._units)
+        local = local_needs(baseline.differences, self._units)
+        self._order = ChangeOrder.from_differences(baseline.differences, self._units, local)
         self._places = ChangePlaces.from_differences(baseline.differences, self._units)
         self._blocks = blocks(baseline.differences, self._units)
         self._known: dict[tuple[Differences, str], ConfigurationVerdict] = {}
@@ -143,6 +147,7 @@ class ChangeNarrowing:
                 low, cause = low - part, cause | own
                 break
         cause = self._breaking_alone(test, cause, high)
+        cause = self._with_tested_code(test, low, cause, high)
         return low - cause, cause, minimal
 
     def run_with(self, test: str, high: Differences, cause: Differences) -> Differences:
@@ -199,6 +204,22 @@ class ChangeNarrowing:
             return cause
         alone = self._needed_to_fail(test, near, near)
         return alone if self._verdict(test, high - alone) is ConfigurationVerdict.PASSES else cause
+
+    def _with_tested_code(self, test: str, low: Differences, cause: Differences, high: Differences) -> Differences:
+        """Changes of tests with those few of the program that these need in order to fail: either may be wrong.
+
+        A test that was edited to ask for what is new passes as it was.
+        """
+        if not all(is_test(self._units[number].file) for number in cause):
+            return cause
+        if self._verdict(test, cause) is ConfigurationVerdict.FAILS:
+            return cause
+        noticed = self._places.noticed(self._executed, test) if self._executed is not None else high
+        others = frozenset(number for number in high.intersection(noticed) if not is_test(self._units[number].file))
+        needed = self._needed_to_fail(test, others - cause, high)
+        if not 0 < len(needed) <= _FEW or self._verdict(test, low - needed) is not ConfigurationVerdict.PASSES:
+            return cause
+        return cause | needed
 
     def _whole(self, some: Differences) -> Differences:
         """All changes of the functions in which some are."""

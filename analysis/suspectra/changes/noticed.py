@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from suspectra.changes.units import ChangeUnit, FileDifference
 from suspectra.paths.delta_debugging import Differences
 from suspectra.program.languages import is_c, is_python
 
+_TEST = re.compile(r"(?:^|[/_.-])(?:tests?|conftest)(?:[/_.-]|$)|(?:^|/)test")
 _Line = tuple[str, int]  # a file, and a line of its present text
 
 
@@ -90,10 +92,15 @@ class ChangePlaces:
                 0 if number in self.functions else 1 if self.units[number].file not in self.modules else 2
                 for number in block
             ]
-            of_tests = all("test" in self.units[number].file for number in block)
+            of_tests = all(is_test(self.units[number].file) for number in block)
             return of_tests, max(kinds), -max(noticed.get(number, 0.0) for number in block)
 
         return sorted(blocks, key=turn)
+
+
+def is_test(file: str) -> bool:
+    """Whether a file is one of tests, by its name."""
+    return _TEST.search(file) is not None
 
 
 def _lines(unit: ChangeUnit) -> Iterator[_Line]:

@@ -1,8 +1,9 @@
 """The difference between two texts of a file, in units that can be made one by one.
 
 Of Python a unit is a logical line, such as a statement or the header of a function, or what was inserted or deleted
-with everything inside of it. Of other files it is a run of lines that differ. A file that is new, gone or no text is
-one unit. That a file was moved is one unit, too, and what was edited in it are others.
+with everything inside of it. Of other files it is a line that became another one, or a run of lines that were inserted
+or deleted. A file that is new, gone or no text is one unit. That a file was moved is one unit, too, and what was edited
+in it are others.
 """
 
 from __future__ import annotations
@@ -198,12 +199,17 @@ def _aligned(
     )
     for tag, i, i_end, j, j_end in matcher.get_opcodes():
         olds, news = before[i:i_end], after[j:j_end]
-        if tag == "equal" or not python or len(olds) * len(news) > _MAX_PAIRS:
+        many = len(olds) * len(news) > _MAX_PAIRS
+        pairs = [] if tag == "equal" else _in_order(olds, news) if many else _pairs(olds, news)
+        if tag == "equal" or (many and not pairs):
             yield olds, news
             continue
         i = j = 0
-        for old, new in [*_pairs(olds, news), (len(olds), len(news))]:
-            yield from _replaced(list(_statements(olds[i:old])), list(_statements(news[j:new])))
+        for old, new in [*pairs, (len(olds), len(news))]:
+            if python:
+                yield from _replaced(list(_statements(olds[i:old])), list(_statements(news[j:new])))
+            elif i < old or j < new:
+                yield olds[i:old], news[j:new]
             if old < len(olds):
                 yield olds[old : old + 1], news[new : new + 1]
             i, j = old + 1, new + 1
@@ -228,6 +234,12 @@ def _replaced(
 
 def _leaves(line: _Line) -> bool:
     return line.key[1].startswith(_LEAVING)
+
+
+def _in_order(olds: Sequence[_Line], news: Sequence[_Line]) -> list[tuple[int, int]]:
+    """The pairs where there are as many lines as before, and each has much in common with what it was."""
+    pairs = list(enumerate(range(len(news)))) if len(olds) == len(news) else []
+    return pairs if all(_likeness(olds[old], news[new]) >= _ALIKE for old, new in pairs) else []
 
 
 def _pairs(olds: Sequence[_Line], news: Sequence[_Line]) -> list[tuple[int, int]]:

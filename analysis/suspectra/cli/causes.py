@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from suspectra.causes.report import CauseState
     from suspectra.causes.several_failures import Failures
     from suspectra.evidence.evidence import Evidence
+    from suspectra.evidence.sources import Sources
     from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.time_bar import TimeBar
 
@@ -128,7 +129,8 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
 
     judgements = (*chosen["right"], *chosen["wrong"])
     bar = TimeBar(sys.stderr, chosen["causes_seconds"])
-    asking = partial(_ask, bar) if chosen["ask"] else None
+    sources = Sources(chosen["workspace"])
+    asking = partial(_ask, bar, sources) if chosen["ask"] else None
 
     def ask(test: FailingTest, seconds: float, known: Sequence[CauseState]) -> CauseInquiry:
         return CauseInquiry(
@@ -141,7 +143,6 @@ def _causes(command: Sequence[str], chosen: _Options) -> int:
     except EvidenceError:
         warn(failures.problems)  # what is left out may be the reason
         raise
-    sources = Sources(chosen["workspace"])
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":
             write_json(failures.to_json(), out)
@@ -168,12 +169,13 @@ def _write_known_changes(workspace: Path, evidence: Evidence, names: Collection[
             out.write(safe(f"Your change at {at} broke {first_of(broken)}: `suspectra changes` shows it.") + "\n\n")
 
 
-def _ask(bar: TimeBar, state: CauseState) -> bool | None:
+def _ask(bar: TimeBar, sources: Sources, state: CauseState) -> bool | None:
     """Ask on the terminal whether a state is right."""
-    from suspectra.output.terminal import safe
+    from suspectra.output.causes import write_state
 
     with bar.aside():
-        return answered(f"{safe(str(state))}: right?")
+        write_state(state, sys.stderr, sources)
+        return answered("Is that right?")
 
 
 def _search(failures: Failures, bar: TimeBar) -> bool:

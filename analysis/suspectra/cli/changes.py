@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from suspectra.base.errors import NoEvidence
 from suspectra.base.options import CHANGES_SECONDS, EXCLUDE_MARKERS
 from suspectra.cli.console import (
     INTERRUPTED,
     NOTHING_TO_RANK,
     declared,
+    options,
     python_option,
     recorded_workspace_option,
     seconds_option,
@@ -22,12 +25,17 @@ from suspectra.cli.console import (
     written,
 )
 from suspectra.cli.rerun import (
+    BUILDS,
     COMMAND,
     BeforeCommand,
+    BuiltOptions,
     Interruption,
     RerunOptions,
     broken_tests,
-    require_python,
+    build_of_tests,
+    first_build,
+    has_python,
+    require_nothing_of_python,
     require_unchanged,
     rerun_setup,
 )
@@ -37,6 +45,8 @@ if TYPE_CHECKING:
 
     from suspectra.c.mixed_build import Executed
     from suspectra.changes.isolation import ChangeIsolation
+    from suspectra.evidence.evidence import Evidence, EvidenceSource
+    from suspectra.experiments.repeated_tests import FailingTest
 
 
 def register(cli: click.Group) -> None:
@@ -46,13 +56,11 @@ def register(cli: click.Group) -> None:
     @recorded_workspace_option
     @python_option
     @click.option("--since", metavar="REVISION", help="Since this git revision.  [default: since the tests passed]")
-    @click.option(
-        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TESTs are of this CMake build folder."
-    )
     @seconds_option(CHANGES_SECONDS)
     @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @declared(EXCLUDE_MARKERS)
+    @options(*BUILDS)
     @click.argument("tests", metavar="[TEST]...", nargs=-1)
     @click.pass_context
     def changes(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -60,14 +68,14 @@ def register(cli: click.Group) -> None:
 
         TEST is the name of a recorded test that fails, of its class or its file, or a glob; without one it is all
         failing tests that are not known to have failed before your changes. They run in a temporary copy of the
-        workspace, so your files are not touched.
+        workspace, so your files are not touched. Tests of C and C++ are built there; which build they are of is known
+        from the recording.
         """
         return _changes(context.meta[COMMAND], chosen)
 
 
-class _Options(RerunOptions):
+class _Options(BuiltOptions):
     since: str | None
-    ctest: Path | None
     changes_seconds: float
     form: str
     output: Path | None
@@ -77,9 +85,11 @@ class _Options(RerunOptions):
 def _changes(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.output.agents.bounded import NOTICE
     from suspectra.output.changes import write_changes, write_changes_json
+    from suspectra.processes.watchdog import Watchdog
 
-    isolation = _for_python(command, chosen) if chosen["ctest"] is None else _for_c(command, chosen, chosen["ctest"])
-    interrupted = _search(isolation)
+    isolation, build = _isolation(command, chosen)
+    with nullcontext() if build is None else Watchdog(os.environ):  # ends a build if this process is killed
+        interrupted = _search(isolation)
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":
             write_changes_json(isolation, out)
@@ -91,62 +101,85 @@ def _changes(command: Sequence[str], chosen: _Options) -> int:
     return INTERRUPTED if interrupted else 0 if isolation.causes else NOTHING_TO_RANK
 
 
-def _for_python(command: Sequence[str], chosen: _Options) -> ChangeIsolation:
-    from suspectra.changes.baselines import older_texts
-    from suspectra.changes.isolation import ChangeIsolation
+def _isolation(command: Sequence[str], chosen: _Options) -> tuple[ChangeIsolation, Path | None]:
+    """The search, and the build of the tests if they are of C or C++."""
     from suspectra.evidence.discovery import find_source
 
-    workspace = chosen["workspace"]
-    source = find_source(workspace)
+    try:
+        source = find_source(chosen["workspace"])
+    except NoEvidence:
+        if (build := first_build(chosen)) is None:
+            raise
+        return _for_c(command, chosen, build, None), build
     evidence = source.read()
-    require_python(evidence)
-    failing = broken_tests(evidence, chosen["tests"])
-    if not chosen["tests"]:
-        failing = {name: test for name, test in failing.items() if name not in evidence.old} or failing
+    build = build_of_tests(chosen, evidence, source)
+    if build is not None:
+        return _for_c(command, chosen, build, evidence), build
+    return _for_python(command, chosen, source, evidence), None
+
+
+def _for_python(
+    command: Sequence[str], chosen: _Options, source: EvidenceSource, evidence: Evidence
+) -> ChangeIsolation:
+    from suspectra.changes.baselines import older_texts
+    from suspectra.changes.isolation import ChangeIsolation
+
     return ChangeIsolation(
         setup=rerun_setup(command, _rerun(chosen)),
-        tests=list(failing.values()),
-        baselines=older_texts(workspace, source, chosen["since"]),
+        tests=_broken(evidence, chosen),
+        baselines=older_texts(chosen["workspace"], source, chosen["since"]),
         seconds=chosen["changes_seconds"],
     )
 
 
-def _for_c(command: Sequence[str], chosen: _Options, build: Path) -> ChangeIsolation:
-    from suspectra.base.errors import Problem, UsageError
-    from suspectra.c.mixed_build import MixedBuild, tests_to_run
+def _broken(evidence: Evidence, chosen: _Options) -> list[FailingTest]:
+    failing = broken_tests(evidence, chosen["tests"])
+    if not chosen["tests"]:
+        failing = {name: test for name, test in failing.items() if name not in evidence.old} or failing
+    return list(failing.values())
+
+
+def _for_c(command: Sequence[str], chosen: _Options, build: Path, evidence: Evidence | None) -> ChangeIsolation:
+    from suspectra.c.mixed_build import MixedBuild
     from suspectra.changes.baselines import from_revision, revisions
     from suspectra.changes.isolation import ChangeIsolation
     from suspectra.experiments.inquiry import RerunSetup
-    from suspectra.experiments.repeated_tests import FailingTest
 
-    given = {"--": command, "--python": chosen["python"], "--exclude-marker": chosen["exclude_markers"]}
-    if unusable := next((option for option, value in given.items() if value), None):
-        cause = "it is for tests of Python, and --ctest names tests of C"
-        raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
+    require_nothing_of_python(command, _rerun(chosen) | {"copy": False})
     setup, since = RerunSetup(chosen["workspace"], ()), chosen["since"]
-    first, known = build.resolve(), _executed(setup.workspace)
+    first, known = build.resolve(), _executed(evidence, setup.workspace)
     return ChangeIsolation(
         setup=setup,
-        tests=[FailingTest(name, "") for name in chosen["tests"] or tests_to_run(first)],
+        tests=_broken_in_c(evidence, chosen, first),
         baselines=revisions(setup.workspace) if since is None else [from_revision(setup.workspace, since)],
         start=lambda folder, end: MixedBuild(setup.workspace, folder, first, end, known),
         seconds=chosen["changes_seconds"],
     )
 
 
-def _executed(workspace: Path) -> Executed:
+def _broken_in_c(evidence: Evidence | None, chosen: _Options, build: Path) -> list[FailingTest]:
+    """The tests that failed when they were recorded; those that CTest knows where none is recorded."""
+    from suspectra.c.mixed_build import tests_to_run
+    from suspectra.experiments.repeated_tests import FailingTest
+
+    if evidence is not None and evidence.failing and not has_python(evidence):
+        return _broken(evidence, chosen)
+    return [FailingTest(name, "") for name in chosen["tests"] or tests_to_run(build)]
+
+
+def _executed(evidence: Evidence | None, workspace: Path) -> Executed:
     """What failing tests execute, if that is recorded and the sources are as they were then."""
-    from suspectra.base.errors import EvidenceError, NoEvidence, NothingToRank
+    from suspectra.base.errors import EvidenceError, NothingToRank
     from suspectra.c.mixed_build import by_suspicion
-    from suspectra.evidence.discovery import find_source
     from suspectra.localizer import Localizer
     from suspectra.techniques import make_technique
 
+    if evidence is None:
+        return {}
     try:
-        evidence = find_source(workspace).read()
         require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
         return by_suspicion(Localizer(make_technique("ochiai")).update(evidence))
-    except (NoEvidence, NothingToRank, EvidenceError):
+    except (NothingToRank, EvidenceError):
         return {}
 
 

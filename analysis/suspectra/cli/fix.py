@@ -111,9 +111,10 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
         if ordered:
             click.echo(difference_as_bytes(_numbered(ordered, number or 1).candidates, suspicion.read), nl=False)
     else:
-        for sentence in broken_elsewhere(with_experiments(evidence, workspace), names):
+        everything = with_experiments(evidence, workspace)  # what undoing changes has shown, too
+        for sentence in broken_elsewhere(everything, names):
             click.echo(safe(f"{sentence} `suspectra changes` shows it."))
-        write_groups(groups, evidence.failed_before, suspicion.read, sys.stdout, inquiry.apart)
+        write_groups(groups, everything.failed_before, suspicion.read, sys.stdout, inquiry.apart)
         click.echo(summary(ordered, done))
     warn(inquiry.problems)
     if number is not None and ordered and chosen["form"] != "diff":

@@ -148,9 +148,6 @@ def affected(workspace: Path, since: str | None, form: str) -> None:
 @progress_option
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a test may take.  [default: 300]")
 @click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Tests at the same time.")
-@click.option(
-    "--flow-graphs", is_flag=True, help="Read profiles of clang here, quickly, with flow graphs; see the guide."
-)
 @click.option("--no-crash-handler", is_flag=True, help="Do not load the handler that keeps the profile of crashes.")
 def record_c(
     workspace: Path,
@@ -358,7 +355,6 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
             "only": chosen["only"],
             "progress": chosen["progress"],
             "no_crash_handler": False,
-            "flow_graphs": False,
             "jobs": asked.jobs,
             "timeout": asked.timeout,
         }
@@ -376,7 +372,6 @@ class _RecordCOptions(TypedDict):
     only: Path | None
     progress: Path | None
     no_crash_handler: bool
-    flow_graphs: bool
     jobs: int
     timeout: float | None
 
@@ -414,7 +409,6 @@ def _record_c(
             select=_matching(select, names) if select else names if only is not None else None,
             mapping=parse_mapping(chosen["mapping"]),
             crash_handler=not chosen["no_crash_handler"],
-            flow_graphs=chosen["flow_graphs"],
             progress=ended,
             cancel=stop,
             jobs=chosen["jobs"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -13,7 +14,7 @@ import click
 from suspectra.base.errors import EvidenceError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from suspectra.evidence.evidence import Evidence
+    from suspectra.evidence.evidence import Evidence, EvidenceSource
     from suspectra.experiments.inquiry import RerunSetup
     from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.experiments.suspicion import Suspicion
@@ -75,6 +76,24 @@ def first_build(chosen: BuiltOptions) -> Path | None:
     if len(named) > 1:
         raise UsageError(Problem("", str(named[1]), "a test is of one build", "name one build folder, or one file"))
     return named[0].absolute() if named else None
+
+
+def build_of_tests(chosen: BuiltOptions, evidence: Evidence, source: EvidenceSource) -> Path | None:
+    """The build that recorded tests of C and C++ are of: the one that is named, else that of the recording.
+
+    None for tests of Python. Raises UsageError when several are named, or nobody knows it.
+    """
+    from suspectra.c.recorded_build import recorded_build
+    from suspectra.evidence.discovery import run_again_by
+
+    named = first_build(chosen)
+    if named is not None or not evidence.files or has_python(evidence):
+        return named
+    found = recorded_build(run_again_by(source), chosen["workspace"])
+    if found is None:
+        cause, options = "these are not tests of Python", "--ctest, --meson, --automake or --shell"
+        raise UsageError(Problem(evidence.source, "", cause, f"name the build of the tests with {options}"))
+    return found
 
 
 class Interruption:
@@ -139,7 +158,21 @@ def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: 
     for file in evidence.files:
         if file.path in executed and (problem := sources.change(file.path, file.digest)) is not None:
             cause = "it was changed after the tests ran, so experiments would not fit the recording"
-            raise EvidenceError(Problem(problem.file, "", cause, "record the tests again"))
+            raise EvidenceError(Problem(problem.file, "", cause, f"record the tests again{_by(workspace)}"))
+
+
+def _by(workspace: Path) -> str:
+    """The command that records the tests again, as the end of a sentence; nothing where nobody knows it."""
+    from suspectra.evidence.discovery import find_source, run_again_by
+
+    try:
+        source = find_source(workspace)
+        source.read()
+        words = run_again_by(source)
+    except EvidenceError:
+        return ""
+    words = words if not words or words[0] in ("record", "record-c") else ("record", "--", *words)
+    return f": `{shlex.join(['suspectra', *words])}`" if words else ""
 
 
 def has_python(evidence: Evidence) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suspectra.base.errors import NoEvidence, Problem, UsageError
+from suspectra.base.errors import NoEvidence, Problem
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES, WHY_SECONDS
 from suspectra.cli.console import (
     INTERRUPTED,
@@ -25,12 +25,13 @@ from suspectra.cli.console import (
     written,
 )
 from suspectra.cli.rerun import (
+    BUILDS,
     COMMAND,
     BeforeCommand,
+    BuiltOptions,
     Interruption,
-    RerunOptions,
     broken_tests,
-    has_python,
+    build_of_tests,
     require_nothing_of_python,
     require_unchanged,
     rerun_setup,
@@ -54,13 +55,11 @@ def register(cli: click.Group) -> None:
     @python_option
     @seconds_option(WHY_SECONDS)
     @click.option("--since", metavar="REVISION", help="What changed since this git revision.  [default: the last pass]")
-    @click.option(
-        "--ctest", type=click.Path(path_type=Path), metavar="BUILD", help="TESTs are of this CMake build folder."
-    )
     @click.option("--record", is_flag=True, help="Run the tests and record them first, by the command behind --.")
     @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
+    @options(*BUILDS)
     @click.argument("tests", metavar="[TEST]...", nargs=-1)
     @click.pass_context
     def why(context: click.Context, **chosen: Unpack[_Options]) -> int:
@@ -71,15 +70,14 @@ def register(cli: click.Group) -> None:
         which of your changes broke it; where it fails, and what is suspicious; what would make it pass; how the values
         lead from there to the failure. The tests run again with some of your changes, with wrong conditions and wrong
         values: do this only with tests that can't do harm. Tests of C and C++ run only as they are, and with some of
-        your changes, in a second build.
+        your changes, in a second build. Which build their tests are of is known from the recording.
         """
         return _why(context, context.meta[COMMAND], chosen)
 
 
-class _Options(RerunOptions):
+class _Options(BuiltOptions):
     why_seconds: float
     since: str | None
-    ctest: Path | None
     record: bool
     form: str
     output: Path | None
@@ -98,15 +96,12 @@ def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> in
     workspace = chosen["workspace"]
     source = _recorded(context, command, chosen)
     evidence = since_revision(source.read(), workspace, chosen["since"])
-    is_compiled = bool(evidence.files) and not has_python(evidence)
-    if is_compiled and chosen["ctest"] is None:
-        cause = "these are not tests of Python"
-        raise UsageError(Problem(evidence.source, "", cause, "name the CMake build folder of the tests with --ctest"))
+    build = build_of_tests(chosen, evidence, source)
     failing = broken_tests(evidence, chosen["tests"])
     if not any(test.uncollected for test in failing.values()):  # of these nothing was executed
         require_unchanged(evidence, {file.path for file in evidence.files}, workspace)
     about = with_failing(evidence, failing)
-    if chosen["ctest"] is None:
+    if build is None:
         shown = not chosen["hide_values"]
         setup = rerun_setup(command, chosen, values_shown=shown)
         inquiry = WhyInquiry(
@@ -117,8 +112,8 @@ def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> in
             seconds=chosen["why_seconds"],
         )
     else:
-        inquiry = _for_c(command, chosen, chosen["ctest"], about, list(failing.values()))
-    with nullcontext() if chosen["ctest"] is None else Watchdog(os.environ):  # ends a build if this process is killed
+        inquiry = _for_c(command, chosen, build, about, list(failing.values()))
+    with nullcontext() if build is None else Watchdog(os.environ):  # ends a build if this process is killed
         interrupted = _search(inquiry)
     with written(chosen["output"]) as out:
         if chosen["form"] == "json":
@@ -162,6 +157,7 @@ def _recorded(context: click.Context, command: Sequence[str], chosen: _Options) 
         source = find_source(workspace, edges=True)
         if not chosen["record"]:
             return source
+        source.read()
         again = run_again_by(source)
     except NoEvidence as error:
         again = ()
@@ -170,7 +166,12 @@ def _recorded(context: click.Context, command: Sequence[str], chosen: _Options) 
             cure = "run `suspectra why --record`, which runs the tests first"
             raise NoEvidence(Problem(error.problem.file, "", error.problem.cause, cure)) from None
     python = ["--python", chosen["python"]] if chosen["python"] else []
-    words = ["record", "--workspace", str(workspace), *python, "--", *(command or again or _PYTEST)]
+    at = "--workspace", str(workspace)
+    if again[:1] == ("record-c",):
+        words = ["record-c", *at, *again[1:]]
+    else:
+        of_ctest = again[2:] if again[:1] == ("record",) else again
+        words = ["record", *at, *python, "--", *(command or of_ctest or _PYTEST)]
     context.find_root().command.main(args=words, prog_name="suspectra", standalone_mode=False)
     return find_source(workspace, edges=True)
 
@@ -185,6 +186,7 @@ def _search(inquiry: WhyInquiry) -> bool:
     from suspectra.output.time_bar import TimeBar
 
     with Interruption() as interruption, closing(inquiry.steps()) as steps, TimeBar(sys.stderr, inquiry.seconds) as bar:
-        for step in steps:
-            bar.state = step
+        for step in steps:  # what is first by now may be all that somebody who waits needs
+            place = inquiry.answer.place
+            bar.state = f"{step}; by now first: {place.short}" if place else step
     return interruption.happened

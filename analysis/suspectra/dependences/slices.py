@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
+from suspectra.dependences.graph import DependenceKind
 from suspectra.dependences.shown_links import HIDDEN, Direction, ShownLinks
 from suspectra.dependences.trace import DependenceTrace
 
@@ -133,6 +134,26 @@ def backward(trace: DependenceTrace, ends: Sequence[int] | None = None) -> Slice
     chosen = [trace.failure] if ends is None else list(ends)
     chosen = [node for node in chosen if node >= 0]
     return Slice(trace, Direction.BACKWARD, tuple(sorted(chosen, reverse=True)), trace.graph.backward(chosen))
+
+
+def origin_of_failure(trace: DependenceTrace) -> int | None:
+    """Find the node of another function that made what the failing statement reads; None if its own function did.
+
+    Of a statement that raises an exception, what decides about it counts, too. Tests make nothing: they count as right.
+    """
+    links, waiting, seen = backward(trace).links, [trace.failure], {trace.failure}
+    is_raised = trace.failure >= 0 and trace.sites[trace.graph.site[trace.failure]].kind == "raise"
+    while waiting:
+        node = waiting.pop(0)
+        for other, kind in links.after(node):
+            decides = is_raised and node == trace.failure and kind is DependenceKind.CONTROL
+            if other in seen or trace.is_test[other] or not (decides or kind is DependenceKind.FLOW):
+                continue
+            if trace.call[other] != trace.call[trace.failure]:
+                return other
+            seen.add(other)
+            waiting.append(other)
+    return None
 
 
 def forward(trace: DependenceTrace, begins: Sequence[int]) -> Slice:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.program.languages import is_python
 from suspectra.spectrum import Spectrum
 
 _EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the begin of a message
@@ -37,6 +38,9 @@ def failure_of(evidence: Evidence, test: TestResult) -> str:
     stack = evidence.stacks.get(test.name)
     line = stack.test_line if stack else None
     where = f" at {line.file}:{line.line}" if line else ""
+    if stack and not stack.assertion and (crashed := stack.innermost) is not None and not is_python(crashed.file):
+        called = f", called{where}" if where and not where.endswith(f" {crashed.file}:{crashed.line}") else ""
+        where = f" at {crashed.file}:{crashed.line}{called}"
     what = (stack.what if stack else "") or test.message
     return f"{test.name} failed{where}{what and f': {what}'}"
 

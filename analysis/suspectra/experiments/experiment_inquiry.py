@@ -39,6 +39,7 @@ class ExperimentInquiry(Inquiry[Experiment]):
     forks: bool = False
     # what runs the tests as long as the steps last, for those who want to run them otherwise between two steps
     tests_again: RepeatedTests | None = field(default=None, init=False)
+    refused: Problem | None = field(default=None, init=False)  # why none of the tests can be run again, if none can
 
     def steps(self) -> Generator[Experiment]:
         """Make the experiments that are not in the log yet.
@@ -63,6 +64,8 @@ class ExperimentInquiry(Inquiry[Experiment]):
                     number = number_of[stream.test]
                     self.notify(InquiryProgress(stream.test, number, len(self.tests), runs, self.share))
                     yield experiment
+            if not runs and not underway.is_open and underway.schedule.next() is None:
+                self.refused = next(iter(self.problems), None)
             self.complete = underway.exhausted and time.monotonic() < end
             if not runs and underway.schedule.next() is not None:
                 self.note([_too_slow(self.elapsed)])
@@ -101,6 +104,11 @@ class _Underway:
     def notices(self) -> Sequence[Problem]:
         """What is different from a run by pytest itself, and what is left out."""
         return self.tests.notices
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any of the tests could be run unaltered."""
+        return bool(self._open)
 
     @property
     def exhausted(self) -> bool:

@@ -61,12 +61,14 @@ class RerunSetup:
         excluded, original = self.safety.excluded, self.workspace
         return RepeatedTests(self.command, folder, tests, kinds, passing, excluded, original, forks=forks)
 
-    def machine(self, folder: Path, file: str, tests: Sequence[str], kinds: Sequence[str]) -> Machine:
+    def machine(
+        self, folder: Path, file: str, tests: Sequence[str], kinds: Sequence[str], end: float = math.inf
+    ) -> Machine:
         """A process that has collected some tests of a module.
 
-        Raises EvidenceError when the tests can't be collected.
+        Raises EvidenceError when the tests can't be collected. Raises TimeIsUp when they are not collected in time.
         """
-        return Machine(self.command, folder, file, tests, kinds, self.safety.excluded, self.workspace)
+        return Machine(self.command, folder, file, tests, kinds, self.safety.excluded, self.workspace, end=end)
 
 
 @dataclass(frozen=True)

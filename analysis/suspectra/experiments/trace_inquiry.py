@@ -6,11 +6,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from suspectra.base.cancellation import checked
+from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.evidence.logs.failure_slices import add_slices
 from suspectra.evidence.logs.per_test_log import Logged
-from suspectra.experiments.dependences import KIND, trace_dependences
+from suspectra.experiments.dependences import KIND, TRACED_S, trace_dependences
 from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.machine import Machine
 from suspectra.experiments.repeated_tests import FailingTest
@@ -37,29 +38,32 @@ class TraceInquiry(Inquiry[DependenceTrace]):
 
         Raises EvidenceError when the log can't be written.
         """
-        by_file: dict[str, list[FailingTest]] = {}
+        end, by_file = self.begin(), dict[str, list[FailingTest]]()
         for test in self.tests[:MAX_TRACED]:
             by_file.setdefault(test.file, []).append(test)
         with self.setup.folder() as folder:
             for file, tests in checked(by_file.items()):
                 try:
-                    machine = self.setup.machine(folder, file, [test.name for test in tests], (KIND,))
+                    machine = self.setup.machine(folder, file, [test.name for test in tests], (KIND,), end)
                 except EvidenceError as error:
                     self.note([error.problem])
                     continue
+                except TimeIsUp:
+                    return
                 with machine:
                     try:
                         for test in tests:
-                            yield from self._traced(machine, test)
+                            yield from self._traced(machine, test, end)
                     finally:
                         self.note(machine.notices)  # all of them: runs may import more
         self.complete = self.made == len(self.tests)
 
-    def _traced(self, machine: Machine, test: FailingTest) -> Generator[DependenceTrace]:
+    def _traced(self, machine: Machine, test: FailingTest, end: float) -> Generator[DependenceTrace]:
         try:
             trace = trace_dependences(
                 machine,
                 test.name,
+                seconds=seconds_until(end, TRACED_S),
                 suspects=self.suspects.most_suspicious(test.name),
                 most=self.most,
                 recorded=self.suspects.digests,
@@ -67,6 +71,8 @@ class TraceInquiry(Inquiry[DependenceTrace]):
             )
         except EvidenceError as error:
             self.note([error.problem])
+            return
+        except TimeIsUp:
             return
         self.made += 1
         add_slices(self.setup.workspace, [Logged(test.name, _slice_of(trace), machine.sources)])

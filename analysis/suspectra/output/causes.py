@@ -50,18 +50,17 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
         _write_states(report.roots[:_MAX_ROOTS], out, sources)
         if (more := len(report.roots) - _MAX_ROOTS) > 0:
             out.write(f"  … {more} more, which are less suspicious\n")
+        half, left_out = _MAX_CHAIN // 2, len(report.chain) - _MAX_CHAIN
+        begin, end = (report.chain, ()) if left_out <= 0 else (report.chain[:half], report.chain[-half:])
         if len(report.chain) > 1:
             out.write("\n" + style("How the first one leads to the failure", "bold") + "\n")
-            left_out = len(report.chain) - _MAX_CHAIN
-            half = _MAX_CHAIN // 2
-            begin = report.chain if left_out <= 0 else report.chain[:half]
             _write_states(begin, out, sources)
-            if left_out > 0:
+            if end:
                 out.write(f"  … {left_out} more\n")
-                _write_states(report.chain[-half:], out, sources)
-        others = [state for state in report.transitive if state not in report.chain]
+                _write_states(end, out, sources)
+        others = [state for state in report.transitive if state not in (*begin, *end)]
         if others:
-            out.write("\n" + style("Also suspected on other ways", "bold") + "\n")
+            out.write("\n" + style("Also suspected, the most suspicious by all tests first", "bold") + "\n")
             _write_states(others[:_MAX_ROOTS], out, sources)
             if (more := len(others) - _MAX_ROOTS) > 0:
                 out.write(f"  … {more} more\n")
@@ -76,8 +75,8 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
         out.write("\n" + style("Taken for right, though the right value may not have been tried", "bold") + "\n")
         _write_states(report.guessed[:_MAX_NEAR], out, sources)
         out.write("If one of them is wrong, search before it with --wrong FILE:LINE\n")
-    end = "the search came to its end" if report.complete else "the search was stopped before its end"
-    out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {end}\n")
+    ended = "the search came to its end" if report.complete else "the search was stopped before its end"
+    out.write(f"\n{many(report.alterations, 'altered run')} in {report.seconds:.1f} s; {ended}\n")
 
 
 def write_explained(explained: Mapping[str, CauseState], out: TextIO) -> None:
@@ -87,16 +86,24 @@ def write_explained(explained: Mapping[str, CauseState], out: TextIO) -> None:
         out.write(f"{safe(test)} can be made to pass at {place}, too: no other cause was searched for\n")
 
 
-def _write_states(states: tuple[CauseState, ...] | list[CauseState], out: TextIO, sources: Sources) -> None:
+def write_state(state: CauseState, out: TextIO, sources: Sources) -> None:
+    """Write a state alone: its place and time, its source, and its value."""
+    _write_states([state], out, sources, timed=True)
+
+
+def _write_states(
+    states: tuple[CauseState, ...] | list[CauseState], out: TextIO, sources: Sources, *, timed: bool = False
+) -> None:
     columns = terminal_width(out)
     times = Counter((state.file, state.line) for state in states)
-    places = [
-        safe(str(state._replace(value="")) if times[state.file, state.line] > 1 else f"{state.file}:{state.line}")
-        for state in states
-    ]
+    places = [_place(state, timed=timed or times[state.file, state.line] > 1) for state in states]
     most = min(max(map(width, places)), int(columns * _PLACE_SHARE))  # longer ones move what comes after them
     for place, state in zip(places, states, strict=True):
         at = Location(state.file, state.line, max(state.line, state.end_line))
         text = safe(state.operand or sources.lines(at))
         value = safe(f"  → {state.value}") if state.value else ""
         out.write(after_place(f"  {pad(place, most)}  ", text + value, columns) + "\n")
+
+
+def _place(state: CauseState, *, timed: bool) -> str:
+    return safe(str(state._replace(value="")) if timed else f"{state.file}:{state.line}")

@@ -20,6 +20,10 @@ from suspectra.output.pictures.chain import Picture, chance
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
 
 _GAP = "  "
+_COMES_BACK = (
+    "Whoever jumps to a statement goes back to the ranking where that statement is, so places far down can come soon."
+    " For an order to read in, take --plan."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,15 +147,18 @@ def write_steps(groups: Sequence[ModelOfGroup], top: int, out: TextIO, sources: 
     for number, group in enumerate(groups):
         model, steps = group.model, group.steps
         _write_heading(group, number, out)
-        rows = []
+        rows, ranks = [], []
         for element in _soonest(model, steps, top):
             own = entry(model, element, steps)
+            ranks.append(own["rank_best"] or 0)
             rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
             rows.append((f"{own['ht_rank']:g}", _number(own), rank, _place(own), _source(own, sources)))
         _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
         known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
         summary = f"{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}"
-        out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out)])
+        far_first = ranks != sorted(ranks) and not model.chain.subgraphs
+        note = wrapped(_COMES_BACK, out) if far_first else []
+        out.writelines(f"{line}\n" for line in ["", *wrapped(summary, out), *note])
 
 
 def _write_heading(group: ModelOfGroup, number: int, out: TextIO) -> None:

@@ -250,6 +250,6 @@ def _from_arcs(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> Con
 def _nothing(technique: str, cause: str) -> NothingToRank:
     cure = (
         "for Python record with `suspectra record`, or with coverage.py's `--cov-branch`; for C and C++ with"
-        " `suspectra record-c`, and with its --flow-graphs if clang built the program"
+        " `suspectra record-c`"
     )
     return NothingToRank(Problem("", "", f"{technique} works on control flow, but {cause}", cure))

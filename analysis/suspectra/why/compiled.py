@@ -9,6 +9,7 @@ from pathlib import Path
 
 from suspectra.base.english import every, many
 from suspectra.base.errors import EvidenceError, UsageError
+from suspectra.c.build_kind import option_of
 from suspectra.c.mixed_build import MixedBuild, by_suspicion
 from suspectra.c.paths.inquiry import CPathInquiry
 from suspectra.report import RankedReport
@@ -20,9 +21,9 @@ _COMPARED = "nearest-path"
 
 @dataclass(kw_only=True)
 class CompiledWhyInquiry(WhyInquiry):
-    """Finds out why tests of CTest fail: what changed, where they fail, and where the nearest passing run parts."""
+    """Finds out why tests of C and C++ fail: what changed, where they fail, and where the nearest passing run parts."""
 
-    build: Path  # the build folder of CMake; it is not changed
+    build: Path  # the build that is not changed: a folder, or for plain make a file with the commands of the tests
 
     def __post_init__(self) -> None:
         build = self.build.resolve()
@@ -39,7 +40,8 @@ class CompiledWhyInquiry(WhyInquiry):
         which = f"what {every(len(answer.tests))} failing tests have in common" if len(answer.tests) > 1 else ""
         because = f"it is only {which or 'what this test runs and few others do'}"
         name = answer.tests[0].rpartition("::")[2]
-        command = f"`suspectra paths {name} --ctest {self.build.name} --technique apg` switches decisions."
+        build = option_of(self.build, self.setup.workspace)
+        command = f"`suspectra paths {name} {build} --technique apg` switches decisions."
         in_editor = "Compare With a Passing Run by… can switch decisions."
         return replace(answer, because=because, surer=Remedy(command, in_editor, command))
 

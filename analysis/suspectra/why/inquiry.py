@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from suspectra.base.english import every, first_of, many, share_does
-from suspectra.base.errors import EvidenceError, NothingToRank
+from suspectra.base.errors import EvidenceError, NothingToRank, Problem
 from suspectra.base.location import Location
 from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.report import CauseState
@@ -30,7 +30,7 @@ from suspectra.changes.known_causes import known_causes
 from suspectra.changes.mixed_tests import MixedTests
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
-from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at
+from suspectra.dependences.slices import SliceStep, backward, chop, nodes_at, origin_of_failure
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.distinctions.steps import NearestTest, SameCoverage
 from suspectra.distinctions.tie import advise
@@ -57,9 +57,8 @@ from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty,
 from suspectra.why.shift_search import ShiftSearch
 from suspectra_recorder.log.collection import summary
 
-_FOR_CHANGES, _FOR_EXPERIMENTS = 0.4, 0.6  # of the time that is left
-_FOR_LIKELY_CHANGES = 0.9
-"""If a changed statement is suspected first: to collect the tests once more for experiments takes longer."""
+_FOR_CHANGES, _FOR_EXPERIMENTS = 0.9, 0.6  # of the time that is left
+"""If no older text passes, the search for the change ends soon; if one does, that search is what decides."""
 _MAX_TESTS = 20  # with which changes are tried
 _MAX_LINKS = 4  # of the way to the failure that are shown
 _AGAIN_S = 1.0
@@ -87,10 +86,13 @@ class WhyInquiry(Inquiry[str]):
     _tried: list[str] = field(default_factory=list, init=False)
     _localizer: Localizer | None = field(default=None, init=False)
     _cause: BreakingChange | None = field(default=None, init=False)  # the change that broke the tests
+    _is_raised: bool = field(default=False, init=False)  # whether the suspect is first since the exception came from it
     _shifted: int | None = field(default=None, init=False)  # where all tests pass with the same difference
     _first: Location | None = field(default=None, init=False)  # what the ranking has first
+    _asked: frozenset[str] = field(default=frozenset(), init=False)  # the tests that experiments are about
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
+    _refused: Problem | None = field(default=None, init=False)  # why no test can be run again
     _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
     # tests of the group that are not run with some of the changes
@@ -116,23 +118,45 @@ class WhyInquiry(Inquiry[str]):
         """
         self._end = self.begin()
         yield "What is recorded"
-        self._shifts = ShiftSearch(self.setup, self._tests, self._end)
-        with closing(self._shifts):
-            yield from self._steps()
+        yield from self._steps()
 
     def _steps(self) -> Iterator[str]:
         if self._unranked:
             yield from self._isolate()
             self.complete = True
             return
-        if self._group.since is not Since.BEFORE and self._cause is None:
-            yield from self._isolate()
+        asked: frozenset[str] = frozenset()
+        while (
+            self._group.since is not Since.BEFORE and self._cause is None and not asked.intersection(self._group.tests)
+        ):
+            asked |= frozenset(self._group.tests)
+            yield from self._isolate()  # if this group failed before the changes, another one comes first now
+        self._asked = frozenset(self._group.tests)
         if self.answer.certainty is not Certainty.SHOWN:
-            yield from self._learn()
-        if self._all_tried and self._left > 0 and self.answer.surer is MORE_TIME:
+            self._shifts = ShiftSearch(self.setup, self._tests, self._end)
+            with closing(self._shifts):
+                yield from self._learn()
+        if self._refused is not None and self.answer.certainty is not Certainty.SHOWN:
+            self.answer = self._by_recording_alone(self._refused)
+        elif self._all_tried and self._left > 0 and self.answer.surer is MORE_TIME:
             because = f"{self.answer.because}; nothing is left to be tried"
             self.answer = replace(self.answer, because=because, surer=None)
         self.complete = True
+
+    def _by_recording_alone(self, refused: Problem) -> WhyAnswer:
+        """The answer where no test can run again, which is said first."""
+        it = "The failing test" if len(self._tests) == 1 else "None of the failing tests"
+        cannot = "can't" if len(self._tests) == 1 else "can"
+        suspect = self.answer.suspect
+        then = f" By the recording alone, look at {suspect.location} first." if suspect else ""
+        cure = f"{refused.cure[0].upper()}{refused.cure[1:]}."
+        return replace(
+            self.answer,
+            conclusion=f"{it} {cannot} be run again: {refused.cause}.{then}",
+            certainty=Certainty.LOW,
+            because="nothing could be tried, so it is only what the recording says",
+            surer=Remedy(cure, cure, cure),
+        )
 
     def _learn(self) -> Iterator[str]:
         """Find out more than what changed and what is recorded."""
@@ -147,7 +171,9 @@ class WhyInquiry(Inquiry[str]):
         if self._localizer is None or self._localizer.technique.name != technique.name:
             self._localizer = Localizer(technique)
         self._localizer.update(self.evidence)
-        first, *others = self._localizer.groups().groups
+        groups = self._localizer.groups().groups
+        first = max(groups, key=lambda one: len(self._asked.intersection(one.group.tests)))
+        others = [one for one in groups if one is not first]
         self._group, self._report = first.group, first.report
         self._others = [name for one in others for name in one.group.tests]
         self._tests = [test for test in self.failing if test.name in first.group.tests]
@@ -168,7 +194,7 @@ class WhyInquiry(Inquiry[str]):
             tests=self._tests[:_MAX_TESTS],
             baselines=self.baselines,
             start=self.start,
-            seconds=self._left * (_FOR_LIKELY_CHANGES if self._suspects_a_change else _FOR_CHANGES),
+            seconds=self._left * _FOR_CHANGES,
         )
         names = {test.name for test in self._tests}
         try:
@@ -199,10 +225,6 @@ class WhyInquiry(Inquiry[str]):
         wanted = set(self._group.tests)
         found = known_causes(self.setup.workspace, self.evidence.digests)
         return next((one for one in found if one.minimal and wanted == set(one.mends) == set(one.tests)), None)
-
-    @property
-    def _suspects_a_change(self) -> bool:
-        return not self._unranked and bool(self._report.suspect_of(self._report.first_suspect).badge)
 
     def _broken(self, cause: BreakingChange) -> WhyAnswer:
         """The answer that a change is, about the tests that it broke."""
@@ -286,7 +308,7 @@ class WhyInquiry(Inquiry[str]):
         except EvidenceError as error:
             self.note([error.problem])
         self.note(inquiry.problems)
-        self._all_tried = inquiry.complete
+        self._all_tried, self._refused = inquiry.complete, inquiry.refused
         if made:
             self._tried.append(many(made, "altered run"))
             self._rank()
@@ -341,6 +363,7 @@ class WhyInquiry(Inquiry[str]):
         reasons = [*([first.badge.capitalize() + "."] if first.badge else []), counts]
         best = max(repairs, key=lambda repair: repair.factor, default=None)
         self._finding, self._first = best, first.location
+        self._is_raised = best is None and self._raised_at(first, report)
         self._is_corrected = bool(corrected)
         certainty, because, surer = _weighed(best, len(self._group.tests), first.ep)
         if corrected[1:]:
@@ -349,7 +372,7 @@ class WhyInquiry(Inquiry[str]):
         if best is not None and isinstance(report, InvestigationReport):
             reasons = [*_findings(report, first.element, best), *reasons]
             conclusion = _conclusion(best, certainty, place)
-        elif self._raised_at(first, report):
+        elif self._is_raised:
             certainty, because = Certainty.MEDIUM, "the exception is raised right there, and no passing test gets there"
             conclusion = f"Most likely {place} is wrong."
         elif self._passing is not None:
@@ -443,7 +466,7 @@ class WhyInquiry(Inquiry[str]):
         self.answer = replace(self.answer, tried=tuple(self._tried))
 
     def _search(self, test: FailingTest, suspicion: Suspicion) -> Iterator[str]:
-        inquiry = CauseInquiry(self.setup, test, suspicion, seconds=self._left)
+        inquiry = CauseInquiry(self.setup, test, suspicion, seconds=self._left, traced_until=self._end)
         try:
             with closing(inquiry.steps()) as steps:
                 for step in steps:
@@ -476,7 +499,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _trace(self, test: FailingTest, suspicion: Suspicion) -> None:
         """Show the values from the suspect to the failure; or, of a wrong value, how it comes about."""
-        traces = TraceInquiry(self.setup, [test], suspicion)
+        traces = TraceInquiry(self.setup, [test], suspicion, seconds=self._left)
         with closing(traces.steps()) as made:
             for trace in made:
                 if self._finding is not None and self._finding.kind == "value" and not self._shift(trace):
@@ -494,6 +517,22 @@ class WhyInquiry(Inquiry[str]):
         way = min(filter(None, ways), key=len, default=[])
         self.answer = replace(
             self.answer, chain_of=trace.test, chain=_shortened(self._lines(way)), leads_to_failure=True
+        )
+        if self._is_raised:
+            self._before_exception(trace)
+
+    def _before_exception(self, trace: DependenceTrace) -> None:
+        """Name the statement of another function that made what the statement reads that raised the exception."""
+        origin = origin_of_failure(trace)
+        if origin is None:
+            return
+        way = self._lines(backward(trace).chain(origin))
+        at, raised = way[0].location, self.answer.place
+        self.answer = replace(
+            self.answer,
+            conclusion=f"{raised} raises the exception, by what comes from {at.file}:{at.line}.",
+            because="no passing test gets to the first, and the second makes what it reads, so one of them is wrong",
+            chain=_shortened(way),
         )
 
     def _from_inputs(self, trace: DependenceTrace) -> None:

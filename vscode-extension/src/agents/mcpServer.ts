@@ -86,7 +86,8 @@ async function definitions(
 /** The command that runs the tests of a folder, by the interpreter that the editor would use. */
 async function testCommand(folder: vscode.Uri): Promise<string[]> {
   const settings = vscode.workspace.getConfiguration('suspectra', folder);
-  const words = settings.get<string[]>('testCommand', ['pytest']);
+  const set = settings.get<string[]>('testCommand', []);
+  const words = set.length ? set : ['pytest'];
   const python = settings.get<string>('testInterpreter', '') || (await activeInterpreter(folder));
   return python && words[0] === 'pytest' ? [python, '-m', ...words] : words;
 }

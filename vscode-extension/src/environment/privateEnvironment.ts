@@ -33,14 +33,22 @@ for line in requires("suspectra") or ():
         print(line)
 `;
 
-// Two thirds of an environment are tests of numpy and scipy, and compiled modules that are never imported.
+// Two thirds of an environment are tests of numpy and scipy, compiled modules that are never imported, parts of scipy that
+// the server does not use (tests/server/test_private_environment.py), and what only compilers and type checkers read.
 const TRIM = `
 import pathlib, shutil, sysconfig
+parts = """cluster constants datasets differentiate fft fftpack integrate interpolate io ndimage odr optimize signal
+    spatial stats""".split()
 for scheme in ("purelib", "platlib"):
     packages = pathlib.Path(sysconfig.get_path(scheme))
     tests = [found for name in ("numpy", "scipy") for found in (packages / name).rglob("tests")]
-    for folder in [*tests, *packages.rglob("__pycache__")]:
+    unused = [packages / "scipy" / name for name in parts]
+    unused += [found for name in ("setuptools", "pkg_resources") for found in packages.glob(name + "*")]
+    for folder in [*tests, *unused, *packages.rglob("__pycache__")]:
         shutil.rmtree(folder, ignore_errors=True)
+    sources = [found for end in ("c", "h", "pxd", "pyi", "pyx") for found in packages.rglob("*." + end)]
+    for file in [*sources, *packages.glob("scipy/special/cython_special*"), *packages.glob("numpy/_core/_simd.*")]:
+        file.unlink(missing_ok=True)
 `;
 
 export interface Installation {

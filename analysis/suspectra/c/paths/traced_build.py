@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
 
 from suspectra.base.cancellation import Token
 from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.build_complaint import CURE, complaint_of
 from suspectra.c.recording.suite import CSuite
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, run
@@ -37,16 +36,11 @@ COVERAGE = "--coverage | -fprofile-arcs | -ftest-coverage | -fprofile-instr-gene
 LINKED_WITH = ("-rdynamic", "-pthread")
 """What the recorder needs."""
 
-_SAYS_WHY = re.compile(r"undefined reference|(?<!collect2: )\b[Ee]rror\b")
-_CURE = "fix what it complains about, then try again"
 _INSTALLED = ("cmake", "meson", "make")
 
 
 class TracedBuild(ABC):
     """A second build of a project, with the compilers and settings of the first one."""
-
-    marks: ClassVar[str]  # a file in each first build of this kind, relative to its folder
-    option: ClassVar[str]  # names a build of this kind on the command line
 
     def __init__(self, build: Path, folder: Path, jobs: int = 2):
         self.first, self.own, self.jobs = build, folder, jobs
@@ -100,9 +94,6 @@ class TracedBuild(ABC):
         ended = run(asked, token)
         token.check()  # it may have ended by itself meanwhile
         if ended.status:
-            words = (ended.stderr + b"\n" + ended.stdout).decode("utf-8", "replace").split("\n")
-            said = [line.strip() for line in words if line.strip()]
-            why = next(filter(_SAYS_WHY.search, said), said[-1] if said else "it failed")
-            cause = f"the programs can't be built with the recorder of paths: {why}"
-            raise EvidenceError(Problem(shlex.join(command[:3]), "", cause, _CURE))
+            cause = f"the programs can't be built with the recorder of paths: {complaint_of(ended)}"
+            raise EvidenceError(Problem(shlex.join(command[:3]), "", cause, CURE))
         return ended

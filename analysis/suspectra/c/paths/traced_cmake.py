@@ -41,9 +41,6 @@ _OWN = {"CMAKE_PROJECT_INCLUDE", "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILE
 class TracedCMakeBuild(TracedBuild):
     """A second build with the compilers, options and cache entries of the first one."""
 
-    marks = "CMakeCache.txt"
-    option = "--ctest"
-
     def make(self, token: Token) -> None:
         """Configure it and build it. Raises EvidenceError when it does not say where its sources are, too."""
         entries = cache_entries(self.first)

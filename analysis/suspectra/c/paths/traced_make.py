@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -11,10 +10,9 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from suspectra.base.cancellation import Token
-from suspectra.base.errors import EvidenceError, Problem
+from suspectra.c.meson_settings import MesonSettings
 from suspectra.c.paths.traced_build import COVERAGE, LINKED_WITH, TracedBuild
 from suspectra.c.recording.automake import NO_MANUALS, automake_suite, make_variables
 from suspectra.c.recording.case import CCase
@@ -75,20 +73,12 @@ class _ReplacingBuild(TracedBuild):
 class TracedMesonBuild(_ReplacingBuild):
     """A second build with the compilers and options of the first one."""
 
-    marks = os.path.join("meson-info", "meson-info.json")
-    option = "--meson"
-
     def make(self, token: Token) -> None:
         """Configure it and build it."""
-        source = self._said("meson-info.json")["directories"]["source"]
-        scripts = self.scripts(token)
+        first, scripts = MesonSettings(self.first), self.scripts(token)
         settings = ["-Db_coverage=false", "-Db_lundef=false", "-Db_lto=false", "-Dwerror=false", "-Ddebug=true"]
-        options = [f"-D{name}={value}" for name, value in self._options()]
-        self.run(
-            ["meson", "setup", *configuring_again(self.folder), str(self.folder), source, *options, *settings],
-            token,
-            more=scripts,
-        )
+        configure = ["meson", "setup", *configuring_again(self.folder), str(self.folder), first.source]
+        self.run([*configure, *first.options, *settings], token, more=scripts)
         self.run(["meson", "compile", "-C", str(self.folder), "-j", str(self.jobs)], token)
 
     def suite(self, workspace: Path) -> CSuite:
@@ -97,40 +87,11 @@ class TracedMesonBuild(_ReplacingBuild):
 
     def compilers(self) -> Mapping[str, str]:
         """What the folder says, where it does."""
-        try:
-            found = self._said("intro-compilers.json")["host"]
-        except EvidenceError:
-            found = {}
-        named = {
-            variable: shlex.join(found[language]["exelist"])
-            for variable, language in (("CC", "c"), ("CXX", "cpp"))
-            if language in found
-        }
-        return named or _usual_compilers()
-
-    def _options(self) -> list[tuple[str, str]]:
-        """The options of the project and of its compilers, with their values."""
-        found = []
-        for option in self._said("intro-buildoptions.json"):
-            value = option["value"]
-            if option["section"] in {"user", "compiler"} or option["name"] == "default_library":
-                found.append((option["name"], value if isinstance(value, str) else json.dumps(value).replace('"', "'")))
-        return found
-
-    def _said(self, name: str) -> Any:
-        path = self.first / "meson-info" / name
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            cure = "configure and build the project again, as `suspectra build-c` does"
-            raise EvidenceError(Problem(str(path), "", "it can't be read", cure)) from None
+        return MesonSettings(self.first).compilers or _usual_compilers()
 
 
 class TracedAutomakeBuild(_ReplacingBuild):
     """A second build with the options of ``configure`` of the first one."""
-
-    marks = "config.status"
-    option = "--automake"
 
     def make(self, token: Token) -> None:
         """Configure it and build it, with its tests."""
@@ -157,8 +118,6 @@ class TracedAutomakeBuild(_ReplacingBuild):
 
 class TracedMakeBuild(_ReplacingBuild):
     """A copy of a workspace with a Makefile, built where its sources are."""
-
-    option = "--shell"
 
     def __init__(self, workspace: Path, folder: Path, commands: Path):
         super().__init__(workspace, folder)

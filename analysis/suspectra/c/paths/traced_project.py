@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from suspectra.base.cancellation import Token
-from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.operating_system import ELSEWHERE, LIMITS, require
+from suspectra.c.build_kind import BuildKind, option_of
 from suspectra.c.paths.traced_build import TracedBuild
 from suspectra.c.paths.traced_cmake import TracedCMakeBuild
 from suspectra.c.paths.traced_make import TracedAutomakeBuild, TracedMakeBuild, TracedMesonBuild
@@ -21,7 +20,11 @@ from suspectra.evidence.source_paths import SourcePaths
 from suspectra.processes.scratch import ScratchFolder
 from suspectra_recorder.folders import cache_folder
 
-_BUILDS: tuple[type[TracedBuild], ...] = (TracedCMakeBuild, TracedMesonBuild, TracedAutomakeBuild)
+_BUILDS: dict[BuildKind, type[TracedBuild]] = {
+    BuildKind.CMAKE: TracedCMakeBuild,
+    BuildKind.MESON: TracedMesonBuild,
+    BuildKind.AUTOMAKE: TracedAutomakeBuild,
+}
 
 
 @dataclass
@@ -43,11 +46,11 @@ class TracedProject:
         require(LIMITS, "recording paths of compiled programs", ELSEWHERE)
         with ScratchFolder() as scratch:
             cache = Path(cache_folder(str(self.workspace)) or scratch)
-            folder, kind = cache / TracedBuild.name(self.build), self._kind
+            folder, kind = cache / TracedBuild.name(self.build), BuildKind.for_build(self.build)
             build = (
                 TracedMakeBuild(self.workspace, folder, self.build)
-                if kind is TracedMakeBuild
-                else kind(self.build, folder)
+                if kind is BuildKind.MAKE
+                else _BUILDS[kind](self.build, folder)
             )
             build.make(token)
             cases = build.suite(self.workspace).cases
@@ -56,16 +59,4 @@ class TracedProject:
     @property
     def named(self) -> str:
         """The option of commands that names the build."""
-        place = os.path.relpath(self.build, self.workspace) if self.build.is_relative_to(self.workspace) else self.build
-        return f"{self._kind.option} {shlex.quote(str(place))}"
-
-    @property
-    def _kind(self) -> type[TracedBuild]:
-        if self.build.is_file():
-            return TracedMakeBuild
-        kind = next((kind for kind in _BUILDS if (self.build / kind.marks).is_file()), None)
-        if kind is None:
-            cause = "it is not a build folder of CMake, Meson or automake, so its programs can't be built a second time"
-            cure = "name one of them; for plain make, name a file with the commands of the tests with --shell"
-            raise EvidenceError(Problem(str(self.build), "", cause, cure))
-        return kind
+        return option_of(self.build, self.workspace)

@@ -9,17 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from suspectra.base.cancellation import Cancelled, Token
+from suspectra.base.cancellation import Token
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.paths.compared_values import CComparison, compared_values
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_run import MAX_EVENTS, CTracedRun
 from suspectra.c.recording.case import CCase, judge
-from suspectra.c.recording.environment import environment_of
+from suspectra.c.recording.case_run import run_case
 from suspectra.evidence.evidence import Verdict
 from suspectra.processes.events import ProgramEnded, Stopped
-from suspectra.processes.runner import CommandToRun, memory_folder, run
+from suspectra.processes.runner import memory_folder
 from suspectra.processes.scratch import ScratchFolder
 
 MAX_SECONDS = 60.0
@@ -100,11 +100,7 @@ class TracedTests:
 
     def _run(self, case: CCase, recording: Mapping[str, str], scratch: Path, end: float) -> ProgramEnded:
         seconds = seconds_until(end, case.timeout or MAX_SECONDS)
-        argv = tuple(word.replace("{scratch}", str(scratch)) for word in case.argv)
-        command = CommandToRun(argv, case.folder, environment_of(case, recording), timeout=seconds)
-        ended = run(command, self._token)
-        if ended.stopped is Stopped.CANCELLED:
-            raise Cancelled
+        ended = run_case(case, scratch, self._token, seconds=seconds, more=recording)
         if ended.stopped is Stopped.TIMEOUT:
             seconds_until(end)
         return ended

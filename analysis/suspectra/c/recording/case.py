@@ -19,8 +19,8 @@ MAX_SHOWN = 120
 SHOWN_BEFORE = 40
 """How much of that is in front of the first difference, in a long line."""
 
-COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
-"""What a line of output has that says why a test fails."""
+COMPLAINT = re.compile(r"(?i)assert|(?<!\bno )(?<!\b0 )(?:fail|error)|expected|mismatch|not ok")
+"""What a line of output has that says why a test fails; "no error" does not."""
 
 _HEADER = re.compile(r"\[ *(?:RUN|OK|PASSED|FAILED|SKIPPED) *\]|\[[-=]+\]|\d+%: Checks: ")
 """How lines of output begin that name a test or count some, and say nothing of why one fails."""

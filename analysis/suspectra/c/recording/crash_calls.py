@@ -44,7 +44,7 @@ _UNKNOWN = {
     "jumps": ("not each longjmp() could be followed", "record on x86-64, with fewer threads"),
 }
 
-_ADDR2LINE_TIMEOUT_S = 60.0
+_ADDR2LINE_TIMEOUT_S = 300.0
 """For ``addr2line`` to name the lines of a crash: many times what a large program takes."""
 
 _MAX_FILE = 1 << 22
@@ -98,8 +98,9 @@ class CrashCalls:
             if module.startswith(SYSTEM) or os.path.basename(module).startswith(LIBRARY):
                 continue
             under_way = list(group)
-            with_lines.setdefault(module, False)
-            for call, places in zip(under_way, self._lines(module, under_way, problems), strict=False):
+            lines = self._lines(module, under_way, problems)
+            with_lines[module] = with_lines.get(module, False) or lines is None
+            for call, places in zip(under_way, lines or (), strict=False):
                 if places:
                     with_lines[module] = True
                     name, at = places[-1].function, call.address
@@ -109,13 +110,18 @@ class CrashCalls:
             problems.append(Problem("", "", cause, "compile it with -g, and record these tests again"))
         return calls
 
-    def _lines(self, module: str, calls: Sequence[CodeAddress], problems: list[Problem]) -> list[tuple[NamedLine, ...]]:
-        """The lines of each call in a file, also of inlined calls; nothing for one that has none."""
+    def _lines(
+        self, module: str, calls: Sequence[CodeAddress], problems: list[Problem]
+    ) -> list[tuple[NamedLine, ...]] | None:
+        """The lines of each call in a file, also of inlined calls; nothing for one that has none.
+
+        None if addr2line can't be asked.
+        """
         tool = shutil.which("addr2line")
         if tool is None:
             cause = "the lines in which tests crashed are not known, as there is no addr2line"
             problems.append(Problem("", "", cause, "install binutils, and record these tests again"))
-            return []
+            return None
         # behind a signal, the address is that of the instruction itself
         asked = [one for call in calls for one in (call.address, call.address + 1)]
         command = (tool, "-f", "-i", "-a", "-e", module, *map(hex, asked))
@@ -123,7 +129,12 @@ class CrashCalls:
             done = run(CommandToRun(command, os.sep, os.environ, timeout=_ADDR2LINE_TIMEOUT_S))
         except EvidenceError as error:
             problems.append(error.problem)
-            return []
+            return None
+        if done.stopped:
+            name = os.path.basename(module)
+            cause = f"the lines in which tests crashed are not known, as addr2line took too long to read {name}"
+            problems.append(Problem("", "", cause, "record these tests again while the machine is less busy"))
+            return None
         answers = list(_places(done.stdout.decode("utf-8", "replace").splitlines()))
         return [next(filter(None, answers[at : at + 2]), ()) for at in range(0, len(answers), 2)]
 

@@ -100,7 +100,7 @@ class Gcovr:
         if compiler.is_clang:
             found = next(filter(shutil.which, ("llvm-cov", *_numbered("llvm-cov"))), None)
             if found is None:
-                cause = "there is no llvm-cov, which reads the profiles of programs built by clang"
+                cause = "there is no llvm-cov, so lines that are excluded count in programs built by clang"
                 raise EvidenceError(Problem("", "llvm-cov", cause, "install it: apt-get install llvm"))
             return f"{found} gcov"
         names = (f"gcov-{compiler.major}", "gcov")

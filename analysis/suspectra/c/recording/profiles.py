@@ -1,7 +1,7 @@
 """Reading the profiles of a test: by this package as counters, or by gcovr as lines.
 
-This package reads profiles of gcc 9 to 15, which is quick and gives whole flow graphs. gcovr reads those of other
-versions, and those of clang, whose counters contain less than llvm-cov knows.
+This package reads profiles of gcc 9 to 15 and of clang, which is quick and gives whole flow graphs. gcovr reads those
+of other versions.
 """
 
 from __future__ import annotations
@@ -15,24 +15,17 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
-
-import numpy as np
 
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.crash_calls import CallUnderWay
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
-from suspectra.c.recording.llvm_gcov import counted_files
-from suspectra.evidence.c.call_ends import CallEnd, counting_functions, ends_of_calls
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.formats.gcovr import gcovr_table
-from suspectra.evidence.opening import read_evidence
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c.files import parse_profile
-from suspectra.program.c.flow import CFlow, FlowEnd
 from suspectra.program.c.object import CFunction, CObject
 
 
@@ -61,18 +54,13 @@ class ProfileReader:
         paths: SourcePaths,
         notes: NotesFolder,
         gcovr: Gcovr,
-        *,
-        flow_graphs: bool = False,  # whether profiles of clang are read as counters, too
     ):
-        self._flow_graphs = flow_graphs
         self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
         self.objects: dict[str, int] = {}
         self.readers: set[str] = set()
         """Descriptions of the readers that were used."""
         self._described: dict[str, GcovrObject] = {}
         self._digests: dict[str, str] = {}
-        self._marked_notes: dict[str, bool] = {}  # whether sources of an object have markers
-        self._findable: dict[str, bool] = {}  # whether llvm-cov finds the sources of an object
         self._lock = threading.Lock()
 
     @property
@@ -82,22 +70,11 @@ class ProfileReader:
             described = list(self._described.values())
         return {one.folder for one in described if one.folder} | {os.path.dirname(one.notes) for one in described}
 
-    def read(
-        self, measured: Sequence[tuple[GcovrObject, str]], ends: Sequence[CallEnd], problems: list[Problem]
-    ) -> TestData:
-        """Read the profiles of objects; `ends` are of calls that had not returned at a crash.
-
-        Counters by object, or gcovr's report if gcovr read the profiles.
-        """
-        others = [
-            one
-            for one, _ in measured
-            if not one.compiler.known
-            or (one.compiler.is_clang and not self._flow_graphs and self._named_as_found(one.notes))
-        ]
-        if others:
+    def read(self, measured: Sequence[tuple[GcovrObject, str]], problems: list[Problem]) -> TestData:
+        """Read the profiles of objects: counters by object, or gcovr's report if gcovr read the profiles."""
+        if not all(one.compiler.known for one, _ in measured):
             try:
-                return self._by_gcovr(measured, others, ends, problems)
+                return self._by_gcovr([one for one, _ in measured], problems)
             except EvidenceError as error:
                 problems.append(error.problem)
         return TestData(self._counters(measured, problems))
@@ -130,25 +107,10 @@ class ProfileReader:
             known = self._described[notes] = measured_object(notes, "", self.notes.roots)
         return GcovrObject(known.notes, known.compiler, known.folder, profile)
 
-    def _by_gcovr(
-        self,
-        found: Sequence[tuple[GcovrObject, str]],
-        others: Sequence[GcovrObject],
-        ends: Sequence[CallEnd],
-        problems: list[Problem],
-    ) -> TestData:
-        measured = [one for one, _ in found]
+    def _by_gcovr(self, measured: Sequence[GcovrObject], problems: list[Problem]) -> TestData:
         commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
-        if len(commands) == 1 and all(one.compiler.is_clang for one in measured) and self._all_lines_count(measured):
-            reader = commands[0]
-            files: list[dict[str, Any]] = [
-                {**one} for one in counted_files(reader, measured, self.paths, self.gcovr.cancel)
-            ]
-        else:
-            reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
-            files = self.gcovr.read(measured)
-        if ends:
-            self._correct(files, found, ends)
+        reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
+        files = self.gcovr.read(measured)
         sources = sorted(gcovr_table(files, self.paths, self.recorder.recording.log))
         built = max(os.stat(one.notes).st_mtime_ns for one in measured)
         digests = {}
@@ -162,79 +124,13 @@ class ProfileReader:
                 problems.append(Problem(source, "", cause, "build again and run the tests again"))
             else:
                 digests[source] = self._digest(whole)
-        compilers = sorted({str(one.compiler) for one in others})
-        why = "whose own reader knows more" if compilers == ["clang"] else "which is not known here"
+        compilers = sorted({str(one.compiler) for one in measured if not one.compiler.known})
         self.readers.add(reader)
-        built_by = f"{' and '.join(compilers)}, {why}, built the program"
+        built_by = f"{' and '.join(compilers)}, which is not known here, built the program"
         cause = f"{reader} read the profiles, since {built_by}: there are no flow graphs"
-        cure = (
-            "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15, or use --flow-graphs"
-        )
+        cure = "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15 or clang"
         problems.append(Problem("", "", cause, cure))
         return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
-
-    def _named_as_found(self, notes: str) -> bool:
-        """Whether the sources of an object are where their names in the notes say, as llvm-cov needs them."""
-        with self._lock:
-            if notes not in self._findable:
-                try:
-                    compiled = self.notes.find(f"{os.path.splitext(notes)[0]}.gcda")
-                except EvidenceError:
-                    return True  # then llvm-cov says what is wrong
-                start = compiled.folder or os.path.dirname(notes)
-                self._findable[notes] = all(
-                    os.path.exists(os.path.join(start, source))
-                    for source in compiled.sources
-                    if self.paths.resolve(source, compiled.folder) is not None
-                )
-            return self._findable[notes]
-
-    def _all_lines_count(self, measured: Sequence[GcovrObject]) -> bool:
-        """Whether neither settings of gcovr nor markers in the sources exclude anything."""
-        if self.gcovr.settings.file:
-            return False
-        with self._lock:
-            for one in measured:
-                if one.notes not in self._marked_notes:
-                    compiled = self.notes.find(f"{os.path.splitext(one.notes)[0]}.gcda")
-                    found = {self.paths.resolve(source, compiled.folder) for source in compiled.sources}
-                    self._marked_notes[one.notes] = self._marked(source for source in found if source)
-            return not any(self._marked_notes[one.notes] for one in measured)
-
-    def _correct(
-        self, files: list[dict[str, Any]], found: Sequence[tuple[GcovrObject, str]], ends: Sequence[CallEnd]
-    ) -> None:
-        """Count the lines and decisions of functions that did not return again, as gcov takes it that all return."""
-        tables = {
-            self.paths.resolve(file["file"]): {line["line_number"]: line for line in file["lines"]} for file in files
-        }
-        objects = []
-        for one, there in found:
-            # else of a compiler that only gcovr knows
-            with suppress(EvidenceError, OSError, ValueError):
-                with self._lock:
-                    notes = self.notes.find(there)
-                profile = parse_profile(read_evidence(one.profile), notes, there)
-                objects.append((notes, np.frombuffer(profile.counters, np.int64)))
-        counting = counting_functions(objects)
-        for notes, counters in objects:
-            stopped = ends_of_calls(notes, counters, ends, self.paths, counting)
-            for ident, blocks in groupby(stopped, lambda end: end.ident):
-                function = next(one for one in notes.functions if one.ident == ident)
-                first = notes.first_counter[ident]
-                flow = CFlow([function], clang={0} if notes.compiler.is_clang else ())
-                stops = [FlowEnd(0, end.block, end.line, end.times) for end in blocks]
-                arcs = flow.arc_counts(counters[None, first : first + len(function.counted)], stops)
-                executed = flow.lines_executed(arcs, stops)[:, 0]
-                decisions = flow.decisions(arcs[:, 0])
-                for (_, file, number), ran in zip(flow.lines, executed.tolist(), strict=True):
-                    line = tables.get(self.paths.resolve(file, notes.folder), {}).get(number)
-                    if line is not None:
-                        line["count"] = max(line["count"], 1) if ran else 0
-                        taken = decisions.get((file, number), [])
-                        if len(taken) == len(line.get("branches", ())):
-                            for branch, count in zip(line["branches"], taken, strict=True):
-                                branch["count"] = count
 
     def _digest(self, path: str) -> str:
         with self._lock:
@@ -274,26 +170,29 @@ class ProfileReader:
             self.objects[notes.name] = self.recorder.add_object(notes.name, data, digests, folder)
         return self.objects[notes.name]
 
-    def exclusions(self, previous: Exclusions = NO_EXCLUSIONS) -> Exclusions:
+    def exclusions(self, previous: Exclusions, problems: list[Problem]) -> Exclusions:
         """Ask gcovr which lines are excluded, after some tests were recorded.
 
         gcovr is asked once, about the objects: the exclusions are the same for all tests.
 
         Raises EvidenceError when gcovr failed.
         """
-        lines: dict[str, set[int]] = {}
         objects = {path: compiled for path, compiled in self.notes.objects.items() if path in self.objects}
-        for compiled in objects.values():
-            for file, line in {at[1:] for function in compiled.functions for at in function.lines}:
-                source = self.paths.resolve(file, compiled.folder)
-                if source is not None:
-                    lines.setdefault(source, set()).add(line)
+        lines = self._lines(objects.values())
         settings = self.gcovr.settings
         why = [f"{key} in {settings.file}" for key in settings.choose_lines]
         if "no-markers" not in settings.choose_lines and self._marked(lines):
             why.append("exclusion markers")
         if not why:
             return previous.replaced(lines, NO_EXCLUSIONS)
+        elsewhere = [path for path, compiled in objects.items() if not self._named_as_found(compiled)]
+        if elsewhere:
+            which = " and ".join(why)
+            cause = f"gcovr can't find its sources where the compiler says, so {which} have no effect in them"
+            cure = "compile without -ffile-prefix-map and -fdebug-prefix-map"
+            problems += [Problem(path, "", cause, cure) for path in elsewhere]
+            objects = {path: compiled for path, compiled in objects.items() if path not in elsewhere}
+            lines = self._lines(objects.values())
         report = self.gcovr.read([self._described[path] for path in objects])
         counted = gcovr_table(report, self.paths, self.recorder.recording.log)
         counted_lines = {path: set(table.lines) for path, table in counted.items()}
@@ -302,6 +201,25 @@ class ProfileReader:
         reason = f"gcovr {self.gcovr.version} leaves them out ({', '.join(why)})"
         found = Exclusions({path: numbers for path, numbers in excluded.items() if numbers}, files, reason)
         return previous.replaced(lines, found)
+
+    def _lines(self, objects: Iterable[CObject]) -> dict[str, set[int]]:
+        """The lines of the workspace that objects have, by source."""
+        lines: dict[str, set[int]] = {}
+        for compiled in objects:
+            for file, line in {at[1:] for function in compiled.functions for at in function.lines}:
+                source = self.paths.resolve(file, compiled.folder)
+                if source is not None:
+                    lines.setdefault(source, set()).add(line)
+        return lines
+
+    def _named_as_found(self, compiled: CObject) -> bool:
+        """Whether the sources of an object are where their names say: llvm-cov needs them, gcov does not."""
+        start = compiled.folder or os.path.dirname(compiled.name)
+        return not compiled.compiler.is_clang or all(
+            os.path.exists(os.path.join(start, source))
+            for source in compiled.sources
+            if self.paths.resolve(source, compiled.folder) is not None
+        )
 
     def _marked(self, sources: Iterable[str]) -> bool:
         """Whether any source has an exclusion marker."""

@@ -93,7 +93,6 @@ def record_c(
     mapping: Iterable[tuple[str, str]] = (),
     test_patterns: Sequence[str] = TEST_PATTERNS,
     crash_handler: bool = True,
-    flow_graphs: bool = False,  # whether profiles of clang are read as counters, too
     progress: Progress | None = None,
     cancel: Token | None = None,
     command: Sequence[str] = (),
@@ -123,7 +122,7 @@ def record_c(
     with CRecorder(workspace, fields) as recorder, ScratchFolder() as scratch:
         preload, unbuilt = _crash_handler(workspace, str(scratch)) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
-        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop), flow_graphs=flow_graphs)
+        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
         files = _WorkspaceFiles(
             SourcePaths(workspace, pairs, test_patterns),
             [*suite.build, *(os.fspath(folder) for folder in build)],
@@ -141,9 +140,8 @@ def record_c(
             problems = [*(problem for problem in problems if problem not in crashes), nothing_measured()]
         if reader.objects and not stop.cancelled:
             try:
-                recorder.exclude(
-                    reader.exclusions(recorder.recording.exclusions if select is not None else NO_EXCLUSIONS)
-                )
+                previous = recorder.recording.exclusions if select is not None else NO_EXCLUSIONS
+                recorder.exclude(reader.exclusions(previous, problems))
             except EvidenceError as error:
                 problems.append(error.problem)
         folder = str(recorder.folder)
@@ -296,7 +294,7 @@ class _Session:
         own = [call for calls in crashes for call in calls if not call.inherited]
         if own and not ends:
             unknown = [_elsewhere(own)]
-        data = self.reader.read(measured, ends, problems)
+        data = self.reader.read(measured, problems)
         unwritten = unwritten_profiles(scratch)
         problems += (
             _about_the_end(

@@ -20,12 +20,15 @@ from suspectra.runs.measured_file import MeasuredFile
 
 
 def without_outdated(
-    evidence: Evidence, recording: CRecording, digests: Mapping[str, str], lost: Mapping[str, Collection[str]]
+    evidence: Evidence,
+    recording: CRecording,
+    now: Mapping[str, tuple[str, SourceLines | None]],
+    lost: Mapping[str, Collection[str]],
 ) -> Evidence:
     """The evidence, with outdated failing tests as ones that were not run.
 
-    `digests` are those of the sources in the newest build; `lost` has the files of functions that a test executed, and
-    whose control flow is another one now, so that they are in no row.
+    `now` has the digest and, if known, the lines of each source in the newest build; `lost` has the files of functions
+    that a test executed, and whose control flow is another one now, so that they are in no row.
     """
     affected: dict[tuple[str, str], Bools] = {}
     tests: list[TestResult] = []
@@ -34,9 +37,9 @@ def without_outdated(
         stored = recording.tests.get(result.name)
         if result.verdict.failing and stored is not None:
             then = recording.digests_of(stored)
-            changed = {path for path, digest in then.items() if digests.get(path, digest) != digest}
+            changed = {path for path, digest in then.items() if path in now and now[path][0] != digest}
             file = min(changed.intersection(lost.get(result.name, ())), default="") or _changed_file(
-                evidence.files, row, then, digests, recording, affected
+                evidence.files, row, then, changed, now, recording, affected
             )
             if file:
                 names.setdefault(file, []).append(result.name)
@@ -54,20 +57,20 @@ def _changed_file(
     files: Sequence[MeasuredFile],
     row: Row,
     then: Mapping[str, str],
-    now: Mapping[str, str],
+    changed: Collection[str],
+    now: Mapping[str, tuple[str, SourceLines | None]],
     recording: CRecording,
     affected: dict[tuple[str, str], Bools],
 ) -> str:
     """The first file of which a test executes what was changed since it ran; empty if there is none."""
-    changed = {path for path, digest in then.items() if now.get(path, digest) != digest}
     start = 0
     for file in files if changed else ():
         first, last = np.searchsorted(row, [start, start + len(file.line)])
         if file.path in changed and first < last:
             key = (file.path, then[file.path])
             if key not in affected:
-                old, new = recording.lines(then[file.path]), recording.lines(now[file.path])
-                affected[key] = _affected(file, old, new)
+                digest, lines = now[file.path]
+                affected[key] = _affected(file, recording.lines(then[file.path]), lines or recording.lines(digest))
             if affected[key][row[first:last] - start].any():
                 return file.path
         start += len(file.line)

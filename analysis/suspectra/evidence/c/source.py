@@ -17,6 +17,7 @@ from suspectra.base.location import Location
 from suspectra.evidence.c.builder import CAssembler, TestProfile
 from suspectra.evidence.c.call_ends import CallEnd, counting_functions, ends_of_calls
 from suspectra.evidence.c.changes import CChangesSincePass
+from suspectra.evidence.c.later_builds import LaterBuilds
 from suspectra.evidence.c.lines import CLineTables
 from suspectra.evidence.c.outdated import without_outdated
 from suspectra.evidence.c.store import FOLDER, CRecording, LastPass, StoredObject, StoredTest, unpacked
@@ -85,7 +86,14 @@ class CRecordingSource:
         self._damaged: list[str] = []
         self._lost: dict[str, set[str]] = {}  # files of functions that tests executed and that are other ones now
         self._changes = CChangesSincePass()
+        self._later_builds = LaterBuilds(self.workspace)
+        self._built: dict[str, tuple[str, bytes]] = {}  # sources that were changed and built since, with their texts
         self._files: dict[str, tuple[MeasuredFile, CRecordedFile]] = {}
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How the tests are recorded again, as in the newest run that was read; empty if none was."""
+        return self._recording.command
 
     def watched(self) -> Sequence[str]:
         """Return the log of the recording."""
@@ -97,12 +105,14 @@ class CRecordingSource:
         Raises EvidenceError when there is no recording, or nothing of it can be used.
         """
         changed = self._recording.update()
+        recording = self._recording
+        newest = {path: recording.objects[number] for path, number in self._newest().items()}
+        built = self._later_builds.sources(newest.values())
+        changed = changed or built != self._built
         if not changed and self._evidence is not None and self._was_torn == self._recording.torn:
             return self._evidence
-        recording = self._recording
-        self._was_torn = recording.torn
+        self._built, self._was_torn = built, recording.torn
         problems = self._problems()
-        newest = {path: recording.objects[number] for path, number in self._newest().items()}
         objects: dict[str, CObject] = {}
         for path, stored in newest.items():
             parsed = self._notes(stored)
@@ -136,7 +146,7 @@ class CRecordingSource:
         if evidence is None or by_gcovr:
             results = {test.name: _result(test) for test in recording.tests.values()}
             evidence = lines.evidence(recording, results, evidence, digests, problems)
-        evidence = without_outdated(evidence, recording, self._current_digests(), self._lost)
+        evidence = without_outdated(evidence, recording, self._sources_now(), self._lost)
         files = self._with_lines(evidence.files)
         since_pass = self._changes.update(recording, self._current_digests(), files, self._sources_of)
         self._evidence = replace(evidence, files=files, stacks=self._placed(files), changed=since_pass)
@@ -151,6 +161,12 @@ class CRecordingSource:
                 known = file, CRecordedFile.from_file(file, partial(self._recording.lines, file.digest or ""))
             self._files[file.path] = known
         return tuple(recorded for _, recorded in self._files.values())
+
+    def _sources_now(self) -> dict[str, tuple[str, SourceLines | None]]:
+        """The digest of each source in the newest build, with its lines if no test was recorded with it."""
+        recorded = {path: (digest, None) for path, digest in self._current_digests().items()}
+        built = {path: (digest, SourceLines.from_text(path, text)) for path, (digest, text) in self._built.items()}
+        return {**recorded, **built}
 
     def _current_digests(self) -> dict[str, str]:
         digests = self._digests()

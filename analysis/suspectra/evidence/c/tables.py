@@ -224,14 +224,16 @@ class CTables:
         )
 
     def _compiled_by_clang(self) -> tuple[Problem, ...]:
-        clang = sorted(path for path, compiled in self.objects.items() if compiled.compiler.is_clang)
-        if not clang:
+        if not self.flow.incomplete:
             return ()
+        functions = [self.flow.functions[number] for number in self.flow.incomplete]
+        path = list(self.objects)[self.flow.objects[self.flow.incomplete[0]]]
+        of = f"{len(functions)} functions, such as" if len(functions) > 1 else "the function"
         cause = (
-            f"{len(clang)} objects were built by clang, whose profiles leave out calls that do not return: near exit() "
-            "and longjmp() a few lines and edges can differ from llvm-cov"
+            f"clang does not count every way through {of} {demangled(functions[0].name)}: where the other counts do not"
+            " say how often such a way was taken, it counts as never taken"
         )
-        return (Problem(clang[0], "", cause, "build with gcc for exact figures"),)
+        return (Problem(path, "", cause, "build with gcc for exact figures"),)
 
 
 def optimised(path: str, place: str) -> Problem:

@@ -15,7 +15,7 @@ import numpy as np
 
 from suspectra.base.arrays import Ints
 from suspectra.program.c.flow import CFlow, FlowEnd
-from suspectra.program.c.object import EXIT, FAKE, CFunction
+from suspectra.program.c.object import EXIT, FAKE, LOST, CFunction
 
 _MAX_NUMBERS = 1 << 21
 """Up to how many numbers all choices of blocks together are compared at once; beyond, one call after the other."""
@@ -54,13 +54,18 @@ def ends_in(
 def _places(function: CFunction, files: set[str], line: int, calling: bool) -> tuple[BlockEnd, ...]:
     """The places of a line in a function, one for each block, the most probable one first."""
     leaving = {source for source, target, flags in function.arcs if target == EXIT and flags & FAKE}
+    deciding = {source for source, _, flags in function.arcs if flags & LOST}  # calls are rarely there
     numbers: dict[int, int] = {}
     found: dict[int, BlockEnd] = {}
     for block, file, at in function.lines:
         number = numbers[block] = numbers.get(block, -1) + 1
         if at == line and file in files:
             found[block] = BlockEnd(function.ident, block, number)
-    return tuple(sorted(found.values(), key=lambda end: ((end.block in leaving) is calling, end.block), reverse=True))
+
+    def probable(end: BlockEnd) -> tuple[bool, bool, int]:
+        return (end.block in leaving) is calling, end.block not in deciding, end.block
+
+    return tuple(sorted(found.values(), key=probable, reverse=True))
 
 
 def _counts(flow: CFlow, counters: Ints, choices: Sequence[Iterable[BlockEnd]]) -> Ints:
@@ -69,7 +74,7 @@ def _counts(flow: CFlow, counters: Ints, choices: Sequence[Iterable[BlockEnd]]) 
     The sums for several calls are the numbers for all of them.
     """
     ends = [FlowEnd(run, end.block, end.line, end.times) for run, chosen in enumerate(choices) for end in chosen]
-    arcs = flow.arc_counts(np.tile(counters, (len(choices), 1)), ends)
+    arcs = flow.balanced_counts(np.tile(counters, (len(choices), 1)), ends)
     kept = flow.kept(arcs, ends)
     return np.concatenate([arcs, kept, -kept]).T
 

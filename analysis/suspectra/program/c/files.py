@@ -18,7 +18,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.program.c.object import ENTRY, EXIT, KNOWN_GCC, MAX_LINES, ON_TREE, CFunction, CObject, Compiler, Profile
+from suspectra.program.c.object import (
+    ENTRY,
+    EXIT,
+    KNOWN_GCC,
+    LOST,
+    MAX_LINES,
+    ON_TREE,
+    CFunction,
+    CObject,
+    Compiler,
+    Profile,
+)
 
 _NOTES, _DATA = 0x67636E6F, 0x67636461  # "gcno", "gcda"
 _FUNCTION, _BLOCKS, _ARCS, _LINES, _ARC_COUNTERS = 0x01000000, 0x01410000, 0x01430000, 0x01450000, 0x01A10000
@@ -196,9 +207,10 @@ class _Draft:
     lines: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add_split_arcs(self) -> None:
-        """Add what clang leaves out of split arcs: the part before a new block, as far as its count follows.
+        """Add what clang leaves out of split arcs: the part before a new block, of which it loses the counter.
 
-        The new block stands behind the one where the arc begins, and the part behind it has no counter either.
+        The new block stands behind the one where the arc begins, and the part behind it has no counter either. The
+        count follows if the part before it is the only way between two parts of the tree.
         """
         entered = {target for _, target, _ in self.arcs}
         split = {source for source, _, flags in self.arcs if flags & ON_TREE and source not in entered} - {ENTRY, EXIT}
@@ -213,8 +225,8 @@ class _Draft:
         for block in range(EXIT + 1, self.blocks):
             if block not in split:
                 before = block
-            elif before != EXIT and uncounted.join(before, block):
-                self.arcs.append((before, block, ON_TREE))
+            elif before != EXIT:
+                self.arcs.append((before, block, ON_TREE if uncounted.join(before, block) else LOST))
 
     def finished(self) -> CFunction:
         return CFunction(

@@ -9,7 +9,8 @@ and one pass over a matrix solves all functions in all runs exactly, in integers
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from scipy import sparse
 
 from suspectra.base.arrays import Bools, IntMatrix, Ints, dense_product
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.program.c.object import ENTRY, EXIT, FAKE, ON_TREE, CFunction
+from suspectra.program.c.object import ENTRY, EXIT, FAKE, LOST, ON_TREE, CFunction
 
 LineKey = tuple[int, str, int]
 """A line of a program: (number of the object, source file as compiled, line)."""
@@ -61,7 +62,7 @@ class CFlow:
         arcs = np.array([arc for f in self.functions for arc in f.arcs], np.int32).reshape(-1, 3)
         shift = np.repeat(self.first_block[:-1], np.diff(self.first_arc)).astype(np.int32)
         self.source, self.target, self.flags = arcs[:, 0] + shift, arcs[:, 1] + shift, arcs[:, 2]
-        self.counted = np.flatnonzero((self.flags & ON_TREE) == 0)
+        self.counted = np.flatnonzero((self.flags & (ON_TREE | LOST)) == 0)
         self._order_blocks()
 
     @property
@@ -79,14 +80,33 @@ class CFlow:
 
         Of shape (arcs, runs). A count can be negative where flow is not conserved: after `longjmp`, in a run that was
         killed at an unknown place, or in a profile that threads wrote without `-fprofile-update=atomic`. gcov prints it
-        unchanged. An arc was taken if its count is above 0.
+        unchanged. An arc was taken if its count is above 0. Arcs whose counter clang loses were taken as often as they
+        must, so that no other count is negative.
+        """
+        counts = self.balanced_counts(counters, ends)
+        for number in self.incomplete:
+            first, last = self.first_arc[number : number + 2]
+            for run in np.flatnonzero((counts[first:last] < 0).any(axis=0)):
+                counts[first:last, run] = _without_negative(self.functions[number].arcs, counts[first:last, run])
+        return counts
+
+    @cached_property
+    def incomplete(self) -> tuple[int, ...]:
+        """The functions of which clang has lost counters."""
+        lost = np.flatnonzero(self.flags & LOST)
+        return tuple(np.unique(np.searchsorted(self.first_arc, lost, "right") - 1).tolist())
+
+    def balanced_counts(self, counters: Ints, ends: Iterable[FlowEnd] = ()) -> Ints:
+        """Compute how often each arc was taken, if those whose counter was lost never were: a linear function.
+
+        Of shape (arcs, runs).
         """
         given = np.array(np.asarray(counters, np.int64).T, order="C")
         ends = tuple(ends)
         for end in ends:
             if (early := self._counted_on_entry.get(end.block)) is not None:
                 given[early, end.run] -= end.times
-        counts = np.empty((len(self.source), given.shape[1]), np.int64)
+        counts = np.zeros((len(self.source), given.shape[1]), np.int64)
         counts[self.counted] = given
         running = np.zeros((self.blocks + 1, given.shape[1]), np.int64)
         imbalance = self._imbalance @ given
@@ -149,20 +169,6 @@ class CFlow:
                     owners = self._owner[[line]].indices
                     executed[line, run] = entered[owners[owners != block], run].any()
         return executed
-
-    def decisions(self, arcs: Ints) -> dict[tuple[str, int], list[int]]:
-        """Count how often each way out of a decision was taken in one run, by file and line, as gcov lists them."""
-        found: dict[tuple[str, int], list[int]] = {}
-        for number, function in enumerate(self.functions):
-            last = {block: (file, line) for block, file, line in function.lines}
-            ways: dict[int, list[int]] = {}
-            for arc, (source, _, flags) in enumerate(function.arcs, int(self.first_arc[number])):
-                if not flags & FAKE:
-                    ways.setdefault(source, []).append(max(0, int(arcs[arc])))
-            for block, counts in sorted(ways.items()):
-                if len(counts) > 1 and block in last:
-                    found.setdefault(last[block], []).extend(counts)
-        return found
 
     def _lines_after(self, block: int, place: int) -> set[int]:
         """The lines of a block that come only after one of its places, as indices into `lines`."""
@@ -364,6 +370,46 @@ class CFlow:
         groups = zip(line[starts].tolist(), np.split(arc, starts[1:]), strict=False) if len(line) else ()
         # a cycle needs an arc back to an earlier block
         return [(at, arcs) for at, arcs in groups if _can_circle(self.source[arcs], self.target[arcs])]
+
+
+def _without_negative(arcs: Sequence[tuple[int, int, int]], counts: Ints) -> list[int]:
+    """Change counts of arcs without counter until none is negative, as far as what enters a block still leaves it."""
+    count = [
+        *counts.tolist(),
+        sum(number for (_, target, _), number in zip(arcs, counts.tolist(), strict=True) if target == EXIT),
+    ]
+    ends = [*arcs, (EXIT, ENTRY, ON_TREE)]  # each call leaves a function as often as it enters it
+    ways: dict[int, list[tuple[int, int]]] = {}
+    for arc, (source, target, flags) in enumerate(ends):
+        if flags & (ON_TREE | LOST):
+            ways.setdefault(source, []).append((arc, target))
+            ways.setdefault(target, []).append((~arc, source))  # there fewer take it
+    for arc in [arc for arc, number in enumerate(count) if number < 0 and ends[arc][2] & (ON_TREE | LOST)]:
+        while count[arc] < 0 and (back := _way(ends[arc][1], ends[arc][0], arc, ways, count)):
+            least = min([-count[arc], *(count[~step] for step in back if step < 0)])
+            count[arc] += least
+            for step in back:
+                count[max(step, ~step)] += least if step >= 0 else -least
+    return count[:-1]
+
+
+def _way(
+    start: int, end: int, without: int, ways: Mapping[int, list[tuple[int, int]]], count: Sequence[int]
+) -> list[int]:
+    """The shortest way between blocks by arcs that can be taken more often, or less often (~arc); empty for none."""
+    reached: dict[int, tuple[int, int]] = {start: (start, 0)}
+    waiting = deque([start])
+    while waiting and end not in reached:
+        block = waiting.popleft()
+        for step, other in ways.get(block, ()):
+            if other not in reached and step not in (without, ~without) and (step >= 0 or count[~step] > 0):
+                reached[other] = block, step
+                waiting.append(other)
+    found = []
+    while end in reached and end != start:
+        end, step = reached[end]
+        found.append(step)
+    return found
 
 
 def _locations(function: CFunction) -> list[tuple[int, list[tuple[str, int]]]]:

@@ -17,8 +17,9 @@ from functools import cached_property
 
 from suspectra.base.errors import Problem
 
-ON_TREE, FAKE, FALL_THROUGH = 1, 2, 4
-"""Flags of an arc: on the spanning tree (not counted), not control flow (a call that may not return), fall-through."""
+ON_TREE, FAKE, FALL_THROUGH, LOST = 1, 2, 4, 8
+"""Flags of an arc: on the spanning tree (not counted), not control flow (a call that may not return), fall-through, and
+neither on the tree nor counted, since clang loses its counter."""
 
 ENTRY, EXIT = 0, 1
 """Numbers of the first and the last block of every function."""
@@ -77,14 +78,14 @@ class CFunction:
     line: int
     end_line: int
     blocks: int  # number of basic blocks; 0 is the entry, 1 the exit
-    # blocks at either end, and a combination of `ON_TREE`, `FAKE` and `FALL_THROUGH`
+    # blocks at either end, and a combination of `ON_TREE`, `FAKE`, `FALL_THROUGH` and `LOST`
     arcs: tuple[tuple[int, int, int], ...]
     lines: tuple[tuple[int, str, int], ...]  # in the order of the file
 
     @cached_property
     def counted(self) -> tuple[int, ...]:
         """The arcs with a counter, in the order of the counters."""
-        return tuple(i for i, (_, _, flags) in enumerate(self.arcs) if not flags & ON_TREE)
+        return tuple(i for i, (_, _, flags) in enumerate(self.arcs) if not flags & (ON_TREE | LOST))
 
     @cached_property
     def last_line(self) -> int:

@@ -50,7 +50,7 @@ PRIOR_EXPONENT = 1.4
 _EVIDENCE = AllEvidence()
 _TELLING = 2.0  # the factor of repairs before which no check that only hides the symptom ranks
 _STEP = 1e-9  # of a score: the difference to one that ranks right behind it
-_KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation", UNDO: "undoing a change"}
+_KINDS = {"switch": "the other way", "value": "with another value", "mutant": "mutated", UNDO: "without a change"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -320,8 +320,10 @@ def _product(several: Iterable[Repair]) -> str:
 
 def _rarity(repair: Repair) -> str:
     how = _KINDS.get(repair.kind, repair.kind)
-    tried = many(repair.tried, "statement")
-    return f"Of {tried} that {how} was tried at, it repairs as much at {repair.as_good}."
+    if repair.tried == 1:
+        return f"It is the only statement that was tried {how}."
+    best = "only this one repairs so much" if repair.as_good == 1 else f"{repair.as_good} repair as much"
+    return f"Of {repair.tried} statements that were tried {how}, {best}."
 
 
 def _rank(best: int, worst: int) -> str:

@@ -81,11 +81,20 @@ def generator_expression_probes(state: TracedState) -> dict[str, Probe]:
         """Another round of a generator expression; it stands among the conditions, so it is true."""
         call = state.suspended.get(id(get_frame(1 + state.between)))
         if call is not None:
-            resumer = state.current
+            resumer, uses = state.current, call.uses
+            sources = uses
             if call is not resumer:
                 call.caller = resumer
                 state.current = call
-            node(site, call.number, 0, -1, call.uses if call is resumer else [*call.uses, *resumer.uses])
+                # who makes a list of the elements still holds those before, on which this one does not depend
+                begin = resumer.pending[-1].last if resumer.pending else 0
+                sources = [*uses, *resumer.uses[begin:]]
+            made = node(site, call.number, 0, -1, sources)
+            # all that left elements out stands in this node, however many they were
+            if len(uses) > 1:
+                uses[:] = [made]
+            if made >= columns.most:
+                state.on_full()
         return True
 
     def generator_expression(site: int, value: Any) -> Any:

@@ -156,7 +156,8 @@ def decision_probes(state: TracedState) -> dict[str, Probe]:
 
 def iteration_probes(state: TracedState) -> dict[str, Probe]:
     """The probes of what loops and comprehensions go through, and of the rounds of comprehensions."""
-    node = state.columns.node
+    columns = state.columns
+    node = columns.node
 
     def iterates(site: int, value: Any) -> Any:
         """What ``for``, ``with`` or ``match`` is about."""
@@ -184,8 +185,10 @@ def iteration_probes(state: TracedState) -> dict[str, Probe]:
         """Another round of a comprehension; it stands among the conditions, so it is true."""
         call = state.current
         begin = call.pending[-1].last if call.pending else 0
-        node(site, call.number, 0, -1, call.uses[begin:])
+        made = node(site, call.number, 0, -1, call.uses[begin:])
         del call.uses[begin:]
+        if made >= columns.most:
+            state.on_full()
         return True
 
     return named(iterates, iterates_inside, iterates_first, round)

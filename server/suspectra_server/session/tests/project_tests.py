@@ -48,7 +48,7 @@ def test_arguments(
     """
     if settings.c_tests:
         return ("record-c", *settings.c_tests)
-    unset = not recorder and settings.test_command == Settings.test_command
+    unset = not recorder and not settings.test_command
     wanted = recorder == "record-c" or (unset and not has_python_tests(root))
     if wanted and (build := ctest_build(root)):
         # without a build folder the command says how to make one: nothing is configured without a request
@@ -78,7 +78,7 @@ def pytest_command(root: Path, settings: Settings, recorder: str, run_again_by: 
 
 def python_command(root: Path, settings: Settings, run_again_by: Sequence[str]) -> tuple[str, ...]:
     """The command that runs the Python tests of a folder."""
-    if settings.test_command != Settings.test_command:
+    if settings.test_command:
         return settings.test_command
     by_unittest = None if starts_pytest(run_again_by) else unittest_command(root)
     return by_unittest or pytest_as_in(run_again_by)
