@@ -120,6 +120,23 @@ def test_a_group_says_which_experiment_shows_it():
     assert "of another group" not in reasons(TOGETHER, [])["t1", "t2", "t3", "t4"]
 
 
+def test_groups_are_ranked_again_where_only_experiments_have_come():
+    """What tests execute is the same, so that only the program tells that more is known."""
+    technique = make_technique("investigation")
+    apart = Spectrum.from_matrix(
+        [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], failed=4 * [True] + [False]
+    )
+    place = apart.elements.location(1)
+    repair = made(place.line, passes=[1, 2], file=place.file, end_line=place.line)
+    program, known = Program(()), Program((), experiments=tuple(repair))
+    first = rank_groups(technique.localize(apart, program), technique, program)
+    assert [group.report.first_suspect for group in first.groups] == [0, 2]
+    second = rank_groups(technique.localize(apart, known), technique, known, previous=first)
+    assert [group.report.first_suspect for group in second.groups] == [1, 2]
+    third = rank_groups(second.groups[0].report, technique, Program((), experiments=tuple(repair)), previous=second)
+    assert third.groups[0].report is second.groups[0].report
+
+
 def test_groups_follow_experiments_that_came_later():
     before = FailureGroups.from_spectrum(TOGETHER)
     after = FailureGroups.from_spectrum(TOGETHER, before, made=BOTH_WAYS)

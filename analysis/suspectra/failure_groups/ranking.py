@@ -39,6 +39,7 @@ class RankedGroup:
         alone: bool = False,
         before: RankedReport | None = None,
         first_before: FirstSuspect | None = None,  # its first suspect before a change
+        program_before: Program | None = None,  # the program of that ranking
     ):
         self.group = group  # its failing tests
         # whether nearly all groups like it have one fault; in compiled programs too many have several
@@ -46,7 +47,7 @@ class RankedGroup:
         self._whole, self._technique, self._program = whole, technique, program
         self._exceptions = exceptions or {}
         self._alone = alone
-        self._before, self._first_before = before, first_before
+        self._before, self._first_before, self._program_before = before, first_before, program_before
 
     @cached_property
     def report(self) -> RankedReport:
@@ -62,6 +63,11 @@ class RankedGroup:
     def last_report(self) -> RankedReport | None:
         """The ranking, or that of the last state in which it was asked for; None where it never was."""
         return self.report if "report" in vars(self) else self._before
+
+    @property
+    def last_program(self) -> Program | None:
+        """The program of the last ranking."""
+        return self._program if "report" in vars(self) else self._program_before
 
     @cached_property
     def title(self) -> str:
@@ -85,7 +91,7 @@ class RankedGroup:
         spectrum, before = without_uses(self._whole.spectrum), self._first_before
         rows = tuple([spectrum.rows[spectrum.failing_index[test]] for test in self.group.tests])
         if "report" not in vars(self) and not self._alone:
-            if before is not None and before.holds_for(spectrum, rows, self._technique):
+            if before is not None and self._knows_no_more and before.holds_for(spectrum, rows, self._technique):
                 return before
             if (found := FirstSuspect.by_counts(spectrum, rows, self._technique)) is not None:
                 return found
@@ -96,10 +102,16 @@ class RankedGroup:
         """The first suspect, or that of the last state in which it was asked for; None where it never was."""
         return vars(self).get("_first", self._first_before)
 
+    @property
+    def _knows_no_more(self) -> bool:
+        """Whether experiments, traces and searches have found nothing new since the last ranking."""
+        now, before = self._program, self._program_before
+        return now is before or (now is not None and before is not None and _findings(now) == _findings(before))
+
     def _ranked(self, before: RankedReport | None) -> RankedReport:
         last = without_uses(before.spectrum) if before else None
         view = some_failing(without_uses(self._whole.spectrum), self.group.tests, last)
-        if before is not None and view is last and before.technique == self._technique:
+        if before is not None and view is last and before.technique == self._technique and self._knows_no_more:
             return before
         try:
             return self._technique.localize(view, self._program, before or self._whole)
@@ -154,6 +166,10 @@ class GroupedRanking:
         return next((ranked for ranked in self.groups if name in ranked.group.tests), None)
 
 
+def _findings(program: Program) -> tuple[object, ...]:
+    return program.experiments, program.observations, program.slices, program.paths
+
+
 def rank_groups(
     report: RankedReport,
     technique: Technique,
@@ -178,6 +194,7 @@ def rank_groups(
     )
     last = {one.group.number: one for one in previous.groups} if previous else {}
     reports = {number: one.last_report for number, one in last.items()} | dict(made or {})
+    programs = {number: one.last_program for number, one in last.items()}
     ranked = [
         RankedGroup(
             group,
@@ -188,6 +205,7 @@ def rank_groups(
             alone=len(state.groups) == 1,
             before=reports.get(group.number),
             first_before=last[group.number].last_first if group.number in last else None,
+            program_before=program if group.number in (made or {}) else programs.get(group.number),
         )
         for group in state.groups
     ]

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import tee
 from pathlib import Path
 
 import numpy as np
@@ -189,10 +190,11 @@ class WhyInquiry(Inquiry[str]):
 
     def _isolate(self) -> Iterator[str]:
         """Look for the change that broke the tests."""
+        self.baselines, baselines = tee(self.baselines)  # another group may be looked at, too
         isolation = ChangeIsolation(
             setup=self.setup,
             tests=self._tests[:_MAX_TESTS],
-            baselines=self.baselines,
+            baselines=baselines,
             start=self.start,
             seconds=self._left * _FOR_CHANGES,
         )
