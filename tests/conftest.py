@@ -73,6 +73,13 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [one for one in items if one not in later]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Leave to GitHub what a landing on a slow machine has no time for."""
+    if time.time() > float(os.environ.get("TESTS_END", "inf")):
+        pytest.skip("the time of this landing is over")
+
+
 def pytest_collection_finish():
     """What tests write and import themselves is not compiled to files, for the reason `own_surroundings` gives."""
     sys.dont_write_bytecode = True
