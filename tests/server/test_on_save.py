@@ -354,7 +354,7 @@ def test_nothing_runs_in_a_workspace_that_is_not_trusted(connect, project):
 
 
 def test_the_default_is_no_setting_that_trust_keeps_from_being_used(client, project):
-    client.start(project, options={"run": "manual", "testCommand": ["pytest"], "trusted": False})
+    client.start(project, options={"run": "manual", "testCommand": [], "trusted": False})
     assert not any("not trusted" in message["message"] for message in client.logged)
 
 
