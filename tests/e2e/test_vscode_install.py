@@ -101,7 +101,7 @@ def test_installs_itself_where_no_environment_has_it(
 
     # it is small, and what VS Code runs after uninstalling removes it
     size = sum(file.stat().st_size for file in environment.rglob("*") if file.is_file() and not file.is_symlink())
-    assert size < 135e6
+    assert size < 180e6, size
     assert not (environment / "bin" / "gcovr").exists()
     (extension,) = extensions.glob("suspectra.suspectra-*")
     hook = json.loads((extension / "package.json").read_text())["scripts"]["vscode:uninstall"]
