@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from difflib import unified_diff
 from functools import partial
 from itertools import count
 
@@ -735,6 +736,28 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
         "        result = price(name)", "        result += price(name)"
     )
     (shop / "shop.py").write_text(SHOP)
+
+
+@pytest.mark.slow
+def test_a_patch_of_several_files_is_tried_whole(tmp_path, capsys):
+    right = {
+        "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 2\n",
+        "b.py": "def three():\n    return 3\n\n\ndef four():\n    return 4\n",
+    }
+    difference = []
+    for name, text in right.items():
+        wrong = text.replace("return ", "return -")
+        (tmp_path / name).write_text(wrong)
+        difference += unified_diff(wrong.splitlines(True), text.splitlines(True), f"a/{name}", f"b/{name}")
+    called = "a.one() + a.two() + b.three() + b.four()"
+    (tmp_path / "test_all.py").write_text(f"import a\nimport b\n\n\ndef test_all():\n    assert {called} == 10\n")
+    (tmp_path / "all.patch").write_text("".join(difference))
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    words = ["try", "--workspace", str(tmp_path), "--format", "json", str(tmp_path / "all.patch"), "--", *PYTEST]
+    assert run(words) == 0
+    (judged,) = json.loads(capsys.readouterr().out)["changes"]
+    assert judged["mends"] == ["test_all.py::test_all"]
 
 
 @pytest.mark.slow

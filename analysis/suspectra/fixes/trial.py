@@ -89,8 +89,8 @@ class PatchTrial(Inquiry[JudgedPatch]):
             changed = {path: changed_functions(path, old, new) for path, (old, new) in files.items()}
         except PatchRefused as refused:
             return JudgedPatch(name, refused=str(refused))
-        first, *others = [one.job for one in changed.values()]
-        job: RunRequest = {**first, "others": [*first.get("others", ()), *others]} if others else first
+        first, *others = [part for one in changed.values() for part in (one.job, *one.job.get("others", ()))]
+        job: RunRequest = {**first, "others": others} if others else first
         executing = {row for path, one in changed.items() for row in _rows(spectrum, path, one.lines)}
         passing = [spectrum.tests[row] for row in sorted(executing) if not spectrum.failed[row]]
         verdicts = _Verdicts()
