@@ -14,7 +14,7 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     unrecorded.edit("src/ledger/tax.py", *TAX)
     unrecorded.edit(FILE, RIGHT, WRONG)
     assert unrecorded.record().returncode == 1
-    bench = workbench(unrecorded.folder, {"suspectra.investigationSeconds": 30})
+    bench = workbench(unrecorded.folder, {"suspectra.investigationSeconds": 75})
     bench.page.set_viewport_size({"width": 1440, "height": 760})
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
