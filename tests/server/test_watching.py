@@ -289,7 +289,7 @@ def test_a_recording_that_grows_is_looked_at_by_the_clock_and_not_with_each_test
         assert not watched.ranked.is_set()
         log.close()
         await watched.is_ranked()
-        assert notified.keys.count(key) <= 1  # of all that came meanwhile, when the run has ended
+        assert notified.keys.count(key) < 5  # not of each of the 20 tests, but when the run has ended
         evidence.ranked(Ranked(None, states=watched.states(), recorded_by="record"))
         evidence.watch(watched.paths)
         watched.ranked.clear()
