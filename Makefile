@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 DEMO := examples/ledger
 # optional parts of the package that the tests get
 EXTRAS ?= dev
+# RETRY=yes runs what failed beside other tests once more, alone
+RETRY ?=
 # one more than processors: tests also wait, for what they start and for files
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
@@ -51,11 +53,14 @@ test: test-python test-extension
 
 test-all: test test-slow
 
+# each kind of test keeps by itself which ones failed, since several kinds may run at once
+alone = $(if $(RETRY),|| env -u TESTS_END $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -o cache_dir=.pytest_cache/$@)
+
 test-python: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" -o cache_dir=.pytest_cache/$@ $(alone)
 
 test-slow: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow" $(EXAMPLES)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "slow" -o cache_dir=.pytest_cache/$@ $(EXAMPLES) $(alone)
 
 test-extension: node_modules/.ready $(VENV)/.ready
 	npm test
