@@ -208,18 +208,16 @@ def test_tests_of_a_module_are_not_limited_by_their_names(tmp_path):
     assert answer["outcome"] == "passed"
 
 
-WAITS = (
-    "import time\n\ndef total(net):\n    vat = net - 4\n    time.sleep(60 * vat)\n"
-    + "".join(f"    vat = vat + {n} * net - {4 * n}\n    time.sleep(60 * vat)\n" for n in range(20))
-    + "    return vat\n"
-)
+WAITS = "import time\n\ndef total(net):\n    vat = net - 4\n    time.sleep(60 * vat)\n    return vat\n"
 
 
 @pytest.mark.slow
 def test_the_time_of_a_search_for_causes_is_kept(tmp_path, asked):
     (tmp_path / "cart.py").write_text(WAITS)
     (tmp_path / "test_cart.py").write_text("from cart import total\n\ndef test_total():\n    assert total(4) == 7\n")
-    found = asked("causes", "test_cart.py::test_total", "--seconds", "12")  # two starts of pytest come out of it
+    for seconds in (3, 6, 12, 24):  # a busy machine needs the first ones for two starts of pytest
+        found = asked("causes", "test_cart.py::test_total", "--seconds", str(seconds))
+        if found["alterations"]:
+            break
     assert found["alterations"] > 0
-    assert found["seconds"] < 12 + 10  # each altered run would sleep for minutes
-    assert not found["complete"]
+    assert found["seconds"] < seconds + 10  # each altered run would sleep for a minute or more
