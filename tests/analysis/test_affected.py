@@ -17,7 +17,7 @@ from suspectra.base.errors import UsageError
 from suspectra.cli.main import cli
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording import launch, merging
-from suspectra.selection.revision import Revision, project_files
+from suspectra.selection.revision import Revision, project_files, refusal
 from suspectra.selection.selection import select
 from suspectra_recorder.log import compaction
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, split_json
@@ -342,6 +342,18 @@ def test_no_repository_and_no_git(project, monkeypatch):
     with pytest.raises(UsageError, match="git can't be run"):
         select(str(project), "HEAD")
     assert not select(str(project)).affected
+
+
+def test_a_repository_of_another_user(repository, monkeypatch):
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(UsageError, match="belongs to another user") as caught:
+        select(str(repository / "app"), "HEAD")
+    assert caught.value.problem.cure.endswith(f"--add safe.directory {repository}`")
+    assert refusal(str(repository / "app")) == caught.value.problem
+
+
+def test_no_refusal_without_a_repository(repository, tmp_path):
+    assert refusal(str(repository)) is refusal(str(tmp_path)) is None
 
 
 def test_a_shallow_clone(repository, tmp_path):

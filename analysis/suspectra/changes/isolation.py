@@ -36,6 +36,7 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.paths.delta_debugging import Differences
 from suspectra.runs.experiment import EVERY, GOING_WITH, MOVE, UNDO, Experiment, ExperimentOutcome
+from suspectra.selection.revision import refusal
 
 _MAX_CAUSES = 5
 _MAX_TESTS = 20
@@ -395,7 +396,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 yield baseline
         if not found:
             cure = "commit the text with which the tests pass, or name a revision by --since"
-            raise EvidenceError(Problem("", "", "no older text is known that differs from the present one", cure))
+            unknown = Problem("", "", "no older text is known that differs from the present one", cure)
+            raise EvidenceError(refusal(str(self.setup.workspace)) or unknown)
 
     def _nearest(self, program: MixedTests, baseline: Baseline, passed: list[str]) -> tuple[Baseline, list[str]]:
         """The last commit with which some of the tests pass, and these: found by bisection, if there are others."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import stat
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from suspectra.base.errors import Problem, UsageError
 from suspectra.evidence.opening import read_evidence
@@ -25,6 +27,7 @@ _ENVIRONMENT = {
     "GIT_PAGER": "",
     "LC_ALL": "C",
 }
+_NOT_TRUSTED = b"dubious ownership"  # what git says of a repository of another user, as they are often in containers
 _LINK, _SUBMODULE = "120000", "160000"
 _MAX_SIZE = 1 << 26
 
@@ -171,13 +174,34 @@ def git(workspace: str, *arguments: str, given: bytes = b"", missing: str | None
     except OSError as error:
         cause = f"git can't be run: {error.strerror or error}"
         raise UsageError(Problem("git", "", cause, "install git, or leave out --since")) from None
-    if done.returncode and missing is not None:
+    if done.returncode and missing is not None and _NOT_TRUSTED not in done.stderr:
         raise _problem(missing, "is not a revision of this repository", "check its spelling, or fetch it")
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         cause = lines[0] if lines else f"git ended with status {done.returncode}"
-        raise UsageError(Problem(workspace, "", cause, "choose a workspace in a git repository, or leave out --since"))
+        cure = "choose a workspace in a git repository, or leave out --since"
+        if _NOT_TRUSTED in done.stderr:
+            cause = "git does not read this repository, since its folder belongs to another user"
+            cure = f"if you trust it, run `git config --global --add safe.directory {shlex.quote(_root(workspace))}`"
+        raise UsageError(Problem(workspace, "", cause, cure))
     return done.stdout
+
+
+def refusal(workspace: str) -> Problem | None:
+    """Why git does not read the repository of a workspace; None where it does, or where there is none."""
+    if not _root(workspace):
+        return None
+    try:
+        git(workspace, "rev-parse", "--git-dir")
+    except UsageError as error:
+        return error.problem
+    return None
+
+
+def _root(workspace: str) -> str:
+    """The folder of the repository; "" without one."""
+    folder = Path(os.path.realpath(workspace))
+    return next((str(one) for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), "")
 
 
 def _problem(name: str, cause: str, cure: str) -> UsageError:

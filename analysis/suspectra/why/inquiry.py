@@ -50,6 +50,7 @@ from suspectra.failure_groups.since import Since
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
+from suspectra.selection.revision import refusal
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport, shifts_in_turn
 from suspectra.techniques.experiments.repairs import Repair
@@ -205,8 +206,10 @@ class WhyInquiry(Inquiry[str]):
                     self._left_out = frozenset(names.difference(test.name for test in isolation.tests))
                     self._narrowed(isolation)
                     yield f"Which of your changes broke it: {step}"
-        except EvidenceError:
-            return  # no change is known, or no text with which they pass
+        except EvidenceError:  # no change is known, or no text with which they pass
+            refused = refusal(str(self.setup.workspace))
+            self.note([refused] if refused else [])
+            return
         if isolation.runs:
             self._tried.append(f"{many(isolation.runs, 'run')} with some of your changes")
         self._narrowed(isolation)
