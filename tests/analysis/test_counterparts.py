@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
+import numpy as np
 import pytest
 
 from suspectra.experiments.alterations.counterparts import Counterparts
@@ -24,3 +27,9 @@ from suspectra.experiments.alterations.counterparts import Counterparts
 )
 def test_a_value_is_found_where_it_stands(sides, value, counterpart):
     assert list(Counterparts(sides).for_value(value)) == counterpart
+
+
+@pytest.mark.parametrize("value", [Decimal("sNaN"), np.arange(3)])
+def test_a_value_that_refuses_to_be_compared_stands_nowhere(value):
+    sides = "4 EUR", "8 EUR", value, type(value)(3)
+    assert not list(Counterparts(sides).for_value(value))

@@ -36,6 +36,7 @@ from suspectra.program import Program
 from suspectra.runs.experiment import COMBINATION, EVERY, KINDS, Experiment, ExperimentOutcome
 from suspectra.spectrum import Elements, Function, Spectrum
 from suspectra.techniques import make_technique, technique_infos
+from suspectra.techniques.experiments.findings import findings_in_words
 from suspectra.techniques.experiments.investigation import scores
 from suspectra.techniques.experiments.repairs import Repair, repairs
 
@@ -295,6 +296,39 @@ def test_a_test_that_does_not_come_there_so_often_is_not_left_to_try(tmp_path, m
     said = capsys.readouterr().out
     assert "\n1 failing test passes if this comes out true the 3rd time.\n" in said
     assert "not tried" not in said
+
+
+@pytest.mark.parametrize(
+    ("found", "sentences"),
+    [
+        (
+            [made("t1", 2, instance=1), made("t2", 2)],
+            ["Both failing tests pass if this comes out false, 1 of them if it does so only once."],
+        ),
+        (
+            [made("t1", 2, instance=1), made("t2", 2, instance=3)],
+            ["Both failing tests pass if this comes out false once."],
+        ),
+        ([made("t1", 2, instance=3), made("t2", 2, instance=3)], [
+            "Both failing tests pass if this comes out false the 3rd time."
+        ]),
+        (
+            [made("t1", 2), made("t1", 2, instance=2), made("t2", 2)],
+            ["Both failing tests pass if this comes out false."],
+        ),
+        (
+            [made("t1", 2, action="other", instance=1), made("t2", 2, action="other")],
+            ["Both failing tests pass if this comes out the other way each time, 1 of them if it does so only once."],
+        ),
+        (
+            [made("t1", 2, place="for"), made("t2", 2, place="for", instance=2)],
+            ["1 of 2 failing tests passes if this loop has no round; 1 other was not tried.",
+             "1 failing test passes if this loop ends at its 2nd round of the run."],
+        ),
+    ],
+)  # fmt: skip
+def test_a_decision_gets_one_sentence_whichever_time_it_is_turned(found, sentences):
+    assert findings_in_words(found, 2) == sentences
 
 
 def test_findings_are_folded_by_statement():

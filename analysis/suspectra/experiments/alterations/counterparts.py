@@ -32,12 +32,20 @@ class Counterparts:
     def for_value(self, value: object) -> Iterator[object]:
         """What a value should have been, if it stands in one side as it is; of another one, its items."""
         for one, other in self._pairs:
-            if type(one) is type(value) and one == value and one != other:
+            if type(one) is type(value) and _are_equal(one, value) and not _are_equal(one, other):
                 yield other
             elif isinstance(one, str) and isinstance(other, str):
                 found = _Alignment(one, other).replaced(value)
-                if found != value:
+                if found is not value and not _are_equal(found, value):
                     yield found
+
+
+def _are_equal(one: object, other: object) -> bool:
+    """Whether two values compare equal; those that refuse to be compared, as arrays and signaling NaNs do, are not."""
+    try:
+        return bool(one == other)
+    except Exception:
+        return False
 
 
 def _pairs(one: Any, other: Any, depth: int) -> Iterator[tuple[object, object]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from suspectra.base.arrays import Floats
-from suspectra.base.english import every, many
+from suspectra.base.english import every, many, ordinal
 from suspectra.base.errors import Problem
 from suspectra.program import Program
 from suspectra.program.languages import is_c
@@ -16,6 +18,8 @@ from suspectra.runs.experiment import COMBINATION, COMPILED, EVERY, Experiment
 from suspectra.spectrum import Spectrum
 from suspectra.techniques.formulas import require_failure
 from suspectra.techniques.technique import Technique
+
+_Key = TypeVar("_Key", int, str)
 
 _MAX_LISTED = 3  # alterations of a statement that are listed
 _SYMPTOM = {
@@ -54,10 +58,10 @@ def with_failing_tests(made: Iterable[Experiment], kind: str, spectrum: Spectrum
     return {element: tuple(several) for element, several in found.items()}
 
 
-def repairing(made: Mapping[int, tuple[Experiment, ...]]) -> dict[int, tuple[Experiment, ...]]:
+def repairing(made: Mapping[_Key, Sequence[Experiment]]) -> dict[_Key, tuple[Experiment, ...]]:
     """Choose the experiments after which the test passes."""
-    found = {element: tuple(one for one in several if one.outcome.repairs) for element, several in made.items()}
-    return {element: several for element, several in found.items() if several}
+    found = {where: tuple(one for one in several if one.outcome.repairs) for where, several in made.items()}
+    return {where: several for where, several in found.items() if several}
 
 
 def rank_findings(
@@ -93,40 +97,53 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
     A sentence for each thing after which a test passes, that of most tests first. It says how many failing tests were
     not tried, unless it is about a value or about a single time: each test has its own.
     """
-    tests: dict[str, set[str]] = {}
-    tried: dict[str, set[str]] = {}
-    own: set[str] = set()  # alterations that other tests need not have
-    guard, file = False, ""
+    alike: dict[str, list[Experiment]] = defaultdict(list)
     for one in sorted(made, key=lambda one: (one.instance != EVERY, one.instance)):
-        tried.setdefault(one.condition, set()).add(one.test)
-        if one.outcome.repairs:
-            tests.setdefault(one.condition, set()).add(one.test)
-            guard, file = guard or one.guard, one.file
-            if one.kind == "value" or one.instance != EVERY:
-                own.add(one.condition)
-    by_frequency = sorted(tests.items(), key=lambda item: -len(item[1]))
-    sentences = [
-        _passing(len(names), len(tried[condition]), failed, condition, is_own=condition in own)
-        for condition, names in by_frequency[:_MAX_LISTED]
-    ]
+        alike[_at_any_time(one)].append(one)
+    passing = repairing(alike)
+    by_frequency = sorted(passing, key=lambda how: -tests_repaired(passing[how]))
+    sentences = [_passing(passing[how], tests_repaired(alike[how]), failed) for how in by_frequency[:_MAX_LISTED]]
     if len(by_frequency) > _MAX_LISTED:
         sentences.append(f"The same after {many(len(by_frequency) - _MAX_LISTED, 'other alteration')} here.")
-    if guard:
-        sentences = where_it_is_noticed(sentences, *_SYMPTOM[is_c(file)])
+    guards = [one for found in passing.values() for one in found if one.guard]
+    if guards:
+        sentences = where_it_is_noticed(sentences, *_SYMPTOM[is_c(guards[0].file)])
     return sentences
 
 
-def _passing(count: int, tried: int, failed: int, condition: str, *, is_own: bool) -> str:
+def _at_any_time(one: Experiment) -> str:
+    """What was altered, whichever time a decision came out differently; a loop that ends early is another each time."""
+    return replace(one, instance=EVERY).condition if _is_decision(one) else one.condition
+
+
+def _is_decision(one: Experiment) -> bool:
+    return one.kind == "switch" and one.place != "for"
+
+
+def _passing(found: Sequence[Experiment], tried: int, failed: int) -> str:
     """Which tests pass after one alteration that was tried with some of the failing ones."""
-    passes = f"{'passes' if count == 1 else 'pass'} {condition}"
+    count = tests_repaired(found)
+    passes = f"{'passes' if count == 1 else 'pass'} {_condition(found)}"
     if failed == 1:
         return f"The failing test {passes}."
-    if tried < failed and is_own:
+    if tried < failed and any(one.kind == "value" or one.instance != EVERY for one in found):
         return f"{many(count, 'failing test')} {passes}."
     left = failed - tried
     others = f"; {many(left, 'other')} {'was' if left == 1 else 'were'} not tried" if left > 0 else ""
     which = every(failed).capitalize() if count == failed else f"{count} of {failed}"
     return f"{which} failing tests {passes}{others}."
+
+
+def _condition(found: Sequence[Experiment]) -> str:
+    """What was different: of a decision, each time or, where only that makes a test pass, once."""
+    first = found[0]
+    always = {one.test for one in found if one.instance == EVERY}
+    once = {one.test for one in found} - always
+    if len({one.condition for one in found}) == 1 or not _is_decision(first):
+        return first.condition
+    if not always:
+        return f"{first.condition.removesuffix(f' the {ordinal(first.instance)} time')} once"
+    return first.condition + (f", {len(once)} of them if it does so only once" if once else "")
 
 
 def where_it_is_noticed(sentences: Sequence[str], why: str, instead: str = "not to raise it") -> list[str]:
