@@ -72,7 +72,7 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
                 for part in wrap(safe(sentence), columns - len(indent)):
                     out.write(style(indent + part, "dim") + "\n")
             names_differ = following is None or following["failing_tests"] != entry["failing_tests"]
-            if names_differ and (ranking.verbose or entry["nf"]):
+            if names_differ and ranking.verbose:
                 out.write(style(indent + _tests(entry, columns - len(indent)), "dim") + "\n")
     if cut := ranking.cut if ranking.by_line else ranking.functions_cut:
         out.write(indent + cut + "\n")
