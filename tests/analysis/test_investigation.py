@@ -321,6 +321,19 @@ def test_a_test_that_does_not_come_there_so_often_is_not_left_to_try(tmp_path, m
             ["Both failing tests pass if this comes out the other way each time, 1 of them if it does so only once."],
         ),
         (
+            [made(f"t{n}", 2, kind="value", place="pos", detail="1", instance=n) for n in (1, 2)],
+            ["Both failing tests pass with pos = 1 once."],
+        ),
+        (
+            [made(f"t{n}", 2, kind="value", place="pos", detail=str(n), instance=n) for n in (1, 2)],
+            ["1 failing test passes with pos = 1 the 1st time.", "1 failing test passes with pos = 2 the 2nd time."],
+        ),
+        (
+            [made("t1", 2, kind="value", place="pos", detail="1"),
+             made("t2", 2, kind="value", place="pos", detail="1", instance=2)],
+            ["Both failing tests pass with pos = 1, 1 of them if it is so only once."],
+        ),
+        (
             [made("t1", 2, place="for"), made("t2", 2, place="for", instance=2)],
             ["1 of 2 failing tests passes if this loop has no round; 1 other was not tried.",
              "1 failing test passes if this loop ends at its 2nd round of the run."],

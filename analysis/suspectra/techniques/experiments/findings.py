@@ -112,12 +112,8 @@ def findings_in_words(made: Iterable[Experiment], failed: int) -> list[str]:
 
 
 def _at_any_time(one: Experiment) -> str:
-    """What was altered, whichever time a decision came out differently; a loop that ends early is another each time."""
-    return replace(one, instance=EVERY).condition if _is_decision(one) else one.condition
-
-
-def _is_decision(one: Experiment) -> bool:
-    return one.kind == "switch" and one.place != "for"
+    """What was altered, whichever time it was; a loop that ends early does so at another round each time."""
+    return one.condition if one.place == "for" else replace(one, instance=EVERY).condition
 
 
 def _passing(found: Sequence[Experiment], tried: int, failed: int) -> str:
@@ -135,15 +131,16 @@ def _passing(found: Sequence[Experiment], tried: int, failed: int) -> str:
 
 
 def _condition(found: Sequence[Experiment]) -> str:
-    """What was different: of a decision, each time or, where only that makes a test pass, once."""
+    """What was different: each time or, where only that makes a test pass, once."""
     first = found[0]
     always = {one.test for one in found if one.instance == EVERY}
     once = {one.test for one in found} - always
-    if len({one.condition for one in found}) == 1 or not _is_decision(first):
+    if len({one.condition for one in found}) == 1:
         return first.condition
     if not always:
         return f"{first.condition.removesuffix(f' the {ordinal(first.instance)} time')} once"
-    return first.condition + (f", {len(once)} of them if it does so only once" if once else "")
+    verb = "is" if first.kind == "value" else "does"
+    return first.condition + (f", {len(once)} of them if it {verb} so only once" if once else "")
 
 
 def where_it_is_noticed(sentences: Sequence[str], why: str, instead: str = "not to raise it") -> list[str]:
