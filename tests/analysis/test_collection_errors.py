@@ -131,7 +131,7 @@ def test_the_launcher_ends_with_what_is_wrong(work):
     assert (status, error.line) == (1, 2)
     last = reported.splitlines()[-1]
     assert last.startswith(f"suspectra: error: test_broken.py could not be collected: test_broken.py:2: {error.what}. ")
-    assert ". Fix: install it where the tests run" in last
+    assert ". Fix: install no_such_module where the tests run" in last
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -365,7 +365,7 @@ def test_last_failed_tries_only_what_failed(work):
 def test_under_xdist_it_is_there_once(work):
     (work / "test_broken.py").write_text("import no_such_module\n")
     _, reported = record(work, "-n", "2")
-    assert reported.count("no_such_module") == 1
+    assert reported.count("No module named") == 1
     assert len(RecordingSource(work).read().collection_errors) == 1
 
 
@@ -477,3 +477,28 @@ def test_a_program_that_runs_pytest_while_it_handles_an_exception_is_not_blamed(
     status, _ = record(work, command=(sys.executable, str(script)))
     assert status == 1
     assert errors(work) == {}
+
+
+@pytest.mark.parametrize(
+    ("exception", "message", "environment", "cure"),
+    [
+        (
+            "UsageError", "unrecognized arguments: --cov=shop", ".venv",
+            "install pytest-cov where the tests run: `.venv/bin/python -m pip install pytest-cov`",
+        ),
+        ("UsageError", "Missing required plugins: pytest-mock", "/usr/bin/python3.12",
+         "install pytest-mock where the tests run: `/usr/bin/python3.12 -m pip install pytest-mock`"),
+        ("UsageError", "unrecognized arguments: --cov=shop", "my envs/a",
+         'install pytest-cov where the tests run: `"my envs/a/bin/python" -m pip install pytest-cov`'),
+        ("UsageError", "unrecognized arguments: --no-such-option", ".venv", "correct it and run the tests again"),
+    ],
+)  # fmt: skip
+@pytest.mark.skipif(sys.platform == "win32", reason="folders of environments have other names there")
+def test_what_is_missing_is_installed_where_the_tests_run(exception, message, environment, cure):
+    assert CollectionError("", exception, message, environment=environment).cure == cure
+
+
+def test_a_plugin_that_is_missing_is_named_by_the_launcher(work):
+    status, reported = record(work, "--cov=shop", "-p", "no:pytest_cov", "-p", "no:cov")
+    assert status == 4
+    assert reported.rstrip().endswith("-m pip install pytest-cov`")

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from suspectra_recorder.log.collection import CollectionError, environment_of
-from suspectra_server.features.missing_packages import missing_module, missing_package
 
 ERROR = 1
 
@@ -153,7 +152,7 @@ def test_a_run_that_failed_as_a_whole_is_no_collection_error(client, shop, recor
 )
 def test_what_is_not_installed_is_named_as_pip_names_it(exception, message, module, package):
     error = CollectionError("test_a.py", exception, message)
-    assert (missing_module(error), missing_package(error)) == (module, package)
+    assert (error.missing_module, error.missing_package) == (module, package)
 
 
 @pytest.mark.slow
@@ -177,7 +176,7 @@ def test_a_run_elsewhere_takes_the_place_of_one_that_could_not_collect(client, t
     test.write_text("import no_such_module\n")
     client.start(tmp_path)
     assert client.command("runTests") is True
-    client.wait(lambda: any("Fix: install it where the tests run" in one["message"] for one in client.messages))
+    client.wait(lambda: any("Fix: install " in one["message"] for one in client.messages))
     client.wait(lambda: client.statuses[-1]["collectionErrors"])
     assert client.suspects()["failedRuns"] == []  # its card is that of the error
     test.write_text("import shop\n\n\ndef test_it():\n    assert shop.price() == 2\n")

@@ -79,7 +79,7 @@ def summary_of(status: list[dict[str, Any]], crash: Crash | None, workspace: str
 def _errors(found: list[dict[str, Any]]) -> str:
     """Summarize the collection errors, without duplicates from workers of pytest-xdist.
 
-    What is to be done about a module that is missing is not in its message, as it is for other errors.
+    What is to be done about a module or plugin that is missing is not in its message, as it is for other errors.
     """
     from suspectra_recorder.log.collection import CollectionError, summary
 
@@ -87,7 +87,7 @@ def _errors(found: list[dict[str, Any]]) -> str:
     for error in map(CollectionError.from_dict, found):
         errors.setdefault(error.collector, error)
     first = next(iter(errors.values()))
-    cure = f". Fix: {first.cure}" if first.exception == ModuleNotFoundError.__name__ else ""
+    cure = f". Fix: {first.cure}" if first.missing_package else ""
     return f"{summary(errors.values())}{cure}"
 
 

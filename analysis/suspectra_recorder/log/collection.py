@@ -18,6 +18,7 @@ from suspectra_recorder.instrumentation.library_references import hashlib, os, s
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.colours import without_colours
 from suspectra_recorder.log.frames import inside
+from suspectra_recorder.log.missing_packages import missing_module, missing_package
 
 __builtins__ = library_references.builtins
 
@@ -25,15 +26,16 @@ CUT_OFF = "Crash"
 """Takes the place of an exception's name where a run did not end by itself."""
 MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
-_CURE_OF_A_MISSING_MODULE = (
-    "install it where the tests run, or correct the import; a module at the root of the project is found by"
-    " `suspectra record -- python -m pytest`, or in an editor with it in the setting testCommand"
+_OF_THE_PROJECT = (
+    ", or correct the import; a module at the root of the project is found by `suspectra record -- python -m pytest`,"
+    " or in an editor with it in the setting testCommand"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
 _PLACE = re.compile(r"^(?:ERROR: )?(?P<file>.+?\.(?:ini|toml|cfg|py)):(?:(?P<line>\d+):)? ", re.M)
 _RAISED = re.compile(r"^(?:E +)?(?P<type>[^\W\d][\w.]*(?:Error|Exception|Exit)): (?P<message>.*)$", re.M)
 _FRAME = re.compile(r'^[E ]*File "(?P<path>.+?)", line (?P<line>\d+)|^(?P<short>\S.*?\.py):(?P<number>\d+): ', re.M)
+_PLAIN = re.compile(r"[\w./\\:+-]+")  # paths that a shell takes as they are
 _AT_LINE = re.compile(r"\(at line (\d+)")
 
 
@@ -101,7 +103,28 @@ class CollectionError:
         """What the user can do."""
         if self.is_cut_off:
             return "run the tests again"
-        return _CURE_OF_A_MISSING_MODULE if self.exception == "ModuleNotFoundError" else _CURE
+        if not self.missing_package:
+            return _CURE
+        install = f"{self._interpreter} -m pip install {self.missing_package}"
+        return f"install {self.missing_package} where the tests run: `{install}`{_OF_THE_PROJECT if self.missing_module else ''}"
+
+    @property
+    def missing_module(self) -> str:
+        """The module that can't be imported as it is not there; empty for other errors."""
+        return missing_module(self.exception, self.message)
+
+    @property
+    def missing_package(self) -> str:
+        """What pip is to install, a plugin of pytest for example; empty where that is not known."""
+        return missing_package(self.exception, self.message)
+
+    @property
+    def _interpreter(self) -> str:
+        """The Python in whose environment the tests ran, as a shell takes it; `python` where it is not known."""
+        path = self.environment or "python"
+        if not os.path.basename(path).startswith("python"):
+            path += "\\Scripts\\python" if os.name == "nt" else "/bin/python"
+        return path if _PLAIN.fullmatch(path) else f'"{path}"'
 
     def __str__(self) -> str:
         place = f"{self.place}: " if self.place else ""

@@ -15,7 +15,6 @@ from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
 from suspectra_server.features.failures import failure_of, names_of, range_of_failure
-from suspectra_server.features.missing_packages import missing_module, missing_package
 from suspectra_server.features.suspect_texts import figures
 from suspectra_server.messages import (
     CollectionErrorMessage,
@@ -139,8 +138,8 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> Coll
         "file": error.file,
         "line": error.line if mark.line is None else mark.line + 1,
         "test": folder.uri_of(error.home) if has_home else None,
-        "missing": plain(missing_module(error), MAX_NAME),
-        "missingPackage": plain(missing_package(error), MAX_NAME),
+        "missing": plain(error.missing_module, MAX_NAME),
+        "missingPackage": plain(error.missing_package, MAX_NAME),
         "environment": plain(error.environment, MAX_NAME),
     }
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from suspectra_recorder.log.collection import CollectionError
-
 _MODULE = re.compile(r"No module named ['\"]([\w.]+)['\"]")
 _REQUIRED = re.compile(r"Missing required plugins: ([\w.-]+)")
 _OPTION = re.compile(r"unrecognized arguments: (?:.*? )?(--?[\w-]+)")
@@ -61,20 +59,20 @@ _PACKAGE_OF_MODULE = {
 }
 
 
-def missing_module(error: CollectionError) -> str:
+def missing_module(exception: str, message: str) -> str:
     """The module that can't be imported as it is not there; empty for other errors."""
-    found = _MODULE.search(error.message) if error.exception in ("ModuleNotFoundError", "ImportError") else None
+    found = _MODULE.search(message) if exception in ("ModuleNotFoundError", "ImportError") else None
     return found[1] if found else ""
 
 
-def missing_package(error: CollectionError) -> str:
+def missing_package(exception: str, message: str) -> str:
     """What pip is to install so that it is there; empty where that is not known."""
-    if module := missing_module(error):
+    if module := missing_module(exception, message):
         top = module.partition(".")[0]
         return _PACKAGE_OF_MODULE.get(top, top)
-    if found := _REQUIRED.search(error.message):
+    if found := _REQUIRED.search(message):
         return found[1].rstrip(".")
-    option = _OPTION.search(error.message)
+    option = _OPTION.search(message)
     if option is None:
         return ""
     for known in sorted(_PACKAGE_OF_OPTION, key=len, reverse=True):
