@@ -308,17 +308,31 @@ def _broken_setup(evidence: Evidence, stopped: Sequence[TestResult] = ()) -> Pro
     who = f"{len(stopped):,} of {many(len(evidence.failing), 'failing test')}" if stopped else whole
     first = (stopped or evidence.tests)[0].message
     cause = f"{who} failed in setup" + (f": {first}" if first else "")
-    return Problem(evidence.source, "", cause, "fix the fixture they share, or the environment the tests run in")
+    return Problem(evidence.source, "", cause, cure_of_setup(evidence, [test.name for test in stopped]))
+
+
+def cure_of_setup(evidence: Evidence, tests: Sequence[str]) -> str:
+    """What the user can do about tests that fail before they begin."""
+    stacks = filter(None, (evidence.stacks.get(name) for name in tests or evidence.stacks))
+    packages = dict.fromkeys(stack.missing_package for stack in stacks)
+    packages.pop("", None)
+    if not packages:
+        return "fix the fixture they share, or the environment the tests run in"
+    return f"run `python -m pip install {' '.join(packages)}` where the tests run"
 
 
 def _in_context(problem: Problem, evidence: Evidence) -> Problem:
     """Add the source of the evidence to a problem, and what its tests and collection errors explain."""
     cause = problem.cause
     uncollected = summary(evidence.collection_errors)
+    stacks = [evidence.stacks.get(test.name) for test in evidence.failing]
+    no_fixture = bool(stacks) and all(stack and stack.is_missing_fixture for stack in stacks)
     if not evidence.tests:
         cause = uncollected or "the evidence contains no tests"
     elif _all_failed_in_setup(evidence):
         cause = _broken_setup(evidence).cause
+    elif no_fixture:
+        cause = _broken_setup(evidence, evidence.failing).cause
     elif evidence.failing:
         cause += f" ({first_failure(evidence)})"
     skipped = sum(not test.verdict.counted for test in evidence.tests)
@@ -332,6 +346,8 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
     cure = problem.cure
     if uncollected:
         cure = evidence.collection_errors[0].cure
+    elif no_fixture:
+        cure = cure_of_setup(evidence, [test.name for test in evidence.failing])
     elif problem.cause == _NOTHING_EXECUTED and len(evidence.at_import):
         cure = f"look at what they use that ran while modules were imported, such as constants, or {problem.cure}"
     return replace(problem, file=problem.file or evidence.source, cause=cause, cure=cure)

@@ -47,7 +47,7 @@ from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
-from suspectra.localizer import Localizer
+from suspectra.localizer import Localizer, cure_of_setup
 from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
 from suspectra.selection.revision import refusal
@@ -428,6 +428,9 @@ class WhyInquiry(Inquiry[str]):
         one = len(self._tests) == 1
         who = "The failing test stops" if one else f"{every(len(self._tests)).capitalize()} failing tests stop"
         how = "If they run the program in another process, record that one, too."
+        if all((stack := self.evidence.stacks.get(test.name)) and stack.is_missing_fixture for test in self._tests):
+            cure = cure_of_setup(self.evidence, [test.name for test in self._tests])
+            how = f"{cure[0].upper()}{cure[1:]}."
         return WhyAnswer(
             tests=tuple(test.name for test in self._tests),
             failure=self._failure(self._tests[0].name),

@@ -106,7 +106,8 @@ class CollectionError:
         if not self.missing_package:
             return _CURE
         install = f"{self._interpreter} -m pip install {self.missing_package}"
-        return f"install {self.missing_package} where the tests run: `{install}`{_OF_THE_PROJECT if self.missing_module else ''}"
+        otherwise = _OF_THE_PROJECT if self.missing_module else ""
+        return f"install {self.missing_package} where the tests run: `{install}`{otherwise}"
 
     @property
     def missing_module(self) -> str:

@@ -1,9 +1,13 @@
-"""What is not installed where tests can't be collected, from the error of Python or of pytest."""
+"""What is not installed where tests can't be collected or begin, from the error of Python or of pytest."""
 
 from __future__ import annotations
 
 import re
 
+MISSING_FIXTURE = "FixtureLookupError"
+"""What pytest raises where a test asks for a fixture that nothing has."""
+
+_FIXTURE = re.compile(r"fixture '(\w+)' not found")
 _MODULE = re.compile(r"No module named ['\"]([\w.]+)['\"]")
 _REQUIRED = re.compile(r"Missing required plugins: ([\w.-]+)")
 _OPTION = re.compile(r"unrecognized arguments: (?:.*? )?(--?[\w-]+)")
@@ -45,6 +49,42 @@ _PACKAGE_OF_OPTION = {
     "--nbval": "nbval",
 }
 """The plugins that bring options which projects have in their configuration; an option may begin with one of these."""
+_PACKAGE_OF_FIXTURE = {
+    "aiohttp_client": "pytest-aiohttp",
+    "anyio_backend": "anyio",
+    "benchmark": "pytest-benchmark",
+    "cov": "pytest-cov",
+    "data_regression": "pytest-regressions",
+    "datadir": "pytest-datadir",
+    "db": "pytest-django",
+    "django_user_model": "pytest-django",
+    "docker_services": "pytest-docker",
+    "event_loop": "pytest-asyncio",
+    "faker": "Faker",
+    "file_regression": "pytest-regressions",
+    "freezer": "pytest-freezer",
+    "fs": "pyfakefs",
+    "httpbin": "pytest-httpbin",
+    "httpserver": "pytest-httpserver",
+    "httpx_mock": "pytest-httpx",
+    "lazy_datadir": "pytest-datadir",
+    "mocker": "pytest-mock",
+    "num_regression": "pytest-regressions",
+    "postgresql": "pytest-postgresql",
+    "qtbot": "pytest-qt",
+    "requests_mock": "requests-mock",
+    "respx_mock": "respx",
+    "session_mocker": "pytest-mock",
+    "shared_datadir": "pytest-datadir",
+    "snapshot": "syrupy",
+    "socket_enabled": "pytest-socket",
+    "subtests": "pytest-subtests",
+    "testrun_uid": "pytest-xdist",
+    "time_machine": "time-machine",
+    "transactional_db": "pytest-django",
+    "worker_id": "pytest-xdist",
+}
+"""The plugins that bring fixtures which tests often ask for."""
 _PACKAGE_OF_MODULE = {
     "attr": "attrs",
     "bs4": "beautifulsoup4",
@@ -72,6 +112,9 @@ def missing_package(exception: str, message: str) -> str:
         return _PACKAGE_OF_MODULE.get(top, top)
     if found := _REQUIRED.search(message):
         return found[1].rstrip(".")
+    if exception == MISSING_FIXTURE:
+        fixture = _FIXTURE.search(message)
+        return _PACKAGE_OF_FIXTURE.get(fixture[1], "") if fixture else ""
     option = _OPTION.search(message)
     if option is None:
         return ""

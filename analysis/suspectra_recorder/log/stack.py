@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.log.collection import MAX_NAME, one_line
 from suspectra_recorder.log.frames import inside
+from suspectra_recorder.log.missing_packages import MISSING_FIXTURE, missing_package
 
 __builtins__ = library_references.builtins
 
@@ -73,9 +74,19 @@ class Stack:
         return tuple(line for line in (self.own_line, self.test_line) if line is not None)
 
     @property
+    def is_missing_fixture(self) -> bool:
+        """Whether the test asked for a fixture that nothing has, so that it did not begin."""
+        return self.exception == MISSING_FIXTURE and not self.frames and self.test_line is None
+
+    @property
     def what(self) -> str:
         """The exception and its message."""
         return ": ".join(part for part in (self.exception, self.message) if part)
+
+    @property
+    def missing_package(self) -> str:
+        """The package that brings the fixture which the test asked for; empty where that is not known."""
+        return missing_package(self.exception, self.message) if self.is_missing_fixture else ""
 
     def __str__(self) -> str:
         place = f"at {self.frames[-1]}" if self.frames else ""

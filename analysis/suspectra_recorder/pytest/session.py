@@ -324,6 +324,10 @@ class _Session:
         if outcome.excinfo is not None or not self.attempts.all:
             self.recorder.discard()  # interrupted: the test did not end
             return
+        shares = (*self.shares, *explained)
+        if self.stack is not None and self.stack.is_missing_fixture:
+            self.recorder.restart_attempt()  # what other fixtures ran before has nothing to do with it
+            shares = ()
         last = self.attempts.last
         seconds = sum(attempt.seconds for attempt in self.attempts.all)
         self.recorder.test(
@@ -335,7 +339,7 @@ class _Session:
                 seconds,
                 self._location(item),
                 self.attempts.flaky,
-                (*self.shares, *explained),
+                shares,
                 self.stack.saying(last.message) if self.stack is not None and last.verdict in _FAILING else None,
             ),
             self._files_of(item),

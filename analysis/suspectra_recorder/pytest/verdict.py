@@ -100,7 +100,8 @@ def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
     At most 500 characters; may be empty.
     """
     shown = getattr(report, "longrepr", None)
-    text = getattr(getattr(shown, "reprcrash", None), "message", None) or _from_doctest(shown) or _text(report)
+    said = getattr(getattr(shown, "reprcrash", None), "message", None) or getattr(shown, "errorstring", None)
+    text = (said if isinstance(said, str) else "") or _from_doctest(shown) or _text(report)
     lines = without_colours(text[:_MAX_TEXT]).splitlines()
     line = next((line.strip() for line in lines if line.strip()), "")
     return line[:_MAX_MESSAGE]
