@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from datetime import timedelta
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -13,7 +12,6 @@ from suspectra.cli.main import run
 from suspectra.evidence.discovery import find_source
 from suspectra.experiments.log import ExperimentLog
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
-from suspectra.why.shifts import in_words
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -58,10 +56,9 @@ def test_the_answer_is_what_is_printed_and_fixes_lead_to_no_other(recorded_ledge
             log.add(made, {file: sha256(Path(file).read_bytes()).hexdigest()})
     assert run(["why", "--seconds", LONG]) == 0
     printed, wanted = capsys.readouterr().out.splitlines(), shown.splitlines()
-    assert printed[2] == "`last` → `last + a day` repairs 3 tests and breaks none."
-    assert wanted[2] == f"All 3 failing tests pass if ends[1] is {in_words(timedelta(days=1))}."
-    assert printed[9].endswith("none that passed breaks; so it is with one at tax.py:55.")
-    assert [*printed[:2], *printed[3:9], *printed[10:]] == [*wanted[:2], *wanted[3:9], *wanted[10:]]
+    (sure,) = [number for number, line in enumerate(wanted) if line.startswith("This is ")]
+    assert printed[sure] == f"{wanted[sure].removesuffix('.')}; so it is with one at tax.py:55."
+    assert [*printed[:sure], *printed[sure + 1 :]] == [*wanted[:sure], *wanted[sure + 1 :]]
 
 
 def test_the_other_commands_work_as_they_are_written(suspectra, tmp_path):

@@ -15,6 +15,7 @@ from suspectra.evidence.named_tests import with_failing
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.output.why import MAX_LINES, Reader, answer_lines, answer_object, write_answer_for_agents
 from suspectra.selection.since_revision import since_revision
+from suspectra.why import inquiry
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, WhyAnswer
 from suspectra.why.inquiry import WhyInquiry
 
@@ -112,15 +113,33 @@ def test_a_small_change_that_makes_all_pass_and_breaks_none_is_nearly_certain(pr
     found = answered(project, "ten_are")
     assert (found["place"], found["certainty"]) == ("program.py:14", "high")
     assert found["text"][0] == "program.py:14 in is_many is wrong."
-    assert "`>` → `>=` repairs 1 test and breaks none." in found["text"]
+    assert found["text"][1:4] == [
+        "The failing test passes with this change, and both others that were run still do:",
+        "    − if count > 10:",
+        "    + if count >= 10:",
+    ]
+    assert "-    if count > 10:\n+    if count >= 10:\n" in found["fix"]["diff"]
     assert found["because"] == "with a small change there the test passes, and none that passed breaks"
     assert len(found["text"]) <= MAX_LINES
 
 
 @pytest.mark.slow
-def test_a_value_that_is_wrong_is_followed_to_what_it_is_made_of(project, answered):
+def test_a_value_that_is_wrong_is_followed_to_the_failure_and_a_change_is_shown(project, answered):
     found = answered(project, "test_gross")
-    assert found["place"] == "program.py:20"
+    assert found["place"] in ("program.py:20", "program.py:21")
+    assert found["fix"]["line"] in (20, 21)
+    assert found["certainty"] == "medium"
+    assert "only one passing test runs it" in found["because"]
+    assert [(line["line"], line["value"]) for line in found["chain"]][-3:] == [
+        (21, "1900"), (22, "119.0"), (17, "false")
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_with_no_time_for_a_change_a_wrong_value_is_the_answer(project, answered, monkeypatch):
+    monkeypatch.setattr(inquiry, "_LEAST_FIX_S", 1e9)
+    found = answered(project, "test_gross")
+    assert (found["place"], found["fix"]) == ("program.py:20", None)
     assert found["text"][:3] == [
         "At program.py:20 in gross the value is wrong already.",
         "    rate = 19",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from suspectra.base.english import every, many
 from suspectra.fixes.candidate import AS_BEFORE, Candidate
 from suspectra.mutation.mutant import change_in_words
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
@@ -116,3 +117,22 @@ def _place(fix: Fix) -> tuple[bool, bool, bool, float, int, int]:
     written = sum(len(one.edit.text) for one in fix.candidates)
     cost = round(fix.cost + 0.15 * min(fix.rank - 1, 16) ** 0.5, 6)
     return fix.kind != AS_BEFORE, fix.for_tests, fix.hides, cost, written, fix.line
+
+
+def fix_in_words(fix: Fix, failing: int, how: str = "") -> str:
+    """What is known of a fix, in one sentence; `how` stands where nothing else says what is different."""
+    repaired, others = len(fix.repaired), fix.judges - len(fix.repaired)
+    begin = "the failing test passes" if repaired == failing == 1 else f"{every(repaired)} failing tests pass"
+    if repaired < failing:
+        begin = f"{repaired} of {failing} failing tests pass"
+    if fix.kind == AS_BEFORE:
+        begin = f"{begin} with this line as it was before you changed it"
+    elif fix.said:
+        begin = f"{begin} if {fix.said} here"
+    elif how:
+        begin = f"{begin} {how}"
+    if not others:
+        return f"{begin}, and no passing test executes it"
+    rest = "the other that was run still does" if others == 1 else f"{every(others)} others that were run still do"
+    left = f"; there was no time for {many(fix.unjudged, 'more test')} that run this code" if fix.unjudged else ""
+    return f"{begin}, and {rest}{left}"

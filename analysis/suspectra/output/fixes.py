@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TextIO
 
-from suspectra.base.english import every, many
+from suspectra.base.english import many
 from suspectra.base.visible import safe
 from suspectra.fixes.apart import Apart
-from suspectra.fixes.candidate import AS_BEFORE
 from suspectra.fixes.diff import difference
-from suspectra.fixes.fix import Fix
+from suspectra.fixes.fix import Fix, fix_in_words
 
 
 class SearchCounts(NamedTuple):
@@ -29,23 +28,6 @@ _SHOWN = 10
 
 Read = Callable[[str], bytes | None]
 """Gives the bytes of a source, None for one that can't be read."""
-
-
-def fix_in_words(fix: Fix, failing: int) -> str:
-    """What is known of a fix, in one sentence."""
-    repaired, others = len(fix.repaired), fix.judges - len(fix.repaired)
-    begin = "the failing test passes" if repaired == failing == 1 else f"{every(repaired)} failing tests pass"
-    if repaired < failing:
-        begin = f"{repaired} of {failing} failing tests pass"
-    if fix.kind == AS_BEFORE:
-        begin = f"{begin} with this line as it was before you changed it"
-    elif fix.said:
-        begin = f"{begin} if {fix.said} here"
-    if not others:
-        return f"{begin}, and no passing test executes it"
-    rest = "the other that was run still does" if others == 1 else f"{every(others)} others that were run still do"
-    left = f"; there was no time for {many(fix.unjudged, 'more test')} that run this code" if fix.unjudged else ""
-    return f"{begin}, and {rest}{left}"
 
 
 def apart_in_words(number: int, told: Apart) -> str:

@@ -12,7 +12,7 @@ from suspectra.output.agents.bounded import NOTICE, as_data
 from suspectra.output.changed_lines import changed_lines
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.program.languages import is_python
-from suspectra.why.answer import AnswerLine, Certainty, Remedy, WhyAnswer
+from suspectra.why.answer import AnswerFix, AnswerLine, Certainty, Remedy, WhyAnswer
 
 
 class Reader(Enum):
@@ -57,7 +57,10 @@ def write_answer(answer: WhyAnswer, out: TextIO) -> None:
     if suspect is not None and is_python(suspect.location.file) and len(others) + 1 < MAX_LINES:
         name = f" {answer.tests[0].rpartition('::')[2]}" if answer.others else ""
         passes = "it passes" if len(answer.tests) == 1 else "they pass"
-        out.write(safe(f"`suspectra fix{name}` looks for a change with which {passes}.") + "\n")
+        what = f"looks for {'other changes' if answer.fix else 'a change'} with which {passes}"
+        if answer.fix and not answer.others:
+            what = f"{what}; with --apply 1 it writes this one"
+        out.write(safe(f"`suspectra fix{name}` {what}.") + "\n")
 
 
 def write_answer_for_agents(answer: WhyAnswer, out: TextIO) -> None:
@@ -84,9 +87,25 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
         before, after = ([line.strip() for line in text] for text in (change.before, change.after))
         for number, line in enumerate(changed_lines(before, after, _MAX_CHANGED)):
             yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
-    if answer.suspect is not None:
+    if answer.suspect is not None and not (answer.fix and _is_at(answer.fix, answer.suspect)):
         yield f"    {answer.suspect.code}"
+    if answer.fix is not None:
+        yield from _fix(answer.fix, answer.suspect)
     yield from answer.reasons[:3]
+
+
+def _fix(fix: AnswerFix, suspect: AnswerLine | None) -> Iterator[str]:
+    """The change, with its line where it is not that of the suspect."""
+    there = "" if suspect and _is_at(fix, suspect) else f" ({fix.location.short})"
+    yield f"{fix.said[0].upper()}{fix.said[1:]}{there}:"
+    yield from (f"    {line}" for line in fix.lines[:_MAX_CHANGED])
+    if more := len(fix.lines) - _MAX_CHANGED:
+        yield from [f"    … {many(more, 'more line')}"] if more > 0 else []
+
+
+def _is_at(fix: AnswerFix, suspect: AnswerLine) -> bool:
+    at, other = fix.location, suspect.location
+    return (at.file, at.line) == (other.file, other.line)
 
 
 def _chain(answer: WhyAnswer) -> Iterator[str]:

@@ -64,6 +64,21 @@ class AnswerChange:
 
 
 @dataclass(frozen=True)
+class AnswerFix:
+    """A change of the program with which the failing tests pass."""
+
+    location: Location  # of the first statement that it changes
+    lines: tuple[str, ...]  # what it removes and adds, each behind its sign; around what it only adds, what is there
+    said: str  # which tests pass with it, in one sentence
+    diff: str  # the same as a unified difference, which `git apply` takes
+
+    def to_json(self) -> dict[str, object]:
+        """The fix for other tools."""
+        at = self.location
+        return {"file": at.file, "line": at.line, "end_line": at.end_line, "said": self.said, "diff": self.diff}
+
+
+@dataclass(frozen=True)
 class WhyAnswer:
     """Why tests fail, as far as it is known."""
 
@@ -76,6 +91,7 @@ class WhyAnswer:
     suspect: AnswerLine | None = None  # the line that the conclusion is about
     changes: tuple[AnswerChange, ...] = ()  # the change that the conclusion is about
     first: Location | None = None  # the statement that rankings have first because of the change
+    fix: AnswerFix | None = None  # a change with which the tests pass
     reasons: tuple[str, ...] = ()  # what speaks for it, in sentences, the strongest first
     chain_of: str = ""  # the test whose run the chain is of
     chain: tuple[AnswerLine, ...] = ()  # lines of this run, in their order
@@ -103,6 +119,7 @@ class WhyAnswer:
             "place": str(self.place) if self.place else None,
             "suspect": self.suspect.to_json() if self.suspect else None,
             "changes": [change.to_json() for change in self.changes],
+            "fix": self.fix.to_json() if self.fix else None,
             "reasons": list(self.reasons),
             "chain_of": self.chain_of,
             "chain": [line.to_json() for line in self.chain],

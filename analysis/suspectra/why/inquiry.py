@@ -53,14 +53,18 @@ from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
 from suspectra.selection.revision import refusal
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport, shifts_in_turn
-from suspectra.techniques.experiments.repairs import Repair
+from suspectra.techniques.experiments.repairs import MUTANT, Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
+from suspectra.why.fix_search import FixSearch
 from suspectra.why.shift_search import ShiftSearch
 from suspectra_recorder.log.collection import summary
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.9, 0.6  # of the time that is left
 """If no older text passes, the search for the change ends soon; if one does, that search is what decides."""
+_FOR_FIXES, _FOR_RIVALS = 0.7, 0.3
+"""For a change with which the tests pass, of the time that is left; where one is known, for others, of all the time."""
+_LEAST_FIX_S = 2.0  # that are worth the start
 _MAX_TESTS = 20  # with which changes are tried
 _MAX_LINKS = 4  # of the way to the failure that are shown
 _AGAIN_S = 1.0
@@ -70,6 +74,7 @@ _ALIKE = 0.5  # the least similarity of a passing test that is worth a look
 _MAX_PLACES = 12  # at which a difference is tried with the other tests
 _MORE_RUNS, _FEW_MORE_RUNS = 2.0, 1.25
 """As many as before a shifted value was found, if another may be found before it, and if none may."""
+_FEW_JUDGES = 2  # passing tests that run what was changed: with fewer, a change that fits one test fits them all
 _TELLING = 2.0  # the factor of a repair that says more than that it is possible
 
 
@@ -95,6 +100,7 @@ class WhyInquiry(Inquiry[str]):
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _refused: Problem | None = field(default=None, init=False)  # why no test can be run again
+    _fixes: FixSearch | None = field(default=None, init=False)  # changes with which tests pass
     _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
     # tests of the group that are not run with some of the changes
@@ -164,6 +170,7 @@ class WhyInquiry(Inquiry[str]):
         """Find out more than what changed and what is recorded."""
         suspicion = Suspicion(with_failing(self.evidence, self._group.tests))
         yield from self._experiment(suspicion)
+        yield from self._fix()
         yield from self._follow(suspicion)
 
     def _rank(self) -> None:
@@ -318,6 +325,20 @@ class WhyInquiry(Inquiry[str]):
             self._tried.append(many(made, "altered run"))
             self._rank()
 
+    def _fix(self) -> Iterator[str]:
+        """Search for a change with which all tests pass: it is shown, and what accepts one counts for the ranking."""
+        seconds = min(self._left * _FOR_FIXES, self.seconds * _FOR_RIVALS if self._is_corrected else math.inf)
+        if self.answer.changes or self._refused is not None or seconds < _LEAST_FIX_S:
+            return
+        yield "Searching for a change with which they pass"
+        self._fixes = FixSearch(self.setup, self.evidence, self._tests, seconds)
+        with closing(self._fixes.steps()) as fixes:
+            for fix in fixes:
+                yield f"They pass with a change of {Location(fix.file, fix.line, fix.end_line).short}"
+        if self._fixes.tried:
+            self._tried.append(many(self._fixes.tried, "changed run"))
+        self._rank()
+
     def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> None:
         """Try the differences that are known by now with the other tests, if other values are all that helps."""
         report = self._report
@@ -371,11 +392,16 @@ class WhyInquiry(Inquiry[str]):
         self._is_raised = best is None and self._raised_at(first, report)
         self._is_corrected = bool(corrected)
         certainty, because, surer = _weighed(best, len(self._group.tests), first.ep)
+        fix = self._fixes.shown(first.location) if self._fixes else None
+        if certainty is Certainty.HIGH and best is not None and best.accepted:
+            certainty, doubt = self._doubted(first)
+            because += doubt
         if corrected[1:]:
             places = first_of([report.suspect_of(element).location.short for element in corrected[1:]])
             certainty, because = Certainty.MEDIUM, f"{because}; so it is with one at {places}"
         if best is not None and isinstance(report, InvestigationReport):
-            reasons = [*_findings(report, first.element, best), *reasons]
+            if not (fix and best.kind == MUTANT and fix.location == first.location):  # it is shown
+                reasons = [*_findings(report, first.element, best), *reasons]
             conclusion = _conclusion(best, certainty, place)
         elif self._is_raised:
             certainty, because = Certainty.MEDIUM, "the exception is raised right there, and no passing test gets there"
@@ -397,11 +423,20 @@ class WhyInquiry(Inquiry[str]):
             because=because,
             surer=surer,
             suspect=self._line(first.location),
+            fix=fix,
             reasons=tuple(reasons),
             others=len(self._others),
             another=self._others[0] if self._others else "",
             tried=tuple(self._tried),
         )
+
+    def _doubted(self, first: Suspect) -> tuple[Certainty, str]:
+        """How sure an answer by a change is that all tests accept, and the doubt: the end of a sentence."""
+        if self._fixes is None or not self._fixes.tried:
+            return Certainty.MEDIUM, "; whether a change elsewhere does as much was not tried"
+        if first.ep < _FEW_JUDGES:
+            return Certainty.MEDIUM, ", but only one passing test runs it"
+        return Certainty.HIGH, ""
 
     def _one_of_the_changes(self, passing: Baseline, first: Suspect, place: str) -> tuple[Certainty, str, str]:
         """The answer where a test passes without the changes, and no run has shown which of them broke it."""

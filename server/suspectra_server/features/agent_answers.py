@@ -214,7 +214,8 @@ class AgentTools:
 
     async def answer_suggest_fixes(self, folder: Folder, tests: list[str], seconds: float, budget: int) -> FixesAnswer:
         """Search fixes."""
-        from suspectra.output.fixes import apart_in_words, fix_in_words
+        from suspectra.fixes.fix import fix_in_words
+        from suspectra.output.fixes import apart_in_words
 
         failing = await self._may_alter(folder, tests)
         search = FixSearch(self._session, *failing, seconds=seconds)

@@ -9,9 +9,9 @@ from lsprotocol import types as lsp
 
 from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import edits_by_file
-from suspectra.fixes.fix import Fix
+from suspectra.fixes.fix import Fix, fix_in_words
 from suspectra.mutation.edit import Edit
-from suspectra.output.fixes import apart_in_words, fix_in_words
+from suspectra.output.fixes import apart_in_words
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session

@@ -119,8 +119,9 @@ class Investigation(Staged):
         known = _in_order(scores(base, found), found, in_vain)
         for elements in _other_values(found):
             known = _given_out(known, shifts_in_turn(base, elements))
-        known = _shifted_first(known, base, found)
-        known = _given_out(known, _by_function(_accepted(found, spectrum), known, base))
+        accepted = _accepted(found, spectrum)
+        known = _shifted_first(known, base, found, accepted)
+        known = _given_out(known, _by_function(accepted, known, base))
         known = _undone_first(known, found)
         ranked = RankedReport.from_scores(self, spectrum, known)
         notes = (*base.notes, *([] if made else [where_it_works(_no_experiments(), spectrum, self.name)]))
@@ -241,8 +242,13 @@ def _in_order(known: Floats, found: Mapping[int, tuple[Repair, ...]], in_vain: M
     return known
 
 
-def _shifted_first(known: Floats, base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
-    """Put what one difference repairs in all failing tests before what needs another value or decision in each."""
+def _shifted_first(
+    known: Floats, base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]], accepted: list[int]
+) -> Floats:
+    """Put what one difference repairs in all failing tests before what needs another value or decision in each.
+
+    Behind changes of the program that all tests accept, though: with those passing tests were run.
+    """
     shifted = [element for element, several in found.items() if any(_is_shift_of_all(repair) for repair in several)]
     if not shifted:
         return known
@@ -251,6 +257,8 @@ def _shifted_first(known: Floats, base: EvidenceReport, found: Mapping[int, tupl
     known = known.copy()
     for number, element in enumerate(reversed(shifts_in_turn(base, shifted))):
         known[element] = least * (1 + _STEP * (1 + number))
+    if accepted:
+        _raise_above(float(known[shifted].max()), accepted, known)
     return known
 
 
