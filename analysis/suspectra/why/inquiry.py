@@ -64,7 +64,8 @@ _FOR_CHANGES, _FOR_EXPERIMENTS = 0.9, 0.6  # of the time that is left
 """If no older text passes, the search for the change ends soon; if one does, that search is what decides."""
 _FOR_FIXES, _FOR_RIVALS = 0.7, 0.3
 """For a change with which the tests pass, of the time that is left; where one is known, for others, of all the time."""
-_LEAST_FIX_S = 2.0  # that are worth the start
+_LEAST_FIX_S = 2.0
+"""Less is not worth the start of a search for a change."""
 _MAX_TESTS = 20  # with which changes are tried
 _MAX_LINKS = 4  # of the way to the failure that are shown
 _AGAIN_S = 1.0
