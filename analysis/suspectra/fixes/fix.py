@@ -121,18 +121,29 @@ def _place(fix: Fix) -> tuple[bool, bool, bool, float, int, int]:
 
 def fix_in_words(fix: Fix, failing: int, how: str = "") -> str:
     """What is known of a fix, in one sentence; `how` stands where nothing else says what is different."""
-    repaired, others = len(fix.repaired), fix.judges - len(fix.repaired)
-    begin = "the failing test passes" if repaired == failing == 1 else f"{every(repaired)} failing tests pass"
-    if repaired < failing:
-        begin = f"{repaired} of {failing} failing tests pass"
+    begin = passing(len(fix.repaired), failing)
     if fix.kind == AS_BEFORE:
         begin = f"{begin} with this line as it was before you changed it"
     elif fix.said:
         begin = f"{begin} if {fix.said} here"
     elif how:
         begin = f"{begin} {how}"
+    others = fix.judges - len(fix.repaired)
+    runs = "runs" if fix.unjudged == 1 else "run"
+    left = f"; there was no time for {many(fix.unjudged, 'more test')} that {runs} this code"
+    return f"{with_others(begin, others)}{left if others and fix.unjudged else ''}"
+
+
+def passing(repaired: int, failing: int) -> str:
+    """How many of the failing tests pass, as the begin of a sentence."""
+    if repaired < failing:
+        return f"{repaired} of {failing} failing tests pass"
+    return "the failing test passes" if failing == 1 else f"{every(repaired)} failing tests pass"
+
+
+def with_others(begin: str, others: int) -> str:
+    """A sentence about failing tests that pass, and how many others still do."""
     if not others:
         return f"{begin}, and no passing test executes it"
     rest = "the other that was run still does" if others == 1 else f"{every(others)} others that were run still do"
-    left = f"; there was no time for {many(fix.unjudged, 'more test')} that run this code" if fix.unjudged else ""
-    return f"{begin}, and {rest}{left}"
+    return f"{begin}, and {rest}"

@@ -58,8 +58,8 @@ def write_answer(answer: WhyAnswer, out: TextIO) -> None:
         name = f" {answer.tests[0].rpartition('::')[2]}" if answer.others else ""
         passes = "it passes" if len(answer.tests) == 1 else "they pass"
         what = f"looks for {'other changes' if answer.fix else 'a change'} with which {passes}"
-        if answer.fix and not answer.others:
-            what = f"{what}; with --apply 1 it writes this one"
+        if answer.fix and answer.fix.number and not answer.others:
+            what = f"{what}; with --apply {answer.fix.number} it writes this one"
         out.write(safe(f"`suspectra fix{name}` {what}.") + "\n")
 
 
@@ -87,7 +87,7 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
         before, after = ([line.strip() for line in text] for text in (change.before, change.after))
         for number, line in enumerate(changed_lines(before, after, _MAX_CHANGED)):
             yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
-    if answer.suspect is not None and not (answer.fix and _is_at(answer.fix, answer.suspect)):
+    if answer.suspect is not None and not (answer.fix and answer.fix.is_at(answer.suspect.location)):
         yield f"    {answer.suspect.code}"
     if answer.fix is not None:
         yield from _fix(answer.fix, answer.suspect)
@@ -96,16 +96,11 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
 
 def _fix(fix: AnswerFix, suspect: AnswerLine | None) -> Iterator[str]:
     """The change, with its line where it is not that of the suspect."""
-    there = "" if suspect and _is_at(fix, suspect) else f" ({fix.location.short})"
+    there = "" if suspect and fix.is_at(suspect.location) else f" ({fix.location.short})"
     yield f"{fix.said[0].upper()}{fix.said[1:]}{there}:"
     yield from (f"    {line}" for line in fix.lines[:_MAX_CHANGED])
     if more := len(fix.lines) - _MAX_CHANGED:
         yield from [f"    … {many(more, 'more line')}"] if more > 0 else []
-
-
-def _is_at(fix: AnswerFix, suspect: AnswerLine) -> bool:
-    at, other = fix.location, suspect.location
-    return (at.file, at.line) == (other.file, other.line)
 
 
 def _chain(answer: WhyAnswer) -> Iterator[str]:

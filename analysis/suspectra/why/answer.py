@@ -71,6 +71,12 @@ class AnswerFix:
     lines: tuple[str, ...]  # what it removes and adds, each behind its sign; around what it only adds, what is there
     said: str  # which tests pass with it, in one sentence
     diff: str  # the same as a unified difference, which `git apply` takes
+    number: int = 0  # by which the command for fixes writes it; 0 if it can't
+
+    def is_at(self, statement: Location) -> bool:
+        """Whether it changes a statement first."""
+        at = self.location
+        return at.file == statement.file and statement.line <= at.line <= statement.end_line
 
     def to_json(self) -> dict[str, object]:
         """The fix for other tools."""

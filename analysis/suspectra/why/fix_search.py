@@ -1,8 +1,9 @@
-"""The search for a change with which all tests pass, as the end of an answer."""
+"""The change with which all tests pass, at the end of an answer: one that experiments have made, or a fix."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -15,11 +16,15 @@ from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.fixes.diff import difference
-from suspectra.fixes.fix import Fix, fix_in_words, in_order
-from suspectra.fixes.kept_fixes import keep
+from suspectra.fixes.fix import Fix, fix_in_words, in_order, passing, with_others
+from suspectra.fixes.kept_fixes import KeptEdits, keep
 from suspectra.fixes.search import FixInquiry
+from suspectra.mutation.edit import Edit
+from suspectra.runs.experiment import Experiment
+from suspectra.techniques.experiments.repairs import Repair
 from suspectra.why.answer import AnswerFix
 
+_HOW = "with this change"
 _SIGNS = {"-": "−", "+": "+"}
 
 
@@ -55,14 +60,45 @@ class FixSearch:
 
     def shown(self, suspect: Location | None) -> AnswerFix | None:
         """The likeliest fix, of those at the suspect if there are any."""
-        ordered = [one for one in in_order(self._found) if not one.hides and len(one.repaired) == len(self.tests)]
+        numbered = in_order(self._found)
+        ordered = [one for one in numbered if not one.hides and len(one.repaired) == len(self.tests)]
         there = [one for one in ordered if suspect and (one.file, one.line) == (suspect.file, suspect.line)]
         if not ordered:
             return None
         fix = (there or ordered)[0]
         diff = difference(fix.candidates, self._suspicion.read)
         at = Location(fix.file, fix.line, fix.end_line)
-        return AnswerFix(at, _shown(diff), fix_in_words(fix, len(self.tests), "with this change"), diff)
+        return AnswerFix(at, _shown(diff), fix_in_words(fix, len(self.tests), _HOW), diff, numbered.index(fix) + 1)
+
+
+def tried_change(
+    repair: Repair, evidence: Evidence, tests: Sequence[str], known: Sequence[tuple[KeptEdits, ...]]
+) -> AnswerFix | None:
+    """A change that experiments have made, with which all of some failing tests pass, and all others that were run.
+
+    As it is written in a known fix of the statement, if there is one.
+    """
+    made: dict[object, list[Experiment]] = defaultdict(list)
+    for one in repair.made:
+        made[one.key[1:]].append(one)
+    accepted = [several for several in made.values() if all(one.outcome.repairs for one in several)]
+    several = max((one for one in accepted if {test.test for test in one}.issuperset(tests)), key=len, default=None)
+    read = evidence.program.source_of if evidence.program is not None else None
+    if several is None or read is None:
+        return None
+    first, others = several[0], len({one.test for one in several}.difference(tests))
+    at = Location(first.file, first.line, first.end_line)
+    edits: tuple[KeptEdits, ...] = (
+        KeptEdits(first.file, (Edit(first.line, first.column, first.end_line, first.end_column, first.replacement),)),
+    )
+    number = next((number for number, fix in enumerate(known, 1) if _changes(fix, at)), 0)
+    diff = difference(known[number - 1] if number else edits, read)
+    said = with_others(f"{passing(len(tests), len(tests))} {_HOW}", others)
+    return AnswerFix(at, _shown(diff), said, diff, number) if diff else None
+
+
+def _changes(fix: Sequence[KeptEdits], at: Location) -> bool:
+    return any(one.file == at.file and any(at.line <= edit.line <= at.end_line for edit in one.edits) for one in fix)
 
 
 def _shown(diff: str) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
+from suspectra.fixes.kept_fixes import kept
 from suspectra.localizer import Localizer, cure_of_setup
 from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
@@ -56,7 +57,7 @@ from suspectra.techniques.experiments.investigation import InvestigationReport, 
 from suspectra.techniques.experiments.repairs import MUTANT, Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
-from suspectra.why.fix_search import FixSearch
+from suspectra.why.fix_search import FixSearch, tried_change
 from suspectra.why.shift_search import ShiftSearch
 from suspectra_recorder.log.collection import summary
 
@@ -102,6 +103,7 @@ class WhyInquiry(Inquiry[str]):
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _refused: Problem | None = field(default=None, init=False)  # why no test can be run again
     _fixes: FixSearch | None = field(default=None, init=False)  # changes with which tests pass
+    _searched: bool = field(default=False, init=False)  # whether changes elsewhere were tried
     _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
     # tests of the group that are not run with some of the changes
@@ -331,12 +333,17 @@ class WhyInquiry(Inquiry[str]):
         seconds = min(self._left * _FOR_FIXES, self.seconds * _FOR_RIVALS if self._is_corrected else math.inf)
         if self.answer.changes or self._refused is not None or seconds < _LEAST_FIX_S:
             return
+        if self._is_corrected and kept(self.setup.workspace, [test.name for test in self._tests]):
+            self._searched = True  # before, for the same sources
+            self._rank()
+            return
         yield "Searching for a change with which they pass"
         self._fixes = FixSearch(self.setup, self.evidence, self._tests, seconds)
         with closing(self._fixes.steps()) as fixes:
             for fix in fixes:
                 yield f"They pass with a change of {Location(fix.file, fix.line, fix.end_line).short}"
         if self._fixes.tried:
+            self._searched = True
             self._tried.append(many(self._fixes.tried, "changed run"))
         self._rank()
 
@@ -394,6 +401,9 @@ class WhyInquiry(Inquiry[str]):
         self._is_corrected = bool(corrected)
         certainty, because, surer = _weighed(best, len(self._group.tests), first.ep)
         fix = self._fixes.shown(first.location) if self._fixes else None
+        if best is not None and best.accepted and not (fix and fix.is_at(first.location)):
+            known = kept(self.setup.workspace, self._group.tests)
+            fix = tried_change(best, self.evidence, self._group.tests, known) or fix
         if certainty is Certainty.HIGH and best is not None and best.accepted:
             certainty, doubt = self._doubted(first)
             because += doubt
@@ -401,7 +411,7 @@ class WhyInquiry(Inquiry[str]):
             places = first_of([report.suspect_of(element).location.short for element in corrected[1:]])
             certainty, because = Certainty.MEDIUM, f"{because}; so it is with one at {places}"
         if best is not None and isinstance(report, InvestigationReport):
-            if not (fix and best.kind == MUTANT and fix.location == first.location):  # it is shown
+            if not (fix and best.kind == MUTANT and fix.is_at(first.location)):  # it is shown
                 reasons = [*_findings(report, first.element, best), *reasons]
             conclusion = _conclusion(best, certainty, place)
         elif self._is_raised:
@@ -433,7 +443,7 @@ class WhyInquiry(Inquiry[str]):
 
     def _doubted(self, first: Suspect) -> tuple[Certainty, str]:
         """How sure an answer by a change is that all tests accept, and the doubt: the end of a sentence."""
-        if self._fixes is None or not self._fixes.tried:
+        if not self._searched:
             return Certainty.MEDIUM, "; whether a change elsewhere does as much was not tried"
         if first.ep < _FEW_JUDGES:
             return Certainty.MEDIUM, ", but only one passing test runs it"
