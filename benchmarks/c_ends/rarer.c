@@ -1,10 +1,13 @@
 #define _GNU_SOURCE
 #include "part.h"
 #include <assert.h>
+#include <err.h>
+#include <error.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -129,6 +132,21 @@ __attribute__((constructor)) static void at_the_beginning(int count, char **word
         RAN; store(1);
         RAN; zero = 3;
     }
+}
+static inline __attribute__((always_inline)) int inlined(int n) {
+    RAN; n++;
+    RAN; n = store(n);
+    RAN; return n;
+}
+static int around(int n) {
+    RAN; n = inlined(n);
+    RAN; return n;
+}
+static void fails(const char *text, ...) {
+    va_list all;
+    va_start(all, text);
+    RAN; verrx(3, text, all);
+    RAN; va_end(all);
 }
 static int end(int n) {
     WAY("nested handlers") {
@@ -333,6 +351,22 @@ static int end(int n) {
         RAN; usleep(100000);
         RAN; kill(child, SIGKILL);
         RAN; waitpid(child, 0, 0);
+        RAN; return 0;
+    }
+    WAY("a crash in a function that is always inlined") {
+        RAN; n = around(n);
+        RAN; return 0;
+    }
+    WAY("err") {
+        RAN; if (n) err(3, "no");
+        RAN; return 0;
+    }
+    WAY("verrx") {
+        RAN; fails("no %d", n);
+        RAN; return 0;
+    }
+    WAY("error") {
+        RAN; error(3, 0, "no");
         RAN; return 0;
     }
     RAN; return 0;

@@ -1,5 +1,4 @@
 #include "part.h"
-#include <coroutine>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -74,35 +73,6 @@ static int promises(int n) noexcept {
 static int after(const void *, const void *) {
     RAN; throws(1);
     RAN; return 1;
-}
-struct Task {
-    struct promise_type {
-        Task get_return_object() { RAN; return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-        std::suspend_always initial_suspend() noexcept { RAN; return {}; }
-        std::suspend_always final_suspend() noexcept { RAN; return {}; }
-        void return_void() { RAN; }
-        void unhandled_exception() { RAN; throw; }
-    };
-    std::coroutine_handle<promise_type> handle;
-};
-static Task crashing(int n) {
-    RAN; n++;
-    co_await std::suspend_always{};
-    RAN; n = store(n);
-    RAN; n++;
-}
-static Task waiting(int n) {
-    RAN; n++;
-    RAN; co_await std::suspend_always{};
-    RAN; n++;
-    RAN; co_await std::suspend_always{};
-    RAN; n++;
-}
-static Task throwing(int n) {
-    RAN; n++;
-    co_await std::suspend_always{};
-    RAN; throws(n);
-    RAN; n++;
 }
 static int end(int n) {
     WAY("an exception out of noexcept, with destructors") {
@@ -185,25 +155,6 @@ static int end(int n) {
     WAY("a terminate handler that exits") {
         RAN; std::set_terminate([] { RAN; _exit(4); RAN; });
         RAN; n = throws(1);
-        RAN; return 0;
-    }
-    WAY("a coroutine of C++ that crashes") {
-        RAN; Task task = crashing(1);
-        RAN; task.handle.resume();
-        RAN; task.handle.resume();
-        RAN; task.handle.destroy();
-        RAN; return 0;
-    }
-    WAY("a coroutine of C++ that is destroyed") {
-        RAN; Task task = waiting(1);
-        RAN; task.handle.resume();
-        RAN; task.handle.destroy();
-        RAN; return 0;
-    }
-    WAY("a coroutine of C++ that throws") {
-        RAN; Task task = throwing(1);
-        RAN; task.handle.resume();
-        RAN; task.handle.resume();
         RAN; return 0;
     }
     RAN; return 0;

@@ -462,3 +462,43 @@ def test_a_process_that_left_no_profile_is_said(relatives):
     assert said["way0"].cause.startswith("a process of this test left no profile")
     assert "CK_FORK=no" in said["way0 in Check"].cure
     assert said["way18"].cause.startswith("a process with the memory of another one (vfork) was killed or crashed")
+
+
+HIDDEN = """\
+#include <err.h>
+static int *nowhere;
+static inline __attribute__((always_inline)) int store(int n) {
+    *nowhere = n;
+    return n;
+}
+static int fails(int n) {
+    if (n > 2)
+        err(n, "no");
+    n = store(n);
+    return n;
+}
+int main(int n, char **words) {
+    n = n > 1 ? fails(n) : n;
+    return n;
+}
+"""
+
+
+@pytest.mark.slow
+def test_calls_that_the_c_library_or_clang_hides(tool, tmp_path):
+    (tmp_path / "t.c").write_text(HIDDEN)
+    build(tmp_path, "t.c", "-o", "t", compiler=tool("clang-14", "clang-14"))
+    _, evidence = record(tmp_path, "fine\t./t\nerr\t./t 1 2\ncrash\t./t 1\n")
+    rows = zip(evidence.tests, evidence.rows, strict=True)
+    lines = {test.name: {evidence.elements.location(int(e)).line for e in row} - {3, 7, 13} for test, row in rows}
+    assert lines == {"fine": {14, 15}, "err": {8, 9, 14}, "crash": {4, 8, 10, 14}}
+
+
+@pytest.mark.slow
+def test_exceptions_that_cannot_be_followed_are_said(tool, tmp_path):
+    (tmp_path / "t.cpp").write_text("int main() try {\n    throw 1;\n} catch (int) {\n    return 0;\n}\n")
+    compiler = tool("clang-14", "clang-14").replace("clang", "clang++")
+    build(tmp_path, "-static-libgcc", "-static-libstdc++", "t.cpp", "-o", "t", compiler=compiler)
+    run, _ = record(tmp_path, "caught\t./t\n")
+    (problem,) = run.problems
+    assert problem.cause.startswith("its exceptions could not be followed, as it has an unwinder of its own:")

@@ -41,7 +41,11 @@ _UNKNOWN = {
     "threads": ("other threads still ran when it ended", "let it wait for its threads before it ends"),
     "cancelled": ("a thread was cancelled", "let the thread end by itself"),
     "stacks": ("it switched between stacks (swapcontext)", "let each of its coroutines end"),
-    "jumps": ("not each longjmp() could be followed", "record on x86-64, with fewer threads"),
+    "unwinder": (
+        "its exceptions could not be followed, as it has an unwinder of its own",
+        "link it without -static-libgcc",
+    ),
+    "jumps": ("not each longjmp() or exception could be followed", "record on x86-64, with fewer threads"),
 }
 
 _ADDR2LINE_TIMEOUT_S = 300.0
@@ -52,8 +56,9 @@ _FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
 _MAPPING = re.compile(r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) \S+ [0-9a-f]+ \S+ \d+ +(?P<path>/.*)$")
 _SAID = re.compile(r"^\?(\w+)$", re.MULTILINE)
 _CALL = re.compile(
-    r"^(?P<goes_on>\+?)(?P<interrupted>!?)(?P<address>[0-9a-f]{1,16})(?: (?P<times>[0-9a-f]{1,16}))?$", re.MULTILINE
+    r"^(?P<mark>[+~]?)(?P<interrupted>!?)(?P<address>[0-9a-f]{1,16})(?: (?P<times>[0-9a-f]{1,16}))?$", re.MULTILINE
 )
+_SIGNS = {"": 1, "+": -1, "~": 0}
 _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
 
 
@@ -64,7 +69,9 @@ class CodeAddress(NamedTuple):
     address: int  # the address in its debug information
     inherited: bool = False  # whether the call began in the process that forked this one
     calling: bool = True  # whether it had called something, so that no signal interrupted it
-    times: int = 1  # how many calls were under way there; below 0 where as many go on, behind fork() or setjmp()
+    # how many calls were under way there; below 0 where as many go on, behind fork() or setjmp(), 0 where an exception
+    # was handled
+    times: int = 1
 
 
 class CallUnderWay(NamedTuple):
@@ -75,7 +82,7 @@ class CallUnderWay(NamedTuple):
     calling: bool  # whether it had called something, so that it did not crash by itself
     inherited: bool  # whether it began in the process that forked this one
     address: int  # where in the code of its file
-    times: int  # how many there were, far out in a deep recursion; below 0 if they go on there
+    times: int  # how many there were, far out in a deep recursion; below 0 if they go on there, 0 by an exception
 
 
 class CrashCalls:
@@ -174,7 +181,7 @@ def calls_in_files(text: str) -> list[CodeAddress]:
         path = next((path for start, end, path in mapped if start <= at < end), None)
         if path is not None:
             address = at if is_fixed(path) else at - starts[path]
-            times = int(match["times"] or "1", 16) * (-1 if match["goes_on"] else 1)
+            times = int(match["times"] or "1", 16) * _SIGNS[match["mark"]]
             calls.append(CodeAddress(path, address, inherited, not match["interrupted"], times))
     return calls
 

@@ -80,6 +80,7 @@ static struct {
 } dumps[MAX_DUMPS]; /* each program and shared library has a copy of libgcov of its own */
 static size_t found;
 static int by_clang; /* whether clang built any of them */
+static int own_unwinder; /* whether one of those follows exceptions by itself */
 static char own_stack[1 << 17]; /* a stack overflow leaves no room on the program's own */
 
 #define FAULTS 4 /* of these, what the program itself causes */
@@ -98,6 +99,7 @@ static volatile sig_atomic_t begun, ending_by;
 struct trace {
     struct call *calls;
     int count, most;
+    uintptr_t outermost; /* the last frame that is wanted; 0 for all */
 };
 
 static char calls_file[4096]; /* the beginning of its name; empty for none */
@@ -145,11 +147,13 @@ static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *all) 
     uintptr_t at = address_of(context, &interrupted);
     struct call call = {at, frame_of(context), interrupted};
     trace->calls[trace->count++] = call;
-    return trace->count == trace->most ? _URC_END_OF_STACK : _URC_NO_REASON;
+    return trace->count == trace->most || call.frame == trace->outermost ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-int suspectra_unwind(struct call *found_calls, int most) {
-    struct trace trace = {found_calls, 0, most};
+int suspectra_unwind(struct call *found_calls, int most) { return suspectra_unwind_to(0, found_calls, most); }
+
+int suspectra_unwind_to(uintptr_t frame, struct call *found_calls, int most) {
+    struct trace trace = {found_calls, 0, most, frame};
     if (unwind && address_of && frame_of)
         unwind(add_call, &trace);
     return trace.count;
@@ -157,7 +161,7 @@ int suspectra_unwind(struct call *found_calls, int most) {
 
 /* The same for a stack that may be damaged. */
 static void unwind_crash(void) {
-    static struct trace trace = {calls, 0, MAX_CALLS};
+    static struct trace trace = {calls, 0, MAX_CALLS, 0};
     sigset_t faults, before;
     sigemptyset(&faults);
     sigaddset(&faults, SIGSEGV);
@@ -249,8 +253,14 @@ void suspectra_close_calls(int descriptor) {
     close(descriptor);
 }
 
-int suspectra_records_calls(void) { return found && !begun && *calls_file && suspectra_own_process(); }
+static void find_dumps(void);
+int suspectra_records_calls(void) {
+    if (armed && opened)
+        find_dumps();
+    return found && !begun && *calls_file && suspectra_own_process();
+}
 int suspectra_by_clang(void) { return by_clang; }
+int suspectra_own_unwinder(void) { return own_unwinder; }
 
 static void put_calls(int descriptor, int from, int to) {
     static struct call counted[MAX_COUNTED];
@@ -333,6 +343,26 @@ static void write_exit(int unknown_to_gcc) {
         write_calls("-exit.", 0, at);
     if (at < call_count)
         write_calls(".", at, call_count); /* the handler of a signal ends the program */
+}
+
+static int in_library(uintptr_t at, const Dl_info *library) {
+    Dl_info where;
+    return at && dladdr((void *)(at - 1), &where) && where.dli_fbase == library->dli_fbase;
+}
+
+/* The C library calls exit() by itself, too: where main has returned, and in err(), where functions are under way. */
+static void write_hidden_exit(void) {
+    Dl_info library;
+    int at = 0;
+    if (!by_clang || exit_frame || !*calls_file || !dladdr((void *)getpid, &library))
+        return;
+    call_count = suspectra_unwind(calls, MAX_CALLS);
+    while (at < call_count && !in_library(calls[at].at, &library))
+        at++;
+    while (at < call_count && in_library(calls[at].at, &library))
+        at++;
+    if (at + 1 < call_count && calls[at + 1].at) /* not only that of _start */
+        write_calls("-exit.", 0, first_interrupted());
 }
 
 static void note(const char *kind) {
@@ -771,6 +801,7 @@ static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) 
             ElfW(Addr) between = clang ? address : address_in(file, size, "__gcov_dump");
             ElfW(Addr) reset = address_in(file, size, "__gcov_reset");
             by_clang |= clang;
+            own_unwinder |= clang && address_in(file, size, "_Unwind_SetIP");
             dumps[found].by_clang = clang;
             *(void **)&dumps[found].between = between ? (void *)(object->dlpi_addr + between) : NULL;
             *(void **)&dumps[found].reset = reset ? (void *)(object->dlpi_addr + reset) : NULL;
@@ -856,6 +887,9 @@ static void find_dumps(void) {
 __attribute__((destructor)) static void ended(void) {
     if (!found || begun || !suspectra_own_process())
         return;
+#ifdef KNOWS_CALLS
+    write_hidden_exit();
+#endif
     suspectra_write_left();
     suspectra_note_threads(1);
     suspectra_closed();

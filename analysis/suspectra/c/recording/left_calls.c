@@ -1,4 +1,4 @@
-/* Calls that end although the process goes on: by longjmp(), or with their thread.
+/* Calls that end although the process goes on: by longjmp(), by an exception, or with their thread.
  *
  * They are counted by address, and written when the process ends. gcc knows which calls may not return, so of its
  * programs only those count that a signal interrupted and whose handler left them.
@@ -13,18 +13,24 @@
 
 #if defined(__linux__) && defined(__GLIBC__)
 #include <pthread.h>
+#include <sched.h>
+#include <unwind.h>
 
 #define MAX_CALLS (1 << 14)
 #define MAX_PLACES 1024
+#define MAX_WAITS 100000 /* for another thread that notes its calls */
 static struct call stack[MAX_CALLS];
+enum { ENDED, WENT_ON, HANDLED, WAYS };
+static const char *const marks[WAYS] = {"", "+", "~"};
 static struct {
     struct call call;
-    uintptr_t ended, going_on; /* how often */
+    uintptr_t times[WAYS];
 } places[MAX_PLACES];
 static int count;
 static volatile int busy, missed, cancelled, switched;
+static __thread uintptr_t left_from; /* the innermost frame of a thread that ends, of which all calls are noted */
 
-static void add(struct call call, int ended, int times) {
+static void add(struct call call, int way, int times) {
     int at = 0;
     while (at < count && (places[at].call.at != call.at || places[at].call.interrupted != call.interrupted))
         at++;
@@ -33,10 +39,10 @@ static void add(struct call call, int ended, int times) {
         return;
     }
     if (at == count) {
-        places[count].ended = places[count].going_on = 0;
+        memset(places[count].times, 0, sizeof places[count].times);
         places[count++].call = call;
     }
-    *(ended ? &places[at].ended : &places[at].going_on) += (uintptr_t)times;
+    places[at].times[way] += (uintptr_t)times;
 }
 
 /* The stack that a jump goes back to, and where it goes on there. */
@@ -80,9 +86,9 @@ static void note_jump(const struct __jmp_buf_tag *to) {
             if (out && !suspectra_by_clang())
                 begin = by_signal;
             for (int i = begin; i < end; i++)
-                add(stack[i], 1, 1);
+                add(stack[i], ENDED, 1);
             if (end > begin)
-                add((struct call){at, 0, 0}, 0, 1);
+                add((struct call){at, 0, 0}, WENT_ON, 1);
         }
     }
     __sync_lock_release(&busy);
@@ -92,8 +98,8 @@ static void note_jump(const struct __jmp_buf_tag *to) {
 void suspectra_note_left(uintptr_t frame, uintptr_t at, int times) {
     int all = suspectra_unwind(stack, MAX_CALLS), from = first_interrupted(all);
     for (int i = from == all ? 0 : from; i < all && stack[i].frame <= frame; i++)
-        add(stack[i], 1, times);
-    add((struct call){at, 0, 0}, 0, times);
+        add(stack[i], ENDED, times);
+    add((struct call){at, 0, 0}, WENT_ON, times);
 }
 
 #define JUMP(name)                                                                                                     \
@@ -109,16 +115,85 @@ JUMP(_longjmp)
 JUMP(siglongjmp)
 JUMP(__longjmp_chk)
 
+static int wait_for_turn(void) {
+    for (int waits = 0; __sync_lock_test_and_set(&busy, 1); waits++) {
+        if (waits == MAX_WAITS)
+            return 0; /* a signal came to this thread while it had its turn */
+        sched_yield();
+    }
+    return 1;
+}
+
+/* These end the call that makes them as clang says: it knows that they do not return. */
+static int throws(uintptr_t at) {
+    static const char *const names[] = {"__cxa_throw", "__cxa_rethrow", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow"};
+    Dl_info where;
+    if (!dladdr((void *)(at - 1), &where) || !where.dli_sname)
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(where.dli_sname, names[i]))
+            return 1;
+    return 0;
+}
+
+/* An exception has got to a frame that handles it, or cleans up: the calls further in have ended without a counter. */
+static void note_exception(uintptr_t frame) {
+    if (!suspectra_records_calls() || !suspectra_by_clang())
+        return;
+    if (!wait_for_turn()) {
+        missed = 1;
+        return;
+    }
+    int all = suspectra_unwind_to(frame, stack, MAX_CALLS), thrower = 1;
+    if (!all || stack[all - 1].frame != frame) {
+        missed = 1;
+    } else if (left_from && frame > left_from) {
+        add(stack[all - 1], ENDED, -1);
+        left_from = frame;
+    } else {
+        while (thrower < all && !throws(stack[thrower - 1].at))
+            thrower++;
+        for (int i = thrower == all ? 0 : thrower + 1; i < all - 1; i++)
+            add(stack[i], ENDED, 1);
+        add(stack[all - 1], HANDLED, 1);
+    }
+    __sync_lock_release(&busy);
+}
+
+/* The unwinder that a call came from. */
+static void *unwinder(const char *name, void *caller) {
+    Dl_info where;
+    void *found = dlsym(RTLD_NEXT, name), *library;
+    if (!found && dladdr(caller, &where) && (library = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD))) {
+        found = dlsym(library, name);
+        dlclose(library);
+    }
+    return found;
+}
+
+/* So the code that knows the frames of a language says where an exception goes on. */
+void _Unwind_SetIP(struct _Unwind_Context *context, uintptr_t at) {
+    static void (*real)(struct _Unwind_Context *, uintptr_t);
+    static uintptr_t (*frame_of)(struct _Unwind_Context *);
+    if (!frame_of) {
+        *(void **)&real = unwinder("_Unwind_SetIP", __builtin_return_address(0));
+        *(void **)&frame_of = unwinder("_Unwind_GetCFA", __builtin_return_address(0));
+    }
+    note_exception(frame_of(context));
+    real(context, at);
+}
+
 void suspectra_note_end_of_thread(void) {
     if (!suspectra_records_calls() || !suspectra_by_clang())
         return;
-    if (__sync_lock_test_and_set(&busy, 1)) {
+    if (!wait_for_turn()) {
         missed = 1;
         return;
     }
     int all = suspectra_unwind(stack, MAX_CALLS);
     for (int i = 0; i < all; i++)
-        add(stack[i], 1, 1);
+        add(stack[i], ENDED, 1);
+    left_from = all ? stack[0].frame : 0;
     __sync_lock_release(&busy);
 }
 
@@ -147,20 +222,23 @@ int pthread_cancel(pthread_t thread) {
 }
 
 void suspectra_write_left(void) {
-    int in_doubt = missed || cancelled || suspectra_lost_child() || (switched && suspectra_by_clang());
-    int descriptor = count || in_doubt ? suspectra_open_calls("-left.", (unsigned long)getpid()) : -1;
+    const char *unknown = missed                                    ? "?jumps\n"
+                          : suspectra_lost_child()                  ? "?child\n"
+                          : cancelled                               ? "?cancelled\n"
+                          : switched && suspectra_by_clang()        ? "?stacks\n"
+                          : suspectra_own_unwinder()                ? "?unwinder\n"
+                                                                    : NULL;
+    int descriptor = count || unknown ? suspectra_open_calls("-left.", (unsigned long)getpid()) : -1;
     if (descriptor < 0)
         return;
-    for (int i = 0; i < count; i++) {
-        if (places[i].ended)
-            suspectra_put_call(descriptor, places[i].call, places[i].ended);
-        if (places[i].going_on) {
-            suspectra_put(descriptor, "+");
-            suspectra_put_call(descriptor, places[i].call, places[i].going_on);
-        }
-    }
-    if (in_doubt)
-        suspectra_put(descriptor, missed ? "?jumps\n" : suspectra_lost_child() ? "?child\n" : cancelled ? "?cancelled\n" : "?stacks\n");
+    for (int way = 0; way < WAYS; way++) /* those that ended first: the reader takes only so many */
+        for (int i = 0; i < count; i++)
+            if (places[i].times[way]) {
+                suspectra_put(descriptor, marks[way]);
+                suspectra_put_call(descriptor, places[i].call, places[i].times[way]);
+            }
+    if (unknown)
+        suspectra_put(descriptor, unknown);
     suspectra_close_calls(descriptor);
 }
 

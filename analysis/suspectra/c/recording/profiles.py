@@ -20,6 +20,7 @@ from typing import Any
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.crash_calls import CallUnderWay
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
+from suspectra.evidence.c.call_ends import common_name
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.c.writer import CRecorder
@@ -98,8 +99,8 @@ class ProfileReader:
             with suppress(EvidenceError), self._lock:
                 notes = self.notes.find(there)
                 for function in notes.functions:
-                    functions.setdefault(function.name, []).append((function, notes.folder))
-        return [_placed(call, functions.get(call.function, ())) for call in calls]
+                    functions.setdefault(common_name(function.name), []).append((function, notes.folder))
+        return [_placed(call, functions.get(common_name(call.function), ())) for call in calls]
 
     def _describe(self, notes: str, profile: str) -> GcovrObject:
         known = self._described.get(notes)

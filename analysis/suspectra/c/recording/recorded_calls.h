@@ -15,8 +15,13 @@ struct call {
 HIDDEN int suspectra_records_calls(void);
 HIDDEN int suspectra_by_clang(void);
 
+/* Whether exceptions can't be followed: the program has an unwinder of its own (-static-libgcc). */
+HIDDEN int suspectra_own_unwinder(void);
+
 /* Fills in the calls under way, the innermost first; how many there are, at most `most`. */
 HIDDEN int suspectra_unwind(struct call *calls, int most);
+/* The same up to the call with a frame. */
+HIDDEN int suspectra_unwind_to(uintptr_t frame, struct call *calls, int most);
 
 /* Opens a new file: the beginning of all names, a kind and a number. Negative if it can't be opened. */
 HIDDEN int suspectra_open_calls(const char *kind, unsigned long number);
@@ -48,7 +53,7 @@ HIDDEN void suspectra_end(int status);
 HIDDEN void suspectra_replaced(int known_to_clang);
 HIDDEN void suspectra_not_replaced(void);
 
-/* The calls that a thread has left by longjmp() or at its end. */
+/* The calls that a thread has left by longjmp(), by an exception or at its end. */
 HIDDEN void suspectra_note_left(uintptr_t frame, uintptr_t at, int times);
 HIDDEN void suspectra_note_end_of_thread(void);
 HIDDEN void suspectra_write_left(void);

@@ -320,12 +320,20 @@ class _Session:
         times: Counter[CallUnderWay] = Counter()
         for call in crashed:
             if not call.inherited:
-                times[call._replace(times=1 if call.times > 0 else -1)] += call.times
+                times[call._replace(times=(call.times > 0) - (call.times < 0))] += call.times
         found = []
         for call, number in list(times.items())[:_MAX_ENDS]:
-            place = call.places[0]
-            if (name := self.files.resolve(place.path, folder)) is not None:
-                found.append(CallEnd(name[0], place.line, call.function, call.calling, number))
+            for at, place in enumerate(call.places):
+                if (name := self.files.resolve(place.path, folder)) is None:
+                    continue
+                end = CallEnd(name[0], place.line, call.function, call.calling, number)
+                if len(call.places) == 1:
+                    found.append(end)
+                    continue
+                # gcc counts what it inlines in the function around it, clang on its own
+                if at == 0:
+                    found.append(end._replace(compiler="gcc"))
+                found.append(end._replace(function=place.function, calling=at > 0 or call.calling, compiler="clang"))
         return found
 
     def _not_run(self, case: CCase, why: str, problems: list[Problem]) -> tuple[TestResult, list[Problem]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,12 @@ class CallEnd(NamedTuple):
     line: int  # counted from 1
     function: str  # the linker's name; empty if it is not known
     calling: bool  # whether it had called something
-    times: int = 1  # how many calls ended there; below 0 if as many go on there
+    times: int = 1  # how many calls ended there; below 0 if as many go on there, 0 if an exception was handled there
+    compiler: str = ""  # the one whose counters it fits, where the call was inlined; empty for all
+
+
+_OF_SEVERAL = re.compile(r"(?<=[CD])4(?=[EI])|\.(resume|destroy|cleanup)$")
+_KIND_OF_STRUCTOR = re.compile(r"(?<=[CD])[0-5](?=[EI])")
 
 
 def counting_functions(objects: Iterable[tuple[CObject, Ints]]) -> frozenset[str]:
@@ -40,8 +46,12 @@ def ends_of_calls(
     counter has counted nothing.
     """
     found: list[BlockEnd] = []
+    others: dict[str, list[str]] = {}
+    for name in filter(_OF_SEVERAL.search, {call.function for call in calls}):
+        others.setdefault(common_name(name), []).append(name)
     for function in compiled.functions if calls else ():
-        here = [call for call in calls if call.function in ("", function.name)]
+        names_there = {"", function.name, *(others.get(common_name(function.name), ()) if others else ())}
+        here = [one for one in calls if one.function in names_there and one.compiler in ("", compiled.compiler.name)]
         if not here:
             continue
         names = {file: paths.resolve(file, compiled.folder) for file in {at[1] for at in function.lines}}
@@ -54,3 +64,12 @@ def ends_of_calls(
         if any(files for files, *_ in lines) and (values.any() or function.name not in counting):
             found += ends_in(function, values, lines, clang=compiled.compiler.is_clang)
     return found
+
+
+def common_name(function: str) -> str:
+    """The name that a function in debug information and its function in notes have in common.
+
+    clang 22 names the parts into which it divides a coroutine, and does not say which constructor or destructor of
+    several is meant.
+    """
+    return _KIND_OF_STRUCTOR.sub("", _OF_SEVERAL.sub("", function))

@@ -309,8 +309,8 @@ class CRecordingSource:
         """The calls that had not returned when a test, or a process of it, crashed."""
         try:
             return [
-                CallEnd(str(file), int(line), str(name), bool(calling), int(times))
-                for file, line, name, calling, times in test.fields.get("ends", ())
+                CallEnd(str(file), int(line), str(name), bool(calling), int(times), *map(str, compiler))
+                for file, line, name, calling, times, *compiler in test.fields.get("ends", ())
             ]
         except (TypeError, ValueError):
             self._damaged.append(f"{test.name}: where it ended can't be understood")

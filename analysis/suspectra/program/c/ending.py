@@ -36,18 +36,24 @@ def ends_in(
     """Find the blocks in which calls of a function ended, one for each place in its code.
 
     Several blocks can have the line. The one counts with which all counts of the function are possible; of several, one
-    from which a call can leave for good if another call was under way, then the last one.
+    from which a call can leave for good if another call was under way, then the last one. Where no call ended, but one
+    handled an exception (0 times), its line was executed.
     """
-    options = []
+    options, executed = [], []
     for files, line, calling, times in lines:
         if places := _places(function, set(files), line, calling):
-            options.append([place._replace(times=times) for place in places[:: 1 if times > 0 else -1]])
+            if times:
+                options.append([place._replace(times=times) for place in places[:: 1 if times > 0 else -1]])
+            else:
+                executed.append([place.block for place in places])
     flow = CFlow([function], clang=(0,) if clang else ())
-    without = _counts(flow, counters, [()])[0]
-    effects = [_counts(flow, np.zeros_like(counters), [[place] for place in places]) for places in options]
+    without = _counts(flow, counters, [()], executed)[0]
+    without[len(without) - len(executed) :] -= 1
+    nothing = np.zeros_like(counters)
+    effects = [_counts(flow, nothing, [[place] for place in places], executed) for places in options]
     chosen = _fitting(without, effects)
     ends = tuple(places[number] for places, number in zip(options, chosen, strict=True))
-    none, all_of_them = _impossible(_counts(flow, counters, [(), ends]))
+    none, all_of_them = _impossible(_counts(flow, counters, [(), ends], ()))
     return ends if all_of_them <= none else ()
 
 
@@ -55,6 +61,8 @@ def _places(function: CFunction, files: set[str], line: int, calling: bool) -> t
     """The places of a line in a function, one for each block, the most probable one first."""
     leaving = {source for source, target, flags in function.arcs if target == EXIT and flags & FAKE}
     deciding = {source for source, _, flags in function.arcs if flags & LOST}  # calls are rarely there
+    # a coroutine returns on its first line to who resumed it, and calls nothing there
+    returning = {source for source, target, _ in function.arcs if target == EXIT and line == function.line}
     numbers: dict[int, int] = {}
     found: dict[int, BlockEnd] = {}
     for block, file, at in function.lines:
@@ -62,21 +70,26 @@ def _places(function: CFunction, files: set[str], line: int, calling: bool) -> t
         if at == line and file in files:
             found[block] = BlockEnd(function.ident, block, number)
 
-    def probable(end: BlockEnd) -> tuple[bool, bool, int]:
-        return (end.block in leaving) is calling, end.block not in deciding, end.block
+    def probable(end: BlockEnd) -> tuple[bool, bool, bool, int]:
+        return (end.block in leaving) is calling, end.block not in returning, end.block not in deciding, end.block
 
     return tuple(sorted(found.values(), key=probable, reverse=True))
 
 
-def _counts(flow: CFlow, counters: Ints, choices: Sequence[Iterable[BlockEnd]]) -> Ints:
+def _counts(
+    flow: CFlow, counters: Ints, choices: Sequence[Iterable[BlockEnd]], executed: Sequence[Sequence[int]]
+) -> Ints:
     """Numbers that are below 0 where calls can't have ended in these blocks, for each choice of such blocks.
 
-    The sums for several calls are the numbers for all of them.
+    The sums for several calls are the numbers for all of them. The last ones say how often blocks were entered, of each
+    group of them that was `executed`.
     """
     ends = [FlowEnd(run, end.block, end.line, end.times) for run, chosen in enumerate(choices) for end in chosen]
     arcs = flow.balanced_counts(np.tile(counters, (len(choices), 1)), ends)
     kept = flow.kept(arcs, ends)
-    return np.concatenate([arcs, kept, -kept]).T
+    entered = flow.block_counts(arcs)
+    groups = [entered[blocks].sum(axis=0, keepdims=True) for blocks in executed]
+    return np.concatenate([arcs, kept, -kept, *groups]).T
 
 
 def _impossible(counts: Ints) -> Ints:

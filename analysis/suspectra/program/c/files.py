@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -36,6 +37,8 @@ _FUNCTION, _BLOCKS, _ARCS, _LINES, _ARC_COUNTERS = 0x01000000, 0x01410000, 0x014
 
 _REBUILD = "build and run the tests again with one compiler, and delete old .gcno and .gcda files before"
 _COROUTINE = ".actor"  # how the name of a function with the body of a coroutine ends; gcov hides it
+_CALLS_OF_COROUTINE = 12  # at least so many blocks of a coroutine have no other line than its first one
+_INITIALIZER = "__cxx_global_var_init"  # how clang names what computes a global variable; clang 22 hides it
 
 _RERUN = "delete the file and run the test again, with a longer time limit if it was stopped by one"
 
@@ -56,6 +59,10 @@ def parse_notes(data: bytes, name: str) -> CObject:
         if records.compiler.is_clang:
             for draft in drafts:
                 draft.add_split_arcs()
+                if draft.is_coroutine():
+                    draft.begin_with_the_call()
+                    draft.add_suspensions()
+            _leave_out_lines_of_headers(drafts)
         functions = [draft.finished() for draft in drafts]
     except (struct.error, IndexError, ValueError):
         raise _error(name, f"byte {records.at}", "it is cut off or damaged", "build the object again") from None
@@ -228,6 +235,44 @@ class _Draft:
             elif before != EXIT:
                 self.arcs.append((before, block, ON_TREE if uncounted.join(before, block) else LOST))
 
+    def is_coroutine(self) -> bool:
+        """Whether it looks like a coroutine of C++, of which notes of clang do not tell.
+
+        It allocates its frame if it has to, and what it calls for that, and for its promise, is all on its first line.
+        """
+        found = self._lines_of_blocks()
+        frame = {(source, target) for source, target, _ in self.arcs if source in (EXIT + 1, EXIT + 2)}
+        return (
+            frame == {(EXIT + 1, EXIT + 2), (EXIT + 1, EXIT + 3), (EXIT + 2, EXIT + 3)}
+            and found.get(EXIT + 1) == found.get(EXIT + 2) == {self.line}
+            and sum(lines == {self.line} for lines in found.values()) >= _CALLS_OF_COROUTINE
+            and any(line != self.line for _, _, line in self.lines)
+        )
+
+    def begin_with_the_call(self) -> None:
+        """Leave out lines of the first blocks that come later: flags of what they create are cleared at the start."""
+        later = {line for block, _, line in self.lines if block > EXIT + 3}
+        self.lines = [
+            (block, file, line)
+            for block, file, line in self.lines
+            if block > EXIT + 3 or line == self.line or line not in later
+        ]
+
+    def add_suspensions(self) -> None:
+        """Add the ways out of a coroutine that is suspended, which clang leaves out from version 17 on."""
+        ways: dict[int, list[int]] = {}
+        for source, target, _ in self.arcs:
+            ways.setdefault(source, []).append(target)
+        known = Counter(target for targets in ways.values() if len(targets) == 3 for target in targets)
+        if max(known.values(), default=0) < 2:  # those at its start and at its end
+            self.arcs += [(source, EXIT, LOST) for source, targets in ways.items() if len(targets) == 2]
+
+    def _lines_of_blocks(self) -> dict[int, set[int]]:
+        found: dict[int, set[int]] = {}
+        for block, _, line in self.lines:
+            found.setdefault(block, set()).add(line)
+        return found
+
     def finished(self) -> CFunction:
         return CFunction(
             self.ident,
@@ -331,11 +376,31 @@ def _drafts(records: _Records) -> Sequence[_Draft]:
     return drafts
 
 
+def _leave_out_lines_of_headers(drafts: Sequence[_Draft]) -> None:
+    """Leave out lines inside of other functions, where no global variable is computed.
+
+    clang up to 18 takes a global variable of a header, such as that in `<iostream>`, for one of the source.
+    """
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for draft in drafts:
+        if not draft.name.startswith(_INITIALIZER):
+            own = [line for _, file, line in draft.lines if file == draft.file]
+            spans.setdefault(draft.file, []).append((draft.line, max(own, default=draft.line)))
+    for draft in drafts:
+        if draft.name.startswith(_INITIALIZER):
+            draft.lines = [
+                (block, file, line)
+                for block, file, line in draft.lines
+                if not any(first <= line <= last for first, last in spans.get(file, ()))
+            ]
+
+
 def _function(records: _Records) -> _Draft:
     ident, _, checksum = records.word(), records.word(), records.word()
     name = records.string()
     modern = records.compiler.major >= 8
-    artificial = bool(records.word()) and not name.endswith(_COROUTINE) if modern else False
+    shown = name.endswith(_COROUTINE) or name.startswith(_INITIALIZER)
+    artificial = bool(records.word()) and not shown if modern else False
     file, line = records.string(), records.word()
     end_line = 0
     if modern:
