@@ -21,7 +21,8 @@ from suspectra.c.recording.suites import shell_suite
 from suspectra.evidence.c.source import CRecordingSource
 
 PROGRAMS = Path(__file__).with_name("c_ends")
-SUBJECTS = ("program.c", "program.cpp", "rarer.c", "rarer.cpp", "thrown.cpp", "coroutines.cpp", "processes.c")
+COMMON = ("program.c", "program.cpp")
+SUBJECTS = (*COMMON, "rarer.c", "rarer.cpp", "thrown.cpp", "coroutines.cpp", "processes.c")
 FIRST_NOTE = {**dict.fromkeys(SUBJECTS, 0), "part.c": 1000, "part.h": 2000}
 CPP = ["-std=c++20", "-w"]
 NAMED_TOGETHER = 8  # a problem of more tests does not name all of them
@@ -140,11 +141,14 @@ def main() -> None:
     print("|---" * (len(chosen.compilers) + 1) + "|")
     for end in dict.fromkeys(end for program in SUBJECTS for end in ends(program) if end in table):
         print("|", " | ".join([end, *(table[end].get(words, "") for words in chosen.compilers)]), "|")
-    cells = [cell for row in table.values() for cell in row.values()]
-    exact = sum("exact" in cell for cell in cells)
-    said = sum("exact" not in cell and "said" in cell for cell in cells)
-    silent = len(cells) - exact - said
-    print(f"{len(cells)} ends: {exact} exact, {said} not exact and said, {silent} not exact and not said")
+    common = {end for program in COMMON for end in ends(program)}
+    for name, those in (("most frequent", table.keys() & common), ("rarer", table.keys() - common)):
+        for words in chosen.compilers:
+            cells = [table[end][words] for end in those if words in table[end]]
+            exact = sum("exact" in cell for cell in cells)
+            said = sum("exact" not in cell and "said" in cell for cell in cells)
+            silent = len(cells) - exact - said
+            print(f"{words}, {len(cells)} {name} ends: {exact} exact, {said} not exact and said, {silent} in silence")
 
 
 if __name__ == "__main__":

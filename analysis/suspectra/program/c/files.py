@@ -251,11 +251,13 @@ class _Draft:
 
     def begin_with_the_call(self) -> None:
         """Leave out lines of the first blocks that come later: flags of what they create are cleared at the start."""
-        later = {line for block, _, line in self.lines if block > EXIT + 3}
+        found = self._lines_of_blocks()
+        first = next((block for block in range(EXIT + 4, self.blocks) if found.get(block) == {self.line}), EXIT + 4)
+        later = {line for block, _, line in self.lines if block >= first}
         self.lines = [
             (block, file, line)
             for block, file, line in self.lines
-            if block > EXIT + 3 or line == self.line or line not in later
+            if block >= first or line == self.line or line not in later
         ]
 
     def add_suspensions(self) -> None:
