@@ -12,6 +12,7 @@ from suspectra.c.recording.case import CCase, judge
 from suspectra.c.recording.run import record_c
 from suspectra.c.recording.suite import CSuite
 from suspectra.c.recording.test_programs import FRAMEWORKS, TestProgram, divided, framework_of, program_suite
+from suspectra.evidence.c.source import CRecordingSource
 from suspectra.evidence.evidence import Verdict
 from suspectra.processes.events import ProgramEnded
 
@@ -103,6 +104,8 @@ def test_rows_of_qt_test_are_cases(listing):
         ("cmocka", "[  FAILED  ] odd\n[  FAILED  ] 1 test(s), listed below:\n", {"odd"}),
         ("Unity", "u.c:9:even:PASS\nu.c:6:odd:FAIL: Expected 2 Was 3\n", {"odd"}),
         ("Unity", "..u.c:6:TEST(Group, odd):FAIL: Expected 2 Was 3\n", {"odd"}),
+        ("CppUnit", "T::even : OK\nT::odd : assertion\nt.cpp:6:Assertion\nTest name: T::odd\nequality\n", {"T::odd"}),
+        ("CppUnit", "1) test: T::odd (F) line: 6 t.cpp\n2) test: T::crash (E) \n", {"T::odd", "T::crash"}),
     ],
 )
 def test_the_output_of_a_whole_program_names_what_failed(name, printed, failed):
@@ -170,6 +173,81 @@ def test_a_framework_without_options_runs_one_case(unity):
         "needs_even": "this test fails alone, and passes when all cases of u run together",
         "needs_none": "this test passes alone, and fails when all cases of u run together",
     }
+
+
+CPPUNIT = """\
+#include <cstdio>
+#include <string>
+namespace CppUnit {
+class TestResult {
+public:
+    int failures = 0;
+};
+class Test {
+public:
+    virtual ~Test() {}
+    virtual void run(TestResult *result) = 0;
+};
+class TestFixture {
+public:
+    virtual ~TestFixture() {}
+};
+class TestCase : public Test, public TestFixture {
+public:
+    explicit TestCase(const std::string &name) : m_name(name) {}
+    void run(TestResult *result) override;
+    virtual bool runTest() = 0;
+private:
+    const std::string m_name;
+};
+void TestCase::run(TestResult *result) {
+    bool right = runTest();
+    std::printf("%s : %s\\n", m_name.c_str(), right ? "OK" : "assertion");
+    if (!right)
+        std::printf("odd.cpp:44:Assertion\\n");
+    result->failures += !right;
+}
+}
+static int half(int n) {
+    return n % 2 ? n / 2 + 1 : n / 2;
+}
+struct Even : CppUnit::TestCase {
+    Even() : TestCase("Halves::even numbers of a name that is long") {}
+    bool runTest() override { return half(4) == 2; }
+};
+struct Odd : CppUnit::TestCase {
+    Odd() : TestCase("Halves::odd") {}
+    bool runTest() override { return half(5) == 2; }
+};
+int main() {
+    CppUnit::TestResult result;
+    Even even;
+    Odd odd;
+    CppUnit::Test *all[] = {&even, &odd};
+    for (auto *test : all)
+        test->run(&result);
+    return result.failures;
+}
+"""
+
+
+@pytest.mark.slow
+def test_cases_of_cppunit_run_alone(tmp_path):
+    """A program whose classes have the names and members of CppUnit's; it names files without their folder."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "build" / "tests").mkdir(parents=True)
+    (tmp_path / "tests" / "odd.cpp").write_text(CPPUNIT)
+    build = ["g++", "-O0", "-g", "--coverage", "../../tests/odd.cpp", "-o", "odd"]
+    subprocess.run(build, cwd=tmp_path / "build" / "tests", check=True)
+    assert framework_of(str(tmp_path / "build" / "tests" / "odd")).name == "CppUnit"
+    run = record_c(tmp_path, program_suite(tmp_path, ["build/tests/odd"]))
+    assert {test.name: test.verdict.value for test in run.tests} == {
+        "Halves::even numbers of a name that is long": "passed",
+        "Halves::odd": "failed",
+    }
+    assert not run.problems
+    stack = CRecordingSource(tmp_path).read().stacks["Halves::odd"]
+    assert (str(stack.innermost), stack.assertion) == ("tests/odd.cpp:44", True)
 
 
 def test_whole_programs_are_divided_unless_they_are_judged_whole(unity):

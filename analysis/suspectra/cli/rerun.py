@@ -190,8 +190,8 @@ def require_python(evidence: Evidence) -> None:
     if evidence.files and not has_python(evidence):
         cause = "these are not tests of Python, and only such tests can be traced, or run with something altered"
         cure = (
-            "ask about a test of C or C++ by `suspectra why TEST --ctest BUILD`, or turn its decisions by `suspectra"
-            " investigate --ctest BUILD`"
+            "ask about a test of C or C++ by `suspectra why TEST`, or turn its decisions by `suspectra investigate`"
+            " with --ctest, --meson, --automake or --shell"
         )
         raise EvidenceError(Problem(evidence.source, "", cause, cure))
 

@@ -70,6 +70,8 @@ _PLACES = (  # a part that a line must contain, whether it is an assertion, and 
             r'^(?P<file>[^\s()]+)\((?P<line>\d+)\): (?:fatal )?error: in "(?P<function>[^"]*)": (?P<message>.*)$'
         ),
     ),  # Boost.Test
+    (":Assertion", True, re.compile(rf"^{_FILE}:Assertion$")),  # CppUnit
+    (") line: ", True, re.compile(r"^\d+\) test: .* \(F\) line: (?P<line>\d+) (?P<file>.+)$")),  # CppUnit, as text
     ("at ", True, re.compile(rf"^at {_FILE}$")),  # Catch2 in XML
     (":", True, re.compile(rf"^{_FILE}$")),  # GoogleTest in XML
 )

@@ -31,7 +31,7 @@ _OF_A_FRAMEWORK = re.compile(  # the framework itself, where projects keep a cop
 _USES_FRAMEWORK = re.compile(
     rb"^[ \t]*#[ \t]*include[ \t]*(<check\.h>"
     rb"|[<\"]([^>\"]*/)?(unity(_fixture)?|cmocka|munit|greatest|acutest|minunit|CppUTest/\w+|CUnit/\w+)\.h[>\"]"
-    rb"|[<\"](gtest|gmock|catch2|boost/test|cgreen|criterion|QtTest)/"
+    rb"|[<\"](gtest|gmock|catch2|boost/test|cgreen|criterion|cppunit|QtTest)/"
     rb"|[<\"](QtTest|QTest|catch\.hpp|catch_amalgamated\.hpp)[>\"])"
     rb"|^[ \t]*(START_TEST|BOOST_(AUTO|FIXTURE|DATA|PARAM)_TEST_CASE|QTEST_\w*MAIN|TEST_GROUP)\s*\("
     rb"|\b(srunner_create|UNITY_BEGIN|cmocka_run_group_tests\w*|cmocka_unit_test\w*|CU_add_test|g_test_add_func)\s*\(",

@@ -1,6 +1,6 @@
 /* Lists the tests of a program, or lets it run one of them, where its framework has no options for that.
  *
- * Check, cmocka and Unity learn of each test by a call of one of their functions. This file puts a jump to its own at the
+ * Check, cmocka, Unity and CppUnit learn of each test by a call of one of their functions. This file puts a jump to its own at the
  * beginning of these functions in the running program. They are found in the symbol table, since frameworks are mostly
  * linked statically. Its own function notes the test in the file that SUSPECTRA_TESTS names: the group, the name, the
  * file and the line, with tabs between them. If SUSPECTRA_TEST is the number of the test, counted from 1, the framework's
@@ -116,10 +116,17 @@ static long unity_fixture(long setup, long body, long teardown, long shown, long
     return original(&hooks[4], setup, body, teardown, shown, group, name, file, line);
 }
 
+/* CppUnit: TestCase::run(this, result); behind two tables of virtual functions comes the text of the name */
+static long cppunit_test(long test, long result, long c, long d, long e, long f, long g, long h) {
+    const struct { void *tables[2]; const char *name; } *self = (void *)test;
+    return note(NULL, self->name, NULL, 0) ? original(&hooks[5], test, result, c, d, e, f, g, h) : 0;
+}
+
 static struct hook hooks[] = {
     {"_tcase_add_test", check_test, NULL, ""},          {"_cmocka_run_group_tests", cmocka_tests, NULL, ""},
     {"UnityDefaultTestRun", unity_test, NULL, ""},      {"run_test", unity_run_test, NULL, ""},
     {"UnityTestRunner", unity_fixture, NULL, ""},
+    {"_ZN7CppUnit8TestCase3runEPNS_10TestResultE", cppunit_test, NULL, ""},
 };
 
 __attribute__((constructor)) static void choose(void) {

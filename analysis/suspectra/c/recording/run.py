@@ -442,6 +442,14 @@ class _WorkspaceFiles:
         for start in (folder, *self._folders, *sorted(self._compiled_in())):
             if found := self._at(path, os.path.join(self._paths.workspace, start)):
                 return found
+        if not os.path.dirname(path):  # some frameworks name no folder, and sources may be beside the build
+            for start in sorted(self._compiled_in()):
+                if found := self._shorter(os.path.join(start, path)):
+                    return found
+        return self._shorter(path)
+
+    def _shorter(self, path: str) -> tuple[str, bool] | None:
+        """A file of the workspace by what a path ends with."""
         # debug information has the folder of the compiler in front of a name that was made shorter (-ffile-prefix-map)
         inside = os.path.relpath(path, self._paths.workspace) if os.path.isabs(path) else os.path.normpath(path)
         parts = inside.split(os.sep)

@@ -1,7 +1,7 @@
 """Programs with several test cases: which framework they use, which cases they have, and how one case runs alone.
 
-GoogleTest, Catch2, doctest, Boost.Test and Qt Test have options for that. Check, cmocka and Unity have none for a
-single case, so a library that is loaded into the program leaves the others out (one_test.c).
+GoogleTest, Catch2, doctest, Boost.Test and Qt Test have options for that. Check, cmocka, Unity and CppUnit have none
+for a single case, so a library that is loaded into the program leaves the others out (one_test.c).
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def qt_cases(program: TestProgram) -> Iterator[CCase]:
 
 
 def hooked_cases(program: TestProgram) -> Iterator[CCase]:
-    """List the tests of a program with Check, cmocka or Unity, by a library that is loaded into it."""
+    """List the tests of a program with Check, cmocka, Unity or CppUnit, by a library that is loaded into it."""
     with ScratchFolder() as scratch:
         library, _ = build_crash_handler(cache_folder(os.path.realpath(program.workspace)) or str(scratch))
         if library is None:
@@ -228,6 +228,13 @@ FRAMEWORKS = (
         "cmocka", b"_cmocka_run_group_tests", hooked_cases, re.compile(r"^\[  FAILED  \] (\w+)$", re.MULTILINE), _NEVER
     ),
     Framework("Unity", b"UnityBegin", hooked_cases, re.compile(r"(\w+)\)?:FAIL\b"), re.compile("-[nfglxq]")),
+    Framework(
+        "CppUnit",
+        b"N7CppUnit8TestCaseE",
+        hooked_cases,
+        re.compile(r"^(?:Test name: |\d+\) test: |(?=\S+ : (?:assertion|error)$))(\S+)", re.MULTILINE),
+        _NEVER,
+    ),
 )
 """The frameworks whose cases run alone."""
 
