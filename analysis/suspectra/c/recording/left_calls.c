@@ -125,15 +125,24 @@ static int wait_for_turn(void) {
 }
 
 /* These end the call that makes them as clang says: it knows that they do not return. */
-static int throws(uintptr_t at) {
-    static const char *const names[] = {"__cxa_throw", "__cxa_rethrow", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow"};
+static const char *const throwing[] = {"__cxa_throw", "__cxa_rethrow", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow"};
+#define THROWING (int)(sizeof throwing / sizeof *throwing)
+
+/* Which of the calls on the stack was made by what throws; `all` if none was. */
+static int find_thrower(int all) {
+    static uintptr_t known[THROWING]; /* where in it: to look up names takes long */
     Dl_info where;
-    if (!dladdr((void *)(at - 1), &where) || !where.dli_sname)
-        return 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(where.dli_sname, names[i]))
-            return 1;
-    return 0;
+    for (int i = 0; i + 1 < all; i++)
+        for (int j = 0; j < THROWING; j++)
+            if (stack[i].at == known[j])
+                return i + 1;
+    for (int i = 0; i + 1 < all; i++)
+        for (int j = 0; j < THROWING && dladdr((void *)(stack[i].at - 1), &where) && where.dli_sname; j++)
+            if (!strcmp(where.dli_sname, throwing[j])) {
+                known[j] = stack[i].at;
+                return i + 1;
+            }
+    return all;
 }
 
 /* An exception has got to a frame that handles it, or cleans up: the calls further in have ended without a counter. */
@@ -144,15 +153,14 @@ static void note_exception(uintptr_t frame) {
         missed = 1;
         return;
     }
-    int all = suspectra_unwind_to(frame, stack, MAX_CALLS), thrower = 1;
+    int all = suspectra_unwind_to(frame, stack, MAX_CALLS);
     if (!all || stack[all - 1].frame != frame) {
         missed = 1;
     } else if (left_from && frame > left_from) {
         add(stack[all - 1], ENDED, -1);
         left_from = frame;
     } else {
-        while (thrower < all && !throws(stack[thrower - 1].at))
-            thrower++;
+        int thrower = find_thrower(all);
         for (int i = thrower == all ? 0 : thrower + 1; i < all - 1; i++)
             add(stack[i], ENDED, 1);
         add(stack[all - 1], HANDLED, 1);
@@ -179,7 +187,8 @@ void _Unwind_SetIP(struct _Unwind_Context *context, uintptr_t at) {
         *(void **)&real = unwinder("_Unwind_SetIP", __builtin_return_address(0));
         *(void **)&frame_of = unwinder("_Unwind_GetCFA", __builtin_return_address(0));
     }
-    note_exception(frame_of(context));
+    if (frame_of)
+        note_exception(frame_of(context));
     real(context, at);
 }
 
