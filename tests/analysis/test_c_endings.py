@@ -502,3 +502,34 @@ def test_exceptions_that_cannot_be_followed_are_said(tool, tmp_path):
     run, _ = record(tmp_path, "caught\t./t\n")
     (problem,) = run.problems
     assert problem.cause.startswith("its exceptions could not be followed, as it has an unwinder of its own:")
+
+
+INLINED = """\
+static int fails(int n) {
+    if (n > 1)
+        throw n;
+    return n;
+}
+static inline __attribute__((always_inline)) int inlined(int n) {
+    n = fails(n);
+    return n;
+}
+static int around(int n) {
+    n = inlined(n);
+    return n;
+}
+int main(int n, char **) try {
+    return around(n) == 9;
+} catch (int) {
+    return 0;
+}
+"""
+
+
+@pytest.mark.slow
+def test_inlined_calls_that_an_exception_left_are_said(tool, tmp_path):
+    (tmp_path / "t.cpp").write_text(INLINED)
+    build(tmp_path, "t.cpp", "-o", "t", compiler=tool("clang-14", "clang-14").replace("clang", "clang++"))
+    run, _ = record(tmp_path, "fine\t./t\nthrown\t./t 1\n")
+    assert [problem.file for problem in run.problems] == ["thrown"]
+    assert run.problems[0].cause.startswith("exceptions or jumps left calls that the compiler had inlined")

@@ -29,8 +29,11 @@ CALLS_FILE, OPEN_FILE = "calls", "calls-open"
 For crashes, and for processes that have written no profile.
 """
 
-OTHER_FILES = ("calls-exit", "calls-left", "calls-thread")
-"""The same for calls of ``exit``, those that a jump or the end of a thread left, and those of other threads."""
+LEFT_FILE = "calls-left"
+"""The same for calls that an exception, a jump or the end of a thread left."""
+
+OTHER_FILES = ("calls-exit", LEFT_FILE, "calls-thread")
+"""The same for calls of ``exit``, those that were left, and those of other threads."""
 
 _UNKNOWN = {
     "stack": ("its stack is damaged", "find out what damages it: build it with -fsanitize=address"),
@@ -158,6 +161,10 @@ def unknown_calls(folder: str) -> list[Problem]:
         with open(path, encoding="latin-1") as file:
             names |= dict.fromkeys(_SAID.findall(file.read(_MAX_FILE).partition("\n\n")[0]))
     return [Problem("", "", *_UNKNOWN[name]) for name in names if name in _UNKNOWN]
+
+
+INLINED = Problem("", "", "exceptions or jumps left calls that the compiler had inlined", "build with -O0")
+"""What is not known of calls that were left: where an exception went on in such a function."""
 
 
 def calls_in_files(text: str) -> list[CodeAddress]:

@@ -24,6 +24,8 @@ from suspectra.base.operating_system import ELSEWHERE, FILE_LOCKS, require
 from suspectra.c.recording.case import NOTED, NOTED_FILE, CCase, judge, signal_name
 from suspectra.c.recording.crash_calls import (
     CALLS_FILE,
+    INLINED,
+    LEFT_FILE,
     OTHER_FILES,
     CallUnderWay,
     CrashCalls,
@@ -282,12 +284,16 @@ class _Session:
         stack = self._stack(case, ended, result, scratch, crashes) if result.verdict.failing else None
         if stack is not None and not stack.frames:
             stack = None
-        others = [
-            self.reader.placed(calls, measured)
+        others = {
+            name: [
+                call
+                for calls in self.crash_calls.read(os.path.join(scratch, name), [])
+                for call in self.reader.placed(calls, measured)
+            ]
             for name in OTHER_FILES
-            for calls in self.crash_calls.read(os.path.join(scratch, name), [])
-        ]
-        ends = self._ends([call for calls in (*crashes, *others) for call in calls], case.folder)
+        }
+        inlined = [INLINED] if any(len(call.places) > 1 for call in others[LEFT_FILE]) else []
+        ends = self._ends([call for calls in (*crashes, *others.values()) for call in calls], case.folder)
         if not crashes and not ends and stack is not None and ended.signal:
             # a sanitizer's own, without the linker's names
             ends = [CallEnd(frame.file, frame.line, "", calling=False) for frame in reversed(stack.frames)]
@@ -307,7 +313,7 @@ class _Session:
                 recorded=unwritten > 0,
             )
             or _about_processes(case, unwritten, ended)
-            or _about_calls(case, unknown_calls(scratch))
+            or _about_calls(case, [*unknown_calls(scratch), *inlined])
         )
         self._store(result, problems, data, stack, ends)
         return result, problems
