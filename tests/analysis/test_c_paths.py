@@ -24,7 +24,7 @@ from suspectra.c.paths.failing_run import CFailingRun
 from suspectra.c.paths.flow import Flow, unsteady
 from suspectra.c.paths.searching import CPathSetting
 from suspectra.c.paths.switching import CSwitching
-from suspectra.c.paths.traced_build import FLAGS, RECORDER, TracedBuild
+from suspectra.c.paths.traced_build import FLAGS, PATHS, TracedBuild
 from suspectra.c.paths.traced_cmake import TracedCMakeBuild
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_project import TracedProject
@@ -150,7 +150,7 @@ def runs(tmp_path_factory, tool):
     (folder / "program.c").write_text(PROGRAM)
     gcc = tool("gcc", "gcc")
     subprocess.run([gcc, *FLAGS, "-c", "program.c"], cwd=folder, check=True)
-    recorder = [gcc, "-Wall", "-Wextra", "-Werror", "-O2", "-fno-omit-frame-pointer", "-c", RECORDER]
+    recorder = [gcc, "-Wall", "-Wextra", "-Werror", "-O2", "-fno-omit-frame-pointer", "-c", PATHS.source]
     subprocess.run(recorder, cwd=folder, check=True)
     subprocess.run([gcc, "program.o", "recorder.o", "-o", "program", "-pthread"], cwd=folder, check=True)
     return Runs(folder)

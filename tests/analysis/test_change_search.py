@@ -14,7 +14,7 @@ from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRu
 from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.noticed import ChangePlaces
 from suspectra.changes.units import FileDifference
-from suspectra.changes.value_trace import ValueTrace, _Site, first_difference
+from suspectra.changes.value_trace import ValueSite, ValueTrace, first_difference
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.output.changes import write_changes
@@ -322,7 +322,8 @@ def test_no_value_differs_before_what_changed_runs(in_functions, line):
 
     def trace(*values):
         sites = tuple(
-            _Site("a.py", at, 0, "value", (), (("a.py", 0, name),), is_test=False) for at, name in ((1, "a"), (2, "b"))
+            ValueSite("a.py", at, 0, "value", (), (("a.py", 0, name),), is_test=False)
+            for at, name in ((1, "a"), (2, "b"))
         )
         number = np.arange(2)
         return ValueTrace(sites, number, number * 0, number, number * 0 - 1, values, {}, whole=True)

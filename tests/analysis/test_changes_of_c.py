@@ -79,10 +79,131 @@ def test_a_change_of_c_is_found(changed, capsys, monkeypatch):
     assert (sorted(found["tests"]), found["failed_before"]) == (["missing", "price"], ["missing"])
     (cause,) = found["causes"]
     assert [(one["file"], one["line"]) for one in cause["change"]] == [("price.c", 3)]
-    assert (cause["mends"], cause["alone_breaks"], cause["first_difference"]) == (["price"], ["price"], None)
+    assert (cause["mends"], cause["alone_breaks"]) == (["price"], ["price"])
+    difference = cause["first_difference"]
+    assert difference.pop("equal") > 0
+    assert difference == {"file": "price.c", "line": 3, "name": "found", "before": "4", "after": "5"}
     assert source.read_text() == text
     assert run(["changes", "--ctest", "nowhere"]) == 2
     assert run(["changes", "--ctest", "build", "--", "pytest"]) == 2
+
+
+LIBRARY = """\
+enum level { LOW, MIDDLE, HIGH };
+struct item { const char *name; int count; };
+
+int shipping(int total)
+{
+    if (total >= 100) {
+        return 0;
+    }
+    return 5;
+}
+
+const char *greeting(int formal)
+{
+    const char *found = "Hello";
+
+    if (formal) found = "Dear";
+    return found;
+}
+
+void split(int value, int *rest)
+{
+    *rest = value % 3;
+}
+
+double total(struct item one)
+{
+    double sum = 0.5;
+    for (int i = 0; i < one.count; i++)
+        sum += 2;
+    return sum;
+}
+
+enum level level(int n)
+{
+    enum level found = LOW;
+    switch (n / 10) {
+    case 1:
+        found = MIDDLE;
+        break;
+    case 3:
+        found = HIGH;
+    }
+    return found;
+}
+"""
+CHANGES = {
+    "shipping": ("total >= 100", "total > 100"),
+    "greeting": ('"Dear"', '"Dear,"'),
+    "split": ("value % 3", "value % 4"),
+    "total": ("sum += 2", "sum += 3"),
+    "level": ("case 1:", "case 2:"),
+}
+SUITE = """\
+#include <stdlib.h>
+#include <string.h>
+#include "library.h"
+int main(int count, char **given)
+{
+    const char *name = count > 1 ? given[1] : "";
+    if (strcmp(name, "shipping") == 0)
+        return shipping(100) != 0;
+    if (strcmp(name, "greeting") == 0)
+        return strcmp(greeting(1), "Dear") != 0;
+    if (strcmp(name, "split") == 0) {
+        int rest;
+        split(11, &rest);
+        return rest != 2;
+    }
+    if (strcmp(name, "total") == 0) {
+        struct item one = {"pen", 3};
+        return total(one) != 6.5;
+    }
+    return level(12) != MIDDLE;
+}
+"""
+
+
+@pytest.mark.slow
+def test_the_first_different_value_of_c_is_a_variable_or_a_decision(tmp_path, tool, capsys, monkeypatch):
+    tool("cmake", "cmake")
+    tests = "".join(f"add_test(NAME {name} COMMAND suite {name})\n" for name in CHANGES)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(parts C)\nenable_testing()\n"
+        f"add_executable(suite library.c test_library.c)\n{tests}"
+    )
+    head = "".join(f"{line};\n" for line in LIBRARY.splitlines() if line.endswith(")") and not line.startswith(" "))
+    (tmp_path / "library.h").write_text("\n".join([*LIBRARY.splitlines()[:2], head]))
+    source = '#include "library.h"\n' + LIBRARY.partition("\n\n")[2]
+    (tmp_path / "library.c").write_text(source)
+    (tmp_path / "test_library.c").write_text(SUITE)
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        git(tmp_path, *words)
+    for old, new in CHANGES.values():
+        source = source.replace(old, new)
+    (tmp_path / "library.c").write_text(source)
+    for words in (("-S", ".", "-B", "build"), ("--build", "build")):
+        subprocess.run(["cmake", *words], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.chdir(tmp_path)
+    assert run(["changes", *CHANGES, "--ctest", "build", "--seconds", "500", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["changes"] == 5  # the build folder, which git does not ignore, is none
+    lines = source.splitlines()
+    differences = {cause["tests"][0]: cause["first_difference"] for cause in found["causes"]}
+    named = {
+        test: (lines[one["line"] - 1].strip(), one["name"], one["before"], one["after"])
+        for test, one in differences.items()
+        if one["file"] == "library.c"
+    }
+    assert named == {
+        "shipping": ("if (total > 100) {", "total > 100", "true", "false"),
+        "greeting": ('if (formal) found = "Dear,";', "found", '"Dear"', '"Dear,"'),
+        "total": ("sum += 3;", "sum", "2.5", "3.5"),
+        "level": ("switch (n / 10) {", "what follows `n / 10`", "`found = MIDDLE;`", "`return found;`"),
+    }
+    assert (differences["split"]["name"], differences["split"]["after"]) == ("rest", "3")
 
 
 @pytest.mark.slow

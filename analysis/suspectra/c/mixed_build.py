@@ -18,6 +18,7 @@ from suspectra.c.copied_build import copied_build
 from suspectra.c.recording.case import CCase, judge
 from suspectra.c.recording.case_run import run_case
 from suspectra.c.recording.test_programs import divided
+from suspectra.c.values.noting import values_of_test
 from suspectra.changes.baselines import Baseline
 from suspectra.changes.mixed_files import MixedFiles
 from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRun
@@ -124,8 +125,13 @@ class MixedBuild:
         return judge(limited, ended)
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
-        """Values of compiled programs are not noted."""
-        return None
+        """Run it in a build of its own; None where that can't be made, or the test can't be run alone."""
+        self._files.write(baseline.contents(made))
+        self.runs += 1
+        try:
+            return values_of_test(self._folder, self._build.folder, self._scratch.path, test, self._end)
+        except EvidenceError:
+            return None
 
     def executed(
         self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ from suspectra.recording.kept_texts import KeptTexts
 from suspectra.selection.revision import Revision, last_tag, project_files, start_of_branch
 
 _OURS = (".suspectra/", ".git/")
+_BUILD_MARKS = ("CMakeCache.txt", "meson-info/meson-info.json", "config.status", "pyvenv.cfg")
+"""Files that only folders with products have."""
+_PRODUCT = re.compile(r"(?:^|/)(?:__pycache__|node_modules|\.\w+_cache|[^/]+\.egg-info)/|(?:^|/)\.coverage$|\.py[co]$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +85,18 @@ def from_revision(workspace: Path, name: str, shown: str = "") -> Baseline:
     """
     folder = os.path.realpath(workspace)
     revision = Revision.from_name(folder, name)
-    changed = [path for path in revision.changed(project_files(folder) or ()) if not path.startswith(_OURS)]
+    listed = _without_products([path for path in project_files(folder) or () if path not in revision.files])
+    changed = [path for path in revision.changed(listed) if not path.startswith(_OURS)]
     before: dict[str, bytes | None] = dict.fromkeys(changed)
     texts = {**before, **revision.contents(changed)}
     return Baseline.from_texts(shown or name, Path(folder), texts, revision.commit)
+
+
+def _without_products(new: Collection[str]) -> list[str]:
+    """The files that are not in a revision, without what builds and tests make: nobody has written that."""
+    marked = {path[: -len(mark)] for path in new for mark in _BUILD_MARKS if f"/{path}".endswith(f"/{mark}")}
+    folders = tuple(folder for folder in marked if folder)
+    return [path for path in new if not path.startswith(folders) and not _PRODUCT.search(path)]
 
 
 def last_passes(workspace: Path, source: EvidenceSource) -> Iterator[Baseline]:

@@ -56,6 +56,7 @@ class BreakingChange:
     since: Baseline  # what they were changes of
     total: int  # how many changes there are since then
     difference: ValueDifference | None = None  # the first value that they make another one
+    compared: bool = False  # whether the values of both runs were compared
     going_with: tuple[ChangeUnit, ...] = ()  # others, without which the program works only if these are undone, too
     besides: tuple[ChangeUnit, ...] = ()  # other causes, without which the tests have to be, too, in order to pass
     # of many changes those that a test runs, and other changes that it runs only with these and needs in order to fail
@@ -318,8 +319,8 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 left = [name for name in left if name not in of]
         for at, test, others, cause in decides if self.setup.values_shown else ():
             if self.causes[at].difference is None:
-                difference = search.first_difference(test, others, cause)
-                self.causes[at] = replace(self.causes[at], difference=difference)
+                compared, difference = search.first_difference(test, others, cause)
+                self.causes[at] = replace(self.causes[at], compared=compared, difference=difference)
 
     def _going_with(
         self, search: ChangeNarrowing, cause: Differences, high: Differences, tests: Sequence[str], without: MixedRun

@@ -96,12 +96,15 @@ class ChangeNarrowing:
         self.is_fresh = True
         self._known.clear()
 
-    def first_difference(self, test: str, low: Differences, cause: Differences) -> ValueDifference | None:
-        """The first value that some changes make another one, if others are made; in the lines of the present text."""
+    def first_difference(self, test: str, low: Differences, cause: Differences) -> tuple[bool, ValueDifference | None]:
+        """The first value that some changes make another one, if others are made; in the lines of the present text.
+
+        Before it whether values could be compared.
+        """
         made, changed = frozenset(self.units(low)), frozenset(self.units(cause))
         runs = [self._program.trace(self._baseline, one, test) for one in (made, made, made | changed)]
         if any(run is None for run in runs):
-            return None
+            return False, None
         passing, again, failing = (run for run in runs if run is not None)
         before, after, present = (
             {path: one.lines(some, changed) for one in self._baseline.differences for path in one.paths}
@@ -115,11 +118,13 @@ class ChangeNarrowing:
         in_functions = cause <= self._places.functions.keys()
         found = first_difference(passing, failing, before, after, unstable, in_functions=in_functions)
         if found is None or found.file not in present:
-            return found
+            return passing.whole and failing.whole, found
         place = after[found.file][found.line - 1]
         number = after[found.file][: found.line - 1].count(place)  # all lines of a change are one place
         lines = [line for line, other in enumerate(present[found.file], 1) if other == place]
-        return found._replace(file=place[0], line=lines[number]) if number < len(lines) else None
+        if number >= len(lines):
+            return False, None
+        return True, found._replace(file=place[0], line=lines[number])
 
     def isolate(self, test: str, high: Differences) -> tuple[Differences, Differences, bool]:
         """Changes with which a test passes, those with which it fails then, and whether none of these can be left out.

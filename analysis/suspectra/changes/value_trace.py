@@ -50,7 +50,7 @@ class ValueDifference(NamedTuple):
 class ValueTrace:
     """The nodes of a run, with their places and values."""
 
-    sites: tuple[_Site, ...]
+    sites: tuple[ValueSite, ...]
     site: Ints  # of each node
     call: Ints  # the number of the call of each node
     text: Ints  # the number of the text of each node
@@ -64,7 +64,7 @@ class ValueTrace:
         cls, answer: TracedRunAnswer, columns: Mapping[str, Ints], source_of: Callable[[str], bytes]
     ) -> ValueTrace:
         """Take what a process has answered and written."""
-        sites: dict[int, _Site] = {}
+        sites: dict[int, ValueSite] = {}
         for table in answer["sources"]:
             sites.update(enumerate(_sites(table), table["first"]))
         known = [sites.get(number, _NOWHERE) for number in range(max(sites, default=-1) + 1)]
@@ -121,11 +121,13 @@ class ValueTrace:
 _Variable = tuple[str, int, str]  # with its file and scope
 
 
-class _Site(NamedTuple):
+class ValueSite(NamedTuple):
+    """A place at which values come up."""
+
     file: str
     line: int
     column: int
-    kind: str
+    kind: str  # tells apart what is at the same place
     reads: tuple[_Variable, ...]
     binds: tuple[_Variable, ...]
     is_test: bool  # whether it is in test code
@@ -144,17 +146,17 @@ class _Site(NamedTuple):
         return self.line <= len(keys) and keys[self.line - 1][2] < 0
 
 
-_NOWHERE = _Site("", 0, 0, "", (), (), is_test=False)
+_NOWHERE = ValueSite("", 0, 0, "", (), (), is_test=False)
 
 
-def _sites(table: SourceTable) -> list[_Site]:
+def _sites(table: SourceTable) -> list[ValueSite]:
     variables = [(table["path"], scope, name) for scope, name in zip(table["scopes"], table["names"], strict=True)]
 
     def named(numbers: Sequence[int]) -> tuple[_Variable, ...]:
         return tuple(variables[number] for number in numbers if variables[number][2].isidentifier())
 
     return [
-        _Site(table["path"], line, column, kind, named(reads), named(binds), table["test"])
+        ValueSite(table["path"], line, column, kind, named(reads), named(binds), table["test"])
         for line, _, column, kind, _, _, reads, binds in table["sites"]
     ]
 

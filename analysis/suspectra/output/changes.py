@@ -38,6 +38,8 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
         out.write(f"  {safe(_effect(cause))}\n")
         if (found_at := cause.difference) is not None:
             out.write(f"  First different value: {safe(_difference(found_at))}\n")
+        elif cause.compared:
+            out.write("  No value that can be shown differs before the test fails.\n")
     if found.old and found.baseline:
         out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
     if not found.complete:
@@ -79,7 +81,8 @@ def _effect(cause: BreakingChange) -> str:
 def _difference(found: ValueDifference) -> str:
     before = "1 value before it is" if found.equal == 1 else f"{found.equal:,} values before it are"
     equal = f" ({before} equal)" if found.equal else ""
-    return f"`{found.name}` at {found.file}:{found.line} is {found.after}, was {found.before}{equal}"
+    name = found.name if "`" in found.name else f"`{found.name}`"
+    return f"{name} at {found.file}:{found.line} is {found.after}, was {found.before}{equal}"
 
 
 def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:

@@ -12,7 +12,8 @@ from suspectra.base.cancellation import current_token
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.location import Location
 from suspectra.c.paths.compared_values import CComparison, Three
-from suspectra.c.paths.comparison_texts import ComparedTexts, comparison_texts, literal
+from suspectra.c.paths.comparison_texts import ComparedTexts
+from suspectra.c.paths.source_texts import SourceTexts
 from suspectra.c.paths.traced_program import TracedProgram
 from suspectra.c.paths.traced_project import TracedProject
 from suspectra.evidence.evidence import Verdict
@@ -74,8 +75,7 @@ class _Sites:
     """Says what the comparisons of programs are in the sources."""
 
     def __init__(self, program: TracedProgram, read: Callable[[str], bytes | None]):
-        self._program, self._read = program, read
-        self._lines: dict[str, list[str]] = {}
+        self._program, self._texts = program, SourceTexts(read)
 
     def counts(self, comparisons: Iterable[CComparison]) -> Mapping[PredicateSite, Mapping[str, int]]:
         """How often each site had which outcome."""
@@ -93,7 +93,7 @@ class _Sites:
 
     def _asked(self, one: CComparison, place: Location) -> Iterator[tuple[str, ComparedTexts, Three]]:
         """The kind of each site that a comparison has, its texts, and how often which outcome was true."""
-        left, right = self._texts(one, place)
+        left, right = self._texts.sides(one.code, one.constant, place) or _unnamed(one)
         if one.constant is not None:  # it comes first
             less, equal, greater = one.pair
             if one.constant:
@@ -104,27 +104,8 @@ class _Sites:
             yield "sign", ComparedTexts(left, ""), one.first
             yield "sign", ComparedTexts(right, ""), one.second
 
-    def _texts(self, one: CComparison, place: Location) -> ComparedTexts:
-        """The sides of a comparison: of a constant and another value the other one first."""
-        texts = comparison_texts(self._line(place))
-        if len(texts) == one.code.total:
-            left, right = texts[one.code.number]
-            values = literal(left), literal(right or "0")
-            if one.constant is None and values == (None, None):
-                return texts[one.code.number]
-            if one.constant is not None and values[0] is None:
-                if values[1] in (None, one.constant):
-                    return texts[one.code.number]
-                if abs(values[1] - one.constant) == 1:  # compilers make `c > 96` of `c >= 'a'`
-                    return ComparedTexts(left, str(one.constant))
-            if one.constant is not None and values[0] == one.constant and values[1] is None:
-                return ComparedTexts(right, left)
-        number = f" {one.code.number + 1}" if one.code.total > 1 else ""
-        other = "" if one.constant is not None else f"what compared value{number} is compared with"
-        return ComparedTexts(f"compared value{number}", other)
 
-    def _line(self, place: Location) -> str:
-        if place.file not in self._lines:
-            self._lines[place.file] = (self._read(place.file) or b"").decode("utf-8", "replace").splitlines()
-        lines = self._lines[place.file]
-        return lines[place.line - 1] if place.line <= len(lines) else ""
+def _unnamed(one: CComparison) -> ComparedTexts:
+    number = f" {one.code.number + 1}" if one.code.total > 1 else ""
+    other = "" if one.constant is not None else f"what compared value{number} is compared with"
+    return ComparedTexts(f"compared value{number}", other)

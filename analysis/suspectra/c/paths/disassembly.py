@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,6 +32,9 @@ _JUMPS = frozenset({"jmp", "jmpq", "b", "br"})
 _ENDS = frozenset({"ret", "retq", "hlt", "ud2", "brk", "udf"})
 _CONDITIONAL = re.compile(r"^(?:j(?!mp)[a-z]+|b\.[a-z]+|cbn?z|tbn?z|loop\w*)$")
 
+_STORED = re.compile(r"(?:^|,)(-?)0x([0-9a-f]+)\(%rbp\)$")  # the last operand is what is written
+_READING = re.compile(r"(?:cmp|test|lea|push|call|jmp|bt|u?comis|nop|fi?ld|i?div|i?mul)")
+
 _MAX_STEPS = 20_000  # instructions of one block, with what follows up to the next ones
 
 
@@ -54,6 +57,14 @@ class Comparing(NamedTuple):
     total: int  # how many these are
 
 
+class Store(NamedTuple):
+    """A place in the frame of a function to which its code writes."""
+
+    address: int  # of the instruction
+    line: SourceLine
+    place: int  # from the frame pointer
+
+
 @dataclass(frozen=True)
 class Block:
     """A basic block."""
@@ -74,6 +85,7 @@ class _Instruction(NamedTuple):
     target: int
     called: str
     place: SourceLine
+    stored: int | None  # the place in the frame that it writes to
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,7 @@ class Disassembly:
     recorder: int = 0  # the address of the function that records blocks; 0 if it is in another module
     # by the address behind the call that notes what is compared
     comparisons: Mapping[int, Comparing] = field(default_factory=dict)
+    stores: Mapping[int, Sequence[Store]] = field(default_factory=dict)  # of each block, by its address, in order
 
     @classmethod
     def from_file(cls, path: str, token: Token | None = None) -> Disassembly:
@@ -136,7 +149,16 @@ class Disassembly:
             if start in code:
                 blocks[start] = _Reach(code, starts, inside, start).block()
         recorder = next((at for at, name in functions.items() if name == RECORDING), 0)
-        return cls(blocks, functions, places, recorder, _comparisons(code, inside))
+        stores = {start: tuple(_stores(code, starts, start)) for start in blocks}
+        return cls(blocks, functions, places, recorder, _comparisons(code, inside), stores)
+
+
+def _stores(code: Mapping[int, _Instruction], starts: Mapping[int, int], at: int) -> Iterator[Store]:
+    """What a block writes to its frame, up to the next block."""
+    while (one := code.get(at)) is not None and at not in starts and one.name not in _ENDS | _JUMPS:
+        if one.stored is not None:
+            yield Store(at, one.place, one.stored)
+        at = one.following
 
 
 def _comparisons(code: Mapping[int, _Instruction], inside: Mapping[int, int]) -> dict[int, Comparing]:
@@ -181,8 +203,22 @@ def _made(pending: tuple[int, int, str, str, SourceLine], following: int) -> tup
     return (
         function,
         address,
-        _Instruction(following, name, int(target[1], 16) if target else 0, target[2] if target else "", place),
+        _Instruction(
+            following,
+            name,
+            int(target[1], 16) if target else 0,
+            target[2] if target else "",
+            place,
+            _stored(name, operands),
+        ),
     )
+
+
+def _stored(name: str, operands: str) -> int | None:
+    found = _STORED.search(operands)
+    if found is None or _READING.match(name):
+        return None
+    return int(found[1] + found[2], 16)
 
 
 class _Reach:

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from suspectra.base.cancellation import Token
+from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.build_complaint import CURE, complaint_of
 from suspectra.c.recording.suite import CSuite
 from suspectra.processes.events import ProgramEnded
 from suspectra.processes.runner import CommandToRun, run
 
-RECORDER = Path(__file__).with_name("recorder.c")
-"""What the compiled program calls."""
+
+class Recording(NamedTuple):
+    """What programs record."""
+
+    source: Path  # what the compiled program calls
+    optional: tuple[str, ...] = ()  # how it is compiled, too, by compilers that can
+
+
+PATHS = Recording(Path(__file__).with_name("recorder.c"))
+"""Blocks and calls, in order."""
 
 FLAGS = (
     "-O0",
@@ -42,9 +53,10 @@ _INSTALLED = ("cmake", "meson", "make")
 class TracedBuild(ABC):
     """A second build of a project, with the compilers and settings of the first one."""
 
-    def __init__(self, build: Path, folder: Path, jobs: int = 2):
-        self.first, self.own, self.jobs = build, folder, jobs
+    def __init__(self, build: Path, folder: Path, jobs: int = 2, recording: Recording = PATHS):
+        self.first, self.own, self.jobs, self.recording = build, folder, jobs, recording
         self.folder = folder / "build"  # the folder of the second build
+        self.end = math.inf  # when it has to be over
 
     @classmethod
     def name(cls, build: Path) -> str:
@@ -71,14 +83,22 @@ class TracedBuild(ABC):
         """The recorder, compiled by the project's compiler, of C++ if need be, and the flags for that compiler."""
         version = self.run([*compiler, "--version"], token).stdout.decode("utf-8", "replace")
         flags = [f"{flag},no-prune" if "clang" in version and "trace-pc" in flag else flag for flag in FLAGS]
-        digest = hashlib.sha256(RECORDER.read_bytes() + version.encode()).hexdigest()[:16]
+        flags += [flag for flag in self.recording.optional if self._knows(compiler, flag)]
+        recorder = self.recording.source
+        digest = hashlib.sha256(recorder.read_bytes() + version.encode()).hexdigest()[:16]
         compiled = self.own / f"recorder-{digest}.o"
         if not compiled.exists():
             unfinished = compiled.with_suffix(".new")
             options = ["-O2", "-fno-omit-frame-pointer", "-fPIC", "-c", *(["-x", "c"] if plus else [])]
-            self.run([*compiler, *options, str(RECORDER), "-o", str(unfinished)], token)
+            self.run([*compiler, *options, str(recorder), "-o", str(unfinished)], token)
             os.replace(unfinished, compiled)
         return compiled, flags
+
+    def _knows(self, compiler: Sequence[str], flag: str) -> bool:
+        command = (*compiler, flag, "-E", "-x", "c", os.devnull)
+        return not run(
+            CommandToRun(command, str(self.own), os.environ, guarded=True, cure="install the compiler")
+        ).status
 
     def run(
         self,
@@ -87,12 +107,19 @@ class TracedBuild(ABC):
         folder: Path | None = None,
         more: Mapping[str, str] = MappingProxyType({}),
     ) -> ProgramEnded:
-        """Run a step of it, with more variables in its environment."""
+        """Run a step of it, with more variables in its environment.
+
+        Raises TimeIsUp when there is no time left.
+        """
         cure = f"install it: apt-get install {command[0]}" if command[0] in _INSTALLED else "install the compiler"
         token.check()
-        asked = CommandToRun(tuple(command), str(folder or self.own), {**os.environ, **more}, guarded=True, cure=cure)
+        limit = seconds_until(self.end) if self.end < math.inf else None
+        asked = CommandToRun(
+            tuple(command), str(folder or self.own), {**os.environ, **more}, timeout=limit, guarded=True, cure=cure
+        )
         ended = run(asked, token)
         token.check()  # it may have ended by itself meanwhile
+        seconds_until(self.end)
         if ended.status:
             cause = f"the programs can't be built with the recorder of paths: {complaint_of(ended)}"
             raise EvidenceError(Problem(shlex.join(command[:3]), "", cause, CURE))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from suspectra.base.cancellation import Token
 from suspectra.c.meson_settings import MesonSettings
-from suspectra.c.paths.traced_build import COVERAGE, LINKED_WITH, TracedBuild
+from suspectra.c.paths.traced_build import COVERAGE, LINKED_WITH, PATHS, Recording, TracedBuild
 from suspectra.c.recording.automake import NO_MANUALS, automake_suite, make_variables
 from suspectra.c.recording.case import CCase
 from suspectra.c.recording.meson import configuring_again, meson_suite
@@ -119,8 +119,8 @@ class TracedAutomakeBuild(_ReplacingBuild):
 class TracedMakeBuild(_ReplacingBuild):
     """A copy of a workspace with a Makefile, built where its sources are."""
 
-    def __init__(self, workspace: Path, folder: Path, commands: Path):
-        super().__init__(workspace, folder)
+    def __init__(self, workspace: Path, folder: Path, commands: Path, recording: Recording = PATHS):
+        super().__init__(workspace, folder, recording=recording)
         self._commands = commands  # a file with the tests, each a command of the shell
 
     def make(self, token: Token) -> None:

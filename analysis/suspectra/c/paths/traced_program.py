@@ -42,6 +42,7 @@ class TracedProgram:
         self._functions: dict[tuple[str, SourceLine], tuple[str, int]] = {}
         self._conditions: dict[str, Conditions] = {}
         self._places: dict[int, tuple[str, Location] | None] = {}
+        self._outcomes: dict[int, Mapping[int, int]] = {}
 
     def number(self, address: int, is_function: bool, mappings: Sequence[tuple[int, int, str]]) -> int:
         """Find the number of a block or function."""
@@ -123,6 +124,13 @@ class TracedProgram:
         outcomes = self.outcomes(number, addresses)
         return {one: outcomes[address] for address, one in addresses.items()}
 
+    def outcome(self, module: str, block: int, went: int) -> int:
+        """Number the way that execution took from a block, as `outcomes` does."""
+        number = self._number_of(Node(module, block, is_function=False))
+        if number not in self._outcomes:
+            self._outcomes[number] = self.outcomes(number)
+        return self._outcomes[number].get(went, -1)
+
     def outcomes(self, number: int, more: Collection[int] = ()) -> Mapping[int, int]:
         """Number the blocks that can come next, by their addresses."""
         block, node = self.block(number), self.nodes[number]
@@ -149,8 +157,17 @@ class TracedProgram:
 
     def location(self, line: SourceLine) -> Location | None:
         """Find a line in the sources of the workspace; None in test code and outside of it."""
+        found = self.anywhere(line)
+        return None if found is None or self.is_test(found) else found
+
+    def anywhere(self, line: SourceLine) -> Location | None:
+        """Find a line in the sources of the workspace, test code included; None outside of it."""
         file = self._file(line)
-        return None if file is None or self._paths.is_test(file) else Location(file, line.line, line.line)
+        return None if file is None else Location(file, line.line, line.line)
+
+    def is_test(self, place: Location) -> bool:
+        """Whether a place is in test code."""
+        return self._paths.is_test(place.file)
 
     def _condition(self, line: SourceLine) -> CCondition | None:
         file = self._file(line)

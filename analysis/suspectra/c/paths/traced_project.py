@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 from suspectra.base.cancellation import Token
 from suspectra.base.operating_system import ELSEWHERE, LIMITS, require
 from suspectra.c.build_kind import BuildKind, option_of
-from suspectra.c.paths.traced_build import TracedBuild
+from suspectra.c.paths.traced_build import PATHS, Recording, TracedBuild
 from suspectra.c.paths.traced_cmake import TracedCMakeBuild
 from suspectra.c.paths.traced_make import TracedAutomakeBuild, TracedMakeBuild, TracedMesonBuild
 from suspectra.c.paths.traced_program import TracedProgram
@@ -33,25 +34,29 @@ class TracedProject:
 
     workspace: Path  # the folder with the sources
     build: Path  # the folder of CMake, Meson or automake with the tests; of plain make a file with their commands
+    recording: Recording = PATHS  # what the second build records
+    folder: Path | None = None  # where the second build is; in the user's cache unless given
 
     def __post_init__(self) -> None:
         self.workspace, self.build = (Path(os.path.realpath(path)) for path in (self.workspace, self.build))
 
     @contextmanager
-    def tests(self, token: Token) -> Iterator[TracedTests]:
+    def tests(self, token: Token, end: float = math.inf) -> Iterator[TracedTests]:
         """Build it, and provide its tests.
 
-        Raises EvidenceError when it does not build, UsageError on Windows, and Cancelled when the token was cancelled.
+        Raises EvidenceError when it does not build, UsageError on Windows, Cancelled when the token was cancelled, and
+        TimeIsUp when it was not built by then.
         """
         require(LIMITS, "recording paths of compiled programs", ELSEWHERE)
         with ScratchFolder() as scratch:
-            cache = Path(cache_folder(str(self.workspace)) or scratch)
+            cache = self.folder or Path(cache_folder(str(self.workspace)) or scratch)
             folder, kind = cache / TracedBuild.name(self.build), BuildKind.for_build(self.build)
             build = (
-                TracedMakeBuild(self.workspace, folder, self.build)
+                TracedMakeBuild(self.workspace, folder, self.build, self.recording)
                 if kind is BuildKind.MAKE
-                else _BUILDS[kind](self.build, folder)
+                else _BUILDS[kind](self.build, folder, recording=self.recording)
             )
+            build.end = end
             build.make(token)
             cases = build.suite(self.workspace).cases
             yield TracedTests(cases, TracedProgram(self.workspace, SourcePaths(self.workspace), token), token)

@@ -98,6 +98,15 @@ class TracedTests:
             ended = self._run(case, {"SUSPECTRA_PATH_VALUES": f"{notes}{os.sep}"}, scratch, math.inf)
             return ComparingTest(judge(case, ended)[0], tuple(compared_values(notes, self.program)))
 
+    def run_with(self, name: str, variables: Mapping[str, str], scratch: Path, end: float = math.inf) -> Verdict:
+        """Run a test with more variables in its environment.
+
+        Raises EvidenceError when it can't be run alone. Raises TimeIsUp when it was not over by then. Raises Cancelled
+        when the token was cancelled.
+        """
+        case = self.case(name)
+        return judge(case, self._run(case, variables, scratch, end))[0]
+
     def _run(self, case: CCase, recording: Mapping[str, str], scratch: Path, end: float) -> ProgramEnded:
         seconds = seconds_until(end, case.timeout or MAX_SECONDS)
         ended = run_case(case, scratch, self._token, seconds=seconds, more=recording)
