@@ -187,6 +187,33 @@ def test_the_change_that_broke_a_test_is_the_answer(tmp_path, answered):
 
 
 @pytest.mark.slow
+def test_after_an_edit_the_tests_run_again_and_lines_are_those_of_the_file(tmp_path, answered):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    (tmp_path / "test_program.py").write_text(TESTS)
+    record(tmp_path)
+    program.write_text(
+        PROGRAM.replace("class Right", "# more\n# of it\n\nclass Right").replace("rate = 19", "rate = 21")
+    )
+    found = answered(tmp_path, "ten_are")
+    assert found["place"] == "program.py:17"
+    assert found["text"][0] == "program.py:17 in is_many is wrong."
+    program.write_text(program.read_text().replace("> 10", ">= 10").replace("return Wrong()", "return Right()"))
+    assert answered(tmp_path).endswith("No test fails any more.\n")
+
+
+@pytest.mark.slow
+def test_only_the_answer_is_printed_even_if_the_tests_run_first(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "test_program.py").write_text(TESTS)
+    run(["why", "made", "--record", "--format", "json", "--seconds", "0.001"])
+    out, err = capfd.readouterr()
+    assert json.loads(out)["place"] == "program.py:10"
+    assert "3 failed, 4 passed" in err
+
+
+@pytest.mark.slow
 def test_a_change_is_the_answer_where_nothing_can_be_suspected(tmp_path, answered):
     """The failing test executes no code but its own."""
     test = "import json\n\n\ndef test_rate():\n    assert json.load(open('rates.json'))['food'] == 7\n"

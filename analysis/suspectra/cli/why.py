@@ -94,7 +94,11 @@ def _why(context: click.Context, command: Sequence[str], chosen: _Options) -> in
     from suspectra.why.inquiry import WhyInquiry
 
     workspace = chosen["workspace"]
-    source = _recorded(context, command, chosen)
+    recorded = _recorded(context, command, chosen)
+    source = _with_present_text(context, recorded, command, chosen)
+    if source is not recorded and not source.read().failing:
+        click.echo("No test fails any more.", err=True)
+        return 0
     evidence = since_revision(source.read(), workspace, chosen["since"])
     build = build_of_tests(chosen, evidence, source)
     failing = broken_tests(evidence, chosen["tests"])
@@ -172,8 +176,56 @@ def _recorded(context: click.Context, command: Sequence[str], chosen: _Options) 
     else:
         of_ctest = again[2:] if again[:1] == ("record",) else again
         words = ["record", *at, *python, "--", *(command or of_ctest or _PYTEST)]
-    context.find_root().command.main(args=words, prog_name="suspectra", standalone_mode=False)
+    _run_and_record(context, words)
     return find_source(workspace, edges=True)
+
+
+def _with_present_text(
+    context: click.Context, source: EvidenceSource, command: Sequence[str], chosen: _Options
+) -> EvidenceSource:
+    """The recording after the tests that changes can affect have run again, if sources were edited since.
+
+    Tests of other languages have to be built first, and other tools have recorded in their own way.
+    """
+    from suspectra.evidence.discovery import find_source, run_again_by
+    from suspectra.evidence.recording import RecordingSource
+    from suspectra.evidence.sources import Sources
+
+    workspace = chosen["workspace"]
+    evidence = source.read()
+    again = command or run_again_by(source)
+    if not isinstance(source, RecordingSource) or not again or again[0] in ("record", "record-c"):
+        return source
+    sources = Sources(workspace)
+    edited = [file.path for file in evidence.files if sources.change(file.path, file.digest) is not None]
+    if not edited:
+        return source
+    files, it = ("1 file was", "it") if len(edited) == 1 else (f"{len(edited)} files were", "they")
+    click.echo(f"{files} edited after the tests ran: those that failed or that {it} can affect run again.", err=True)
+    python = ["--python", chosen["python"]] if chosen["python"] else []
+    options = ["--failed-and-affected", "--no-suspects", *python]
+    words = ["record", "--workspace", str(workspace.absolute()), *options, "--", *again]
+    here = os.getcwd()
+    try:
+        if not command:  # what is known of it is without paths
+            os.chdir(workspace)
+        _run_and_record(context, words)
+    finally:
+        os.chdir(here)
+    return find_source(workspace, edges=True)
+
+
+def _run_and_record(context: click.Context, words: Sequence[str]) -> None:
+    """Run a command that records; what the tests print goes to standard error, and only the answer to the output."""
+    sys.stdout.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        context.find_root().command.main(args=[*words], prog_name="suspectra", standalone_mode=False)
+    finally:
+        sys.stdout.flush()
+        os.dup2(output, 1)
+        os.close(output)
 
 
 def _agrees(question: str) -> bool:
