@@ -57,6 +57,7 @@ class Machine(Runs):
         notices: list[Problem] | None = None,
         end: float = math.inf,
         meanwhile: Callable[[], object] = lambda: None,
+        others: Sequence[str] = (),  # more modules that are collected with it
     ):
         super().__init__()
         require(FORK, "following a test step by step", f"{ELSEWHERE}; `suspectra investigate` works here, too")
@@ -75,7 +76,9 @@ class Machine(Runs):
                 channel=channel,
             )
             order.put_into(environment)
-            arguments = (*command, *_for_doctests(file, tests), str(workspace / file))
+            files = file, *others
+            options = dict.fromkeys(option for one in files for option in _for_doctests(one, tests))
+            arguments = (*command, *options, *(str(workspace / one) for one in files))
             return CommandToRun(arguments, str(workspace), environment, Streams.EVENTS)
 
         self._process = WaitingProcess(program_for)
@@ -93,6 +96,8 @@ class Machine(Runs):
         self.threads = tuple(greeting["threads"])
         self.sources = greeting["sources"]  # the digests of the sources of the workspace that were loaded, by path
         self._greeted = greeting
+        # whether all tests were collected, but for those that are not to be run
+        self.complete = self.tests.union(greeting.get("excluded", {})).issuperset(tests)
 
     def _greeting(self, file: str, end: float) -> Greeting:
         cause = f"it was not collected within {START_S:.0f} s"

@@ -18,6 +18,9 @@ from suspectra.experiments.repeated_test import RepeatedTest
 _TOO_LONG = "Failed: Timeout"
 """How messages of pytest-timeout begin. It is not a failure of its own: the test may fail otherwise with more time."""
 
+_TOGETHER = 6
+"""Modules that one process collects: that starts pytest once, and loads what they have in common once."""
+
 _Made = TypeVar("_Made")
 
 
@@ -72,6 +75,8 @@ class RepeatedTests:
         self._failing = {test.name: test.exception for test in failing}
         for name in passing:
             self._file_of.setdefault(name, name.partition("::")[0])
+        modules = tuple(dict.fromkeys(test.file for test in failing))
+        self._together = modules if 1 < len(modules) <= _TOGETHER else ()  # what one machine is to run
         self._machines: dict[str, Machine | FreshRuns] = {}
         self._tests: dict[str, RepeatedTest] = {}
         self._refused: dict[str, EvidenceError] = {}  # by test or module
@@ -158,25 +163,43 @@ class RepeatedTests:
         return known[name]
 
     def _machine(self, file: str, end: float) -> Machine | FreshRuns:
-        if FORK.exists:
-            tests = [name for name, module in self._file_of.items() if module == file]
-            machine: Machine | FreshRuns = Machine(
-                self._command,
-                self._workspace,
-                file,
-                tests,
-                tuple(self._kinds),
-                self._excluded,
-                self._original,
-                self.notices,
-                end,
-                self.meanwhile,
-            )
-        else:
-            machine = FreshRuns(self._command, self._workspace, file, self._excluded, self._original, self.notices)
-        return machine
+        if not FORK.exists:
+            return FreshRuns(self._command, self._workspace, file, self._excluded, self._original, self.notices)
+        if file in self._together and (machine := self._for_all(end)) is not None:
+            self._machines |= dict.fromkeys(self._together, machine)
+            return machine
+        return self._forking((file,), end)
+
+    def _for_all(self, end: float) -> Machine | None:
+        """What runs all failing tests; None if their modules can't be collected together."""
+        known = len(self.notices)
+        try:
+            machine = self._forking(self._together, end)
+            if machine.complete:
+                return machine
+            machine.close()
+        except EvidenceError:
+            pass
+        del self.notices[known:]
+        self._together = ()
+        return None
+
+    def _forking(self, files: tuple[str, ...], end: float) -> Machine:
+        return Machine(
+            self._command,
+            self._workspace,
+            files[0],
+            [name for name, module in self._file_of.items() if module in files],
+            tuple(self._kinds),
+            self._excluded,
+            self._original,
+            self.notices,
+            end,
+            self.meanwhile,
+            files[1:],
+        )
 
     def close(self) -> None:
         """End all processes."""
-        for machine in self._machines.values():
+        for machine in {id(one): one for one in self._machines.values()}.values():
             machine.close()
