@@ -20,7 +20,7 @@ from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
 
-_NOTHING_EXECUTED = "no failing test executes a measured statement that may be a suspect"
+_NOTHING_EXECUTED = "the failing tests run none of the code that may be a suspect"
 _WITH_TESTS = "with --include-tests, in editors the setting includeTests, test code may be suspected, too"
 
 

@@ -333,3 +333,39 @@ def test_no_value_differs_before_what_changed_runs(in_functions, line):
         trace("1", "2"), trace("3", "4"), lines, lines, lambda node: False, in_functions=in_functions
     )
     assert (found.line, found.name) == (line, "ab"[line - 1])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ("of type tuple", "({},)", None),  # the tuple has something in it that can't be written down
+        ("of type Line", "Line(number=1)", None),
+        ("of type int", "7", None),
+        ("of type Munch", "of type dict", ("of type Munch", "of type dict")),
+        ("of type Munch", "{}", ("of type Munch", "{}")),
+        ("None", "of type dict", ("None", "of type dict")),
+    ],
+)
+def test_values_of_one_type_differ_only_if_both_can_be_written_down(one, other, found):
+    site = ValueSite("a.py", 1, 0, "value", (), (("a.py", 0, "a"),), is_test=False)
+
+    def trace(value):
+        number = np.zeros(1, np.int64)
+        return ValueTrace((site,), number, number, number, number - 1, [value], {"a.py": b"a = 1\n"}, whole=True)
+
+    difference = first_difference(trace(one), trace(other), {}, {}, lambda node: False)
+    assert (difference and (difference.before, difference.after)) == found
+
+
+def test_what_is_only_known_by_its_type_says_so():
+    sources = [{"path": "a.py", "first": 0, "test": False, "scopes": [], "names": [], "sites": []}]
+    answer = {
+        "sources": sources,
+        "texts": ["", "Munch", "True", "'Munch'"],
+        "full": False,
+        "threads": 0,
+        "processes": 0,
+    }
+    columns = {name: np.zeros(0, np.int64) for name in ("site", "call", "text", "outcome")}
+    texts = ValueTrace.from_answer(answer, columns, lambda path: b"").texts
+    assert texts == ["", "of type Munch", "True", "'Munch'"]

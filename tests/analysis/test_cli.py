@@ -193,7 +193,7 @@ def test_table(suspectra):
         "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more\n"
         "\n"
         "✗ 3 tests: cart.py:8\n"
-        "All 3 execute cart.py:8, with 2 passing tests.\n"
+        "All 3 execute cart.py:8; so do 2 passing tests.\n"
         "\n"
         "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"
         " 1–3  0.7746  src/cart.py:8   total      3   2   0   3  amount = 0\n"
@@ -254,7 +254,7 @@ def test_functions_come_first_each_with_its_best_lines(suspectra):
         "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more\n"
         "\n"
         "✗ 3 tests: cart.py:8\n"
-        "All 3 execute cart.py:8, with 2 passing tests.\n"
+        "All 3 execute cart.py:8; so do 2 passing tests.\n"
         "\n"
         "Rank   Score  Location        ef  ep  nf  np  Source\n"
         "   1  total · 3 lines tied\n"
@@ -425,7 +425,7 @@ def test_rankings_that_would_say_nothing(suspectra, shop, tmp_path):
     (shop / "results.xml").write_text(report)
     status, out, err = suspectra("rank")
     assert (status, out) == (1, "")
-    assert "no failing test executes a measured statement" in err
+    assert "the failing tests run none of the code that may be a suspect" in err
 
 
 def test_only_failing_tests(suspectra, shop):

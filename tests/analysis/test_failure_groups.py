@@ -500,6 +500,6 @@ def test_a_reason_names_no_test_code():
     technique = make_technique("ochiai")
     reasons = [group.reason for group in rank_groups(technique.localize(spectrum), technique).groups]
     assert reasons == [
-        "Both execute a.py:2, with 1 passing test.",
-        "Both execute a.py:3, with 1 passing test.",
+        "Both execute a.py:2; so does 1 passing test.",
+        "Both execute a.py:3; so does 1 passing test.",
     ]

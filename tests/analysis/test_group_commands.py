@@ -32,7 +32,7 @@ def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
     assert run(["rank", "--workspace", str(faulty_ledger), "--technique", "ochiai"]) == 0
     table = capsys.readouterr().out
     heading = "✗ 3 tests: UnbalancedEntry at journal.py:41 in 2 of 3"
-    assert f"{heading}\nAll 3 execute tax.py:55, with 1 passing test.\n" in table
+    assert f"{heading}\nAll 3 execute tax.py:55; so does 1 passing test.\n" in table
     assert "for each of 3 failure groups" in table
 
     assert run(["rank", "--workspace", str(faulty_ledger), "--format", "csv", "--technique", "ochiai"]) == 0

@@ -229,7 +229,7 @@ def test_a_change_is_the_answer_where_nothing_can_be_suspected(tmp_path, answere
     assert found["text"][0] == "Your only change since the last commit (HEAD) broke it:"
     assert found["changes"][0]["after"] == ['  "food": 19,']
     (tmp_path / "rates.json").write_text('{\n  "food": 7,\n  "books": 7\n}\n')
-    assert answered(tmp_path)["conclusion"] == "The failing test stops before it comes to your code.", "nothing changed"
+    assert answered(tmp_path)["conclusion"] == "The failing test runs none of your code.", "nothing changed"
 
 
 def test_a_name_that_fits_several_tests_or_none_is_refused_with_a_cure(project, answered):

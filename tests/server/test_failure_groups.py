@@ -115,7 +115,7 @@ def test_everything_in_the_editor_is_about_the_current_group(grouped, ledger):
     place = {"uri": listed[0][0], "line": listed[0][1]}
     explanation = grouped.request("suspectra/explanation", place)
     assert explanation["group"] == second["heading"]
-    assert "All 3 execute tax.py:55, with 1 passing test." in explanation["sentences"]
+    assert "All 3 execute tax.py:55; so does 1 passing test." in explanation["sentences"]
     assert explanation["ef"] + explanation["nf"] == 3
     path = ledger / "src/ledger/tax.py"
     uri = grouped.open(path)

@@ -194,7 +194,7 @@ function changedText({ changed, changedByGit, ef, nf }: Suspect): string {
   if (changed === changedByGit) {
     return t('Changed, according to git.');
   }
-  return changed - changedByGit === ef + nf
+  return changed - changedByGit >= ef
     ? t('You changed this.')
     : t('You changed this since {0} of {1} failing tests passed.', changed - changedByGit, ef + nf);
 }

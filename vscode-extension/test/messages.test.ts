@@ -166,7 +166,7 @@ describe('a suspect', () => {
     expect(suspectDetails(one, 'All evidence', 4)).toContain(
       '\n\nYou changed this since 2 of 3 failing tests passed.\n\n',
     );
-    expect(suspectDetails({ ...one, changed: 1, ef: 1 }, '', 4)).toContain('You changed this.');
+    expect(suspectDetails({ ...one, changed: 1, ef: 1, nf: 2 }, '', 4)).toContain('You changed this.');
     expect(suspectDetails({ ...one, changedByGit: 1 }, '', 4)).toContain(
       'You changed this since 1 of 3 failing tests passed.',
     );

@@ -200,6 +200,11 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 program.close()
                 self._keep()
 
+    @property
+    def fail_before(self) -> frozenset[str]:
+        """The tests that fail in the same way with an older text."""
+        return frozenset(self._before)
+
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
         return {

@@ -8,6 +8,7 @@ a value differs, but for what was changed.
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ _DECISIONS = (ast.If, ast.While, ast.Assert)
 _AHEAD = 3  # nodes that have to correspond where two runs do the same again
 _MAX_NAME = 40
 _TRUTHS = ("false", "true")
+_PLAIN = frozenset({"True", "False", "None", "Ellipsis", "NotImplemented", "nan", "inf"})
+_OF_TYPE = "of type "  # before the name of a type, which is all that is known of many values
+_BEGINNINGS = {"(": "tuple", "[": "list", "'": "str", '"': "str"}
 
 LineKeys = Mapping[str, Sequence[tuple[str, int, int]]]
 """By file, what corresponds to each of its lines: see `FileDifference.lines`."""
@@ -72,7 +76,8 @@ class ValueTrace:
         site, call, text, outcome = (columns[name][:count] for name in ("site", "call", "text", "outcome"))
         sources = {table["path"]: source_of(table["path"]) for table in answer["sources"]}
         whole = not (answer["full"] or answer["threads"] or answer["processes"])
-        return cls(tuple(known), site, call, text, outcome, answer["texts"], sources, whole)
+        texts = [_OF_TYPE + one if one.isidentifier() and one not in _PLAIN else one for one in answer["texts"]]
+        return cls(tuple(known), site, call, text, outcome, texts, sources, whole)
 
     def __len__(self) -> int:
         return len(self.site)
@@ -184,11 +189,28 @@ def first_difference(
         values = passing.value(one), failing.value(other)
         if values[0] == values[1]:
             equal += bool(values[0])
-        elif all(values) and (one >= begin[0] or other >= begin[1]) and not unstable(one):
+        elif (
+            all(values) and not _may_be_equal(*values) and (one >= begin[0] or other >= begin[1]) and not unstable(one)
+        ):
             if not failing.sites[int(failing.site[other])].is_test:
                 return _difference(passing, failing, one, other, equal)
             in_test = in_test or (one, other, equal)
     return _difference(passing, failing, *in_test) if in_test else None
+
+
+def _may_be_equal(one: str, other: str) -> bool:
+    """Whether only one of two values could be written down, and both are of one type."""
+    if one.startswith(_OF_TYPE) == other.startswith(_OF_TYPE):
+        return False
+    named, written = (one, other) if one.startswith(_OF_TYPE) else (other, one)
+    name = named.removeprefix(_OF_TYPE)
+    if (kind := _BEGINNINGS.get(written[0])) is not None:
+        return kind == name
+    if written[0] == "{":
+        return name in ("dict", "set")
+    if re.match(r"-?\d", written):
+        return name in ("int", "float", "complex")
+    return written.partition("(")[0] == name
 
 
 def corresponding(one: ValueTrace, other: ValueTrace, lines: LineKeys) -> dict[int, int]:

@@ -275,8 +275,8 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
         what = f"It {'executes' if verb == 'execute' else 'goes'} {rest}"
     else:
         what = f"{'Both' if covered == 2 else f'All {covered}'} {what}"
-    others = f"with {many(passing, 'passing test')}" if passing else "and no passing test does"
-    return f"{what}, {others}."
+    does = "does" if passing == 1 else "do"
+    return f"{what}; so {does} {many(passing, 'passing test')}." if passing else f"{what}, and no passing test does."
 
 
 def _least(columns: Ints, passing: Ints, report: RankedReport) -> tuple[int, int]:

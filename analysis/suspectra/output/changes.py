@@ -40,7 +40,9 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
             out.write(f"  First different value: {safe(_difference(found_at))}\n")
         elif cause.compared:
             out.write("  No value that can be shown differs before the test fails.\n")
-    if found.old and found.baseline:
+    if not found.causes and (failed_before := [name for name in found.old if name in found.fail_before]):
+        out.write(style(f"✗ {safe(_listed(failed_before))}", "bold") + ": failed before your changes, too\n")
+    elif found.old and found.baseline:
         out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
     if not found.complete:
         out.write("The time was over before all was tried: give it more with --seconds.\n")

@@ -153,16 +153,16 @@ class Suspect:
     @property
     def badge(self) -> str:
         """That it changed before failing tests failed, in a few words; empty where no change is known."""
-        return changed_words(self.changed, self.ef + self.nf, self.changed_by_git)
+        return changed_words(self.changed, self.ef, self.ef + self.nf, self.changed_by_git)
 
 
-def changed_words(count: int, failed: int, by_git: int = 0) -> str:
+def changed_words(count: int, executing: int, failed: int, by_git: int = 0) -> str:
     """Say that a statement changed since failing tests that execute it passed, or that git knows of a change.
 
-    Without a capital or a stop; empty where `count` is 0.
+    Without a capital or a stop; empty where `count` is 0. `executing` is how many of the failing tests execute it.
     """
     if not count:
         return ""
     if not (count := count - by_git):
         return "changed, according to git"
-    return "you changed this" + (f" since {count} of {failed} failing tests passed" if count < failed else "")
+    return "you changed this" + (f" since {count} of {failed} failing tests passed" if count < executing else "")

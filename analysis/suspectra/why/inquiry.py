@@ -472,17 +472,18 @@ class WhyInquiry(Inquiry[str]):
         if all(test.uncollected for test in self._tests):
             return self._uncollected()
         one = len(self._tests) == 1
-        who = "The failing test stops" if one else f"{every(len(self._tests)).capitalize()} failing tests stop"
-        how = "If they run the program in another process, record that one, too."
+        who = "The failing test runs" if one else f"{every(len(self._tests)).capitalize()} failing tests run"
+        it = "it runs" if one else "they run"
+        how = f"If {it} your code in another process, record that one, too."
         if all((stack := self.evidence.stacks.get(test.name)) and stack.is_missing_fixture for test in self._tests):
             cure = cure_of_setup(self.evidence, [test.name for test in self._tests])
             how = f"{cure[0].upper()}{cure[1:]}."
         return WhyAnswer(
             tests=tuple(test.name for test in self._tests),
             failure=self._failure(self._tests[0].name),
-            conclusion=f"{who} before {'it comes' if one else 'they come'} to your code.",
+            conclusion=f"{who} none of your code.",
             certainty=Certainty.HIGH,
-            because=f"{'it executes' if one else 'they execute'} no statement that may be a suspect",
+            because=f"{it} nothing that was recorded but test code",
             surer=Remedy(how, how, how),
         )
 

@@ -345,7 +345,7 @@ def change_in_words(entry: RankingEntry) -> str:
 
     Without a capital or a stop; empty where no change is known.
     """
-    return changed_words(entry["changed"], entry["ef"] + entry["nf"], entry["changed_by_git"])
+    return changed_words(entry["changed"], entry["ef"], entry["ef"] + entry["nf"], entry["changed_by_git"])
 
 
 def _counted(ef: int, ep: int, counts: Counts, only_read: bool) -> str:
