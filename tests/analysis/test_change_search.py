@@ -326,7 +326,7 @@ def test_no_value_differs_before_what_changed_runs(in_functions, line):
             for at, name in ((1, "a"), (2, "b"))
         )
         number = np.arange(2)
-        return ValueTrace(sites, number, number * 0, number, number * 0 - 1, values, {}, whole=True)
+        return ValueTrace(sites, number, number * 0, number[:0], number, number * 0 - 1, values, {}, whole=True)
 
     lines = {"a.py": [("a.py", 0, 0), ("a.py", 1, -1)]}
     found = first_difference(
@@ -351,7 +351,9 @@ def test_values_of_one_type_differ_only_if_both_can_be_written_down(one, other, 
 
     def trace(value):
         number = np.zeros(1, np.int64)
-        return ValueTrace((site,), number, number, number, number - 1, [value], {"a.py": b"a = 1\n"}, whole=True)
+        return ValueTrace(
+            (site,), number, number, number[:0], number, number - 1, [value], {"a.py": b"a = 1\n"}, whole=True
+        )
 
     difference = first_difference(trace(one), trace(other), {}, {}, lambda node: False)
     assert (difference and (difference.before, difference.after)) == found
@@ -366,6 +368,24 @@ def test_what_is_only_known_by_its_type_says_so():
         "threads": 0,
         "processes": 0,
     }
-    columns = {name: np.zeros(0, np.int64) for name in ("site", "call", "text", "outcome")}
+    columns = {name: np.zeros(0, np.int64) for name in ("site", "call", "callers", "text", "outcome")}
     texts = ValueTrace.from_answer(answer, columns, lambda path: b"").texts
     assert texts == ["", "of type Munch", "True", "'Munch'"]
+
+
+def test_a_function_that_calls_itself_in_one_run_only_does_not_correspond_to_its_next_call():
+    sites = tuple(
+        ValueSite("a.py", line, 0, "value", (), (("a.py", 0, name),), is_test=False)
+        for line, name in ((1, "x"), (9, "y"))
+    )
+
+    def trace(nodes, callers):
+        site, call, values = zip(*nodes, strict=True)
+        columns = (np.array(one, np.int64) for one in (site, call, callers, range(len(values))))
+        return ValueTrace(sites, *columns, np.full(len(values), -1, np.int64), values, {}, whole=True)
+
+    passing = trace([(0, 1, "1"), (0, 2, "2"), (0, 3, "7"), (1, 0, "8")], [0, 1, 0])
+    failing = trace([(0, 1, "1"), (0, 2, "7"), (1, 0, "9")], [0, 0])
+    found = first_difference(passing, failing, {}, {}, lambda node: False)
+    assert found is not None
+    assert (found.name, found.before, found.after, found.equal) == ("y", "8", "9", 2)

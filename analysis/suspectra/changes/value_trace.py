@@ -56,7 +56,8 @@ class ValueTrace:
 
     sites: tuple[ValueSite, ...]
     site: Ints  # of each node
-    call: Ints  # the number of the call of each node
+    call: Ints  # the number of the call of each node; 0 for what is in none
+    callers: Ints  # the number of the call that made each call, from call 1 on
     text: Ints  # the number of the text of each node
     outcome: Ints  # of each node: 0 or 1 for a decision, -1 for any other
     texts: Sequence[str]
@@ -77,7 +78,7 @@ class ValueTrace:
         sources = {table["path"]: source_of(table["path"]) for table in answer["sources"]}
         whole = not (answer["full"] or answer["threads"] or answer["processes"])
         texts = [_OF_TYPE + one if one.isidentifier() and one not in _PLAIN else one for one in answer["texts"]]
-        return cls(tuple(known), site, call, text, outcome, texts, sources, whole)
+        return cls(tuple(known), site, call, columns["callers"], text, outcome, texts, sources, whole)
 
     def __len__(self) -> int:
         return len(self.site)
@@ -92,10 +93,25 @@ class ValueTrace:
         outcome = int(self.outcome[node])
         return _TRUTHS[outcome] if outcome >= 0 else self.texts[int(self.text[node])]
 
-    def keys(self, lines: LineKeys, numbers: dict[tuple[object, ...], int]) -> Ints:
-        """A number for each node, which is that of corresponding nodes of other runs."""
+    def keys(self, lines: LineKeys, numbers: dict[tuple[object, ...], int], *, in_calls: bool = False) -> Ints:
+        """A number for each node, which is that of corresponding nodes of other runs.
+
+        With `in_calls` they correspond only if the functions do that are under way.
+        """
         known = [numbers.setdefault(one.key(lines), len(numbers)) for one in self.sites]
-        return np.array(known, np.int64)[self.site]
+        places = np.array(known, np.int64)[self.site]
+        if not in_calls or not len(places):
+            return places
+        calls, first = np.unique(self.call, return_index=True)
+        begins = dict(zip(calls.tolist(), places[first].tolist(), strict=True))
+        under_way = np.zeros(max(len(self.callers), int(calls[-1])) + 1, np.int64)
+        for call in range(1, len(under_way)):  # a call has a greater number than the one that made it
+            caller = int(self.callers[call - 1]) if call <= len(self.callers) else 0
+            above = int(under_way[caller]) if 0 <= caller < call else 0
+            under_way[call] = numbers.setdefault(("call", above, begins.get(call, -1)), len(numbers))
+        pairs, inverse = np.unique(np.stack([under_way[self.call], places]), axis=1, return_inverse=True)
+        inside = [numbers.setdefault(("inside", *pair), len(numbers)) for pair in pairs.T.tolist()]
+        return np.array(inside, np.int64)[inverse.reshape(-1)]
 
     def first_change(self, lines: LineKeys) -> int:
         """The first node in a changed line; how many nodes there are if none is."""
@@ -177,10 +193,30 @@ def first_difference(
 ) -> ValueDifference | None:
     """Find the first value of the failing run that the passing one has otherwise; one in test code only without others.
 
-    `unstable` says of a node of the passing run whether it has another value each time.
+    `unstable` says of a node of the passing run whether it has another value each time. Values in corresponding calls
+    come first: a function that calls itself may do so in one of the runs only.
     """
+    found = [
+        _first_difference(passing, failing, before, after, unstable, in_functions=in_functions, in_calls=in_calls)
+        for in_calls in (True, False)
+    ]
+    in_program = (one for one, is_test in found if one is not None and not is_test)
+    return next(in_program, next((one for one, _ in found if one is not None), None))
+
+
+def _first_difference(
+    passing: ValueTrace,
+    failing: ValueTrace,
+    before: LineKeys,
+    after: LineKeys,
+    unstable: Callable[[int], bool],
+    *,
+    in_functions: bool,
+    in_calls: bool,
+) -> tuple[ValueDifference | None, bool]:
+    """The first different value, and whether it is in test code."""
     numbers: dict[tuple[object, ...], int] = {}
-    keys = passing.keys(before, numbers), failing.keys(after, numbers)
+    keys = passing.keys(before, numbers, in_calls=in_calls), failing.keys(after, numbers, in_calls=in_calls)
     begin = passing.first_change(before), failing.first_change(after)
     if not in_functions or begin == (len(passing), len(failing)):
         begin = 0, 0
@@ -193,9 +229,9 @@ def first_difference(
             all(values) and not _may_be_equal(*values) and (one >= begin[0] or other >= begin[1]) and not unstable(one)
         ):
             if not failing.sites[int(failing.site[other])].is_test:
-                return _difference(passing, failing, one, other, equal)
+                return _difference(passing, failing, one, other, equal), False
             in_test = in_test or (one, other, equal)
-    return _difference(passing, failing, *in_test) if in_test else None
+    return (_difference(passing, failing, *in_test) if in_test else None), True
 
 
 def _may_be_equal(one: str, other: str) -> bool:

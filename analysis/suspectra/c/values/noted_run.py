@@ -110,7 +110,15 @@ class _Nodes:
         """All of them."""
         site, text, outcome = (np.array(one, np.int64) for one in (self._site, self._text, self._outcome))
         return ValueTrace(
-            tuple(self._sites), site, np.zeros(len(site), np.int64), text, outcome, tuple(self._known), {}, self.whole
+            tuple(self._sites),
+            site,
+            np.zeros(len(site), np.int64),
+            np.zeros(0, np.int64),
+            text,
+            outcome,
+            tuple(self._known),
+            {},
+            self.whole,
         )
 
 
