@@ -42,8 +42,12 @@ CHANGED = (
     ("tinydb", "4.8.0"),
     ("toolz", "1.0.0"),
     ("xmltodict", "0.13.0"),
+    ("deepmerge", "2.0"),
+    ("munch", "4.0.0"),
+    ("rfc3986", "2.0.0"),
+    ("unidiff", "1.0.1"),
 )
-UNCHANGED = (("tabulate", "0.9.0"), ("tinydb", "4.8.0"), ("xmltodict", "0.13.0"))
+UNCHANGED = (("tabulate", "0.9.0"), ("tinydb", "4.8.0"), ("xmltodict", "0.13.0"), ("unidiff", "1.0.1"))
 HARMLESS = 5
 MAX_TRIED = 40  # mutants until one is seen by a test
 OLD = "def test_that_failed_before():\n    assert sum([1, 1]) == 3\n"

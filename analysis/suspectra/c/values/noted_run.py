@@ -84,8 +84,10 @@ class _Nodes:
         self._sites: dict[ValueSite, int] = {}
         self._places: dict[SourceLine, Location | None] = {}
         self._known: dict[str, int] = {}
-        self._site, self._text, self._outcome = list[int](), list[int](), list[int]()
+        self._site, self._call, self._text, self._outcome = list[int](), list[int](), list[int](), list[int]()
         self.whole = True
+        self.callers: list[int] = []  # the number of the call that made each call
+        self.call = 0  # the number of the call whose nodes are added
 
     def place(self, line: SourceLine) -> Location | None:
         """Where a line is in the workspace."""
@@ -102,18 +104,20 @@ class _Nodes:
         binds = ((place.file, 0, name),) if name else ()
         is_test = self._program.is_test(place)
         site = ValueSite(place.file, place.line, 0, kind, (), binds, is_test)
+        self._call.append(self.call)
         self._site.append(self._sites.setdefault(site, len(self._sites)))
         self._text.append(self._known.setdefault(value, len(self._known)))
         self._outcome.append(outcome)
 
     def trace(self) -> ValueTrace:
         """All of them."""
-        site, text, outcome = (np.array(one, np.int64) for one in (self._site, self._text, self._outcome))
+        columns = (self._site, self._call, self.callers, self._text, self._outcome)
+        site, call, callers, text, outcome = (np.array(one, np.int64) for one in columns)
         return ValueTrace(
             tuple(self._sites),
             site,
-            np.zeros(len(site), np.int64),
-            np.zeros(0, np.int64),
+            call,
+            callers,
             text,
             outcome,
             tuple(self._known),
@@ -126,6 +130,7 @@ class _Nodes:
 class _Call:
     """A call that is under way."""
 
+    number: int
     entering: bool = False
     block: tuple[str, int] | None = None  # the program or library of the block that is executed, and its address
     stored: int = 0  # up to which address the code of the block is executed
@@ -152,8 +157,9 @@ class _Thread:
         for depth, what, kind, at, data in zip(*columns, strict=True):
             del self._calls[depth:]
             while len(self._calls) < depth:
-                self._calls.append(_Call())
+                self._begin()
             call = self._calls[depth - 1]
+            self._nodes.call = call.number
             if what in (_What.VALUE, _What.TEXT):
                 self._value(call, what, at, data)
                 continue
@@ -167,6 +173,10 @@ class _Thread:
                 self._calls.pop()
             else:
                 self._compared(call, self._address(at), kind, *struct.unpack_from("<QQ", data))
+
+    def _begin(self) -> None:
+        self._nodes.callers.append(self._calls[-1].number if self._calls else 0)
+        self._calls.append(_Call(len(self._nodes.callers)))
 
     def _address(self, address: int) -> tuple[str, int] | None:
         if address not in self._at:
@@ -195,6 +205,7 @@ class _Thread:
         if depth > 1:
             self._written(self._calls[depth - 2], comes_from)
         call = self._calls[depth - 1]
+        self._nodes.call = call.number
         call.entering, call.values, call.changed = True, {}, {}
         if function is not None:
             self._nodes.add(self._nodes.place(self._lines(function)), "call")
@@ -230,6 +241,7 @@ class _Thread:
 
     def _written(self, call: _Call, until: tuple[str, int] | None) -> None:
         """Add what the code has written since, up to an address, and what else has become another value."""
+        self._nodes.call = call.number
         here = list(self._stores(call, until))
         variables, changed = self._noting.variables, call.changed
         last: dict[int, Store] = {}
