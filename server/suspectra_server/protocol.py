@@ -642,6 +642,7 @@ COMMANDS = (
         "Stop what `suspectra.server.investigate`, `testSuspect`, `compareValues`, `findFix`, `findChange`,"
         " `findCause`, `whatLedHere`, `whatThisInfluenced`, `comparePassing` or `compareRuns` started; what was found"
         " is kept. True if there was something to stop.",
+        icon="stop-circle",
         enablement="suspectra.investigating",
     ),
 )

@@ -106,6 +106,28 @@ def test_units_of_other_files_are_lines_that_differ():
     assert said(found) == [(1, "[10,", "[11,"), (2, "20,", "21,"), (3, "", "25,")], "neighbours are two changes"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    # as divmod does\n\n    return a - 1\n", "    # as divmod does\n\n    return a + 1\n"),
+        ("    # as divmod does\n    return a - 1\n", "    # as div does\n    return a + 1\n"),
+        ("    return a - 1\n", "    # as divmod does\n    return a + 1\n"),
+    ],
+)
+def test_what_was_in_the_lines_of_a_unit_has_no_comments_from_above_them(old, new):
+    """So an editor can put it there, and the comments are not there twice."""
+    head = "def f(a):\n    a *= 2\n"
+    (unit,) = difference(head + old, head + new).units
+    lines = (head + new).splitlines(keepends=True)
+    lines[unit.line - 1 : unit.end_line] = [unit.before]
+    assert "".join(lines) == (head + new).replace("a + 1", "a - 1")
+
+
+def test_lines_that_only_look_like_comments_belong_to_a_change():
+    old, new = "int a;\n", "int a;\n#ifdef FAST\nint b;\n#endif\n"
+    assert said(difference(old, new, "shop.c")) == [(2, "", "#ifdef FAST\nint b;\n#endif")]
+
+
 def keys(text):
     return ast.dump(ast.parse(text))
 

@@ -33,6 +33,7 @@ import {
   search,
   shown,
 } from './environment/python';
+import { isNative } from './environment/nativeProject';
 import { activeInterpreter } from './environment/pythonExtension';
 import { RunNotification } from './testing/runNotification';
 import type { Condition } from './messages';
@@ -212,7 +213,11 @@ export class Server implements vscode.Disposable {
         trusted,
         platform: process.platform,
       }),
-      { version: this.home.version, fromEnvironment: settings.get<string>('importStrategy') !== 'useBundled' },
+      {
+        version: this.home.version,
+        wheels: join(this.home.folder, 'bundled'),
+        fromEnvironment: settings.get<string>('importStrategy') !== 'useBundled',
+      },
       (interpreter) => ask(interpreter, this.home.folder),
     );
     for (const line of result.tried) {
@@ -234,17 +239,14 @@ export class Server implements vscode.Disposable {
     const { storage, folder: cwd } = this.home;
     rememberStorage(cwd, storage);
     const found = await findEnvironment({ base, wheel, storage, cwd });
-    const title = t('Installing the server for Python {0}', base.python);
     if (!found) {
       this.output.info(`${result.problem}: installing ${wheel} in a private environment in ${storage}`);
-      this.changed.fire({ state: 'installing', message: title });
+      this.changed.fire({ state: 'installing', message: t('Installing the server for Python {0}', base.python) });
     }
     try {
       const interpreter =
         found ??
-        (await this.install(title, (signal) =>
-          createEnvironment({ base, wheel, storage, cwd, signal, log: this.log }),
-        ));
+        (await this.install((signal) => createEnvironment({ base, wheel, storage, cwd, signal, log: this.log })));
       this.ownEnvironment = { interpreter, wheel };
       await this.addPartsForC();
       return interpreter;
@@ -257,17 +259,20 @@ export class Server implements vscode.Disposable {
     }
   }
 
-  /** Add to the private environment what recordings of C and C++ need, if a folder has such tests. */
+  /** Add to the private environment what recordings of C and C++ need, if a folder may have such tests. */
   async addPartsForC(): Promise<void> {
     const folders = vscode.workspace.workspaceFolders ?? [];
     const tests = folders.map(({ uri }) => vscode.workspace.getConfiguration('suspectra', uri).get<string[]>('cTests'));
     const own = this.ownEnvironment;
-    if (!own || !vscode.workspace.isTrusted || !tests.some((words) => words?.length)) {
+    if (!own || !vscode.workspace.isTrusted || !(tests.some((words) => words?.length) || (await isNative()))) {
       return;
     }
     try {
-      await this.install(t('Installing what C and C++ need'), (signal) =>
-        addPartsForC(own.interpreter, { wheel: own.wheel, cwd: this.home.folder, signal, log: this.log }),
+      const title = `Suspectra: ${t('Installing what C and C++ need')}`;
+      await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
+        this.install((signal) =>
+          addPartsForC(own.interpreter, { wheel: own.wheel, cwd: this.home.folder, signal, log: this.log }),
+        ),
       );
     } catch (error) {
       const { problem, cure } =
@@ -278,14 +283,11 @@ export class Server implements vscode.Disposable {
 
   private readonly log = (line: string) => this.output.info(line);
 
-  private async install<Result>(title: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  private async install<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     this.installation = new AbortController();
     const { signal } = this.installation;
     try {
-      return await vscode.window.withProgress(
-        { location: vscode.ProgressLocation.Window, title: `Suspectra: ${title}` },
-        () => work(signal),
-      );
+      return await work(signal);
     } finally {
       this.installation = undefined;
     }

@@ -62,7 +62,7 @@ export function activate(context: vscode.ExtensionContext): void {
     runs,
     new Changes(started, runs),
     new RunLines(started),
-    new NativeProject(),
+    new NativeProject(() => started.addPartsForC()),
     new RunOffer(model, context.globalState),
     registerAgentTools(started, contributes.languageModelTools),
     registerMcpServer(started, context.extensionPath),

@@ -33,6 +33,8 @@ info = "suspectra-0.1.0.dist-info/"
 files = {
     "suspectra_server/__init__.py": "",
     "suspectra_server/server.py": "",
+    "suspectra/c/recorder.c": "",
+    "numpy/core.h": "",
     info + "METADATA": meta,
     info + "WHEEL": "Wheel-Version: 1.0\\nGenerator: a test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
 }
@@ -150,7 +152,9 @@ describe('a private environment', () => {
       const made = await createEnvironment(how); // without gcovr, or it would fail
       const files = readdirSync(how.storage, { recursive: true }).map(String);
       expect(files.some((file) => file.endsWith('pip/__init__.py'))).toBe(true);
-      expect(files.filter((file) => /\/setuptools\/|pip\/.*\.pyc$/.test(file))).toEqual([]);
+      expect(files.filter((file) => /\/setuptools\/|pip\/.*\.pyc$|numpy\/.*\.h$/.test(file))).toEqual([]);
+      expect(files.some((file) => file.endsWith('suspectra/c/recorder.c'))).toBe(true); // recordings of C compile it
+      expect(logged.filter((line) => line.includes('ERROR'))).toEqual([]);
       const { problem } = await failure(addPartsForC(made, how));
       expect(problem).toBe('What the server needs could not be downloaded from the package index');
       const packages = join(made.command, '..', '..', 'lib');

@@ -82,8 +82,10 @@ describe('the setting', () => {
 describe('search', () => {
   const named = (command: string): Interpreter => ({ command, args: [], origin: 'a test' });
   const among = (answers: Record<string, Answer>, wanted: Partial<Wanted> = {}) =>
-    search(Object.keys(answers).map(named), { version: '0.1.0', fromEnvironment: true, ...wanted }, ({ command }) =>
-      Promise.resolve(answers[command] ?? { failure: 'not asked' }),
+    search(
+      Object.keys(answers).map(named),
+      { version: '0.1.0', wheels: '/extension/bundled', fromEnvironment: true, ...wanted },
+      ({ command }) => Promise.resolve(answers[command] ?? { failure: 'not asked' }),
     );
 
   it('takes the first that is new enough and has Suspectra', async () => {
@@ -110,7 +112,7 @@ describe('search', () => {
     });
     expect(result).toMatchObject({
       problem: 'Suspectra is not installed in bare',
-      cure: 'bare -m pip install suspectra',
+      cure: 'bare -m pip install --find-links "/extension/bundled" suspectra==0.1.0',
     });
   });
 
@@ -129,7 +131,7 @@ describe('search', () => {
     const result = await among({ env: { python: '3.12.1', suspectra: '0.7.2' } });
     expect(result).toMatchObject({
       problem: 'The Suspectra 0.7.2 of env does not go with version 0.1.0 of the extension',
-      cure: 'env -m pip install suspectra==0.1.0',
+      cure: 'env -m pip install --find-links "/extension/bundled" suspectra==0.1.0',
       base: { interpreter: { command: 'env' } },
     });
     expect(['0.1.0', '0.1.9', '0.2.0', '1.0.0'].map((version) => compatible(version, '0.1.4'))).toEqual([

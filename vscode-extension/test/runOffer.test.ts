@@ -39,14 +39,15 @@ function close(): void {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A run that the user started, or a save, with the number of failing tests at its end. */
-async function run(failed: number, onSave = false): Promise<void> {
+async function run(failed: number, onSave = false, compiled = false): Promise<void> {
   server.changed.fire({ ...status, state: 'runningTests', progress: { done: 0, failed: 0, total: 0, onSave } });
-  server.changed.fire({ ...status, failed });
+  server.changed.fire({ ...status, failed, compiled });
   await settled();
 }
 
-it('offers the setting after the first failing run, and once for all windows', async () => {
+it('offers the setting after the first failing run of Python, and once for all windows', async () => {
   await run(0);
+  await run(1, false, true);
   expect(workbench.informed).toEqual([]);
   await run(2);
   await run(2);

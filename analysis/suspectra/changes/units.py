@@ -152,14 +152,27 @@ def _pieces(path: str, old: str, new: str) -> Iterator[_Piece]:
     at = 1  # in the present text
     for olds, news in _aligned(before, after, python=is_python(path)):
         texts = "".join(line.text for line in olds), "".join(line.text for line in news)
-        same = [line.key for line in olds] == [line.key for line in news]
+        if [line.key for line in olds] == [line.key for line in news]:
+            yield _Piece(*texts, None)
+            at += _lines(texts[1])
+            continue
+        python = is_python(path)
+        if python and olds and news:  # what is above a statement that became another one is no change of it
+            leads, texts = zip(*map(_without_lead, texts), strict=True)
+            if any(leads):
+                yield _Piece(*leads, None)
+            at += _lines(leads[1])
         length = _lines(texts[1])
-        unit = None
-        if not same:
-            lead = leading_lines(texts[1])  # comments and empty lines before it
-            unit = ChangeUnit(path, at + lead, at + length - 1, *texts)
-        yield _Piece(*texts, unit)
+        lead = leading_lines(texts[1]) if python else 0
+        yield _Piece(*texts, ChangeUnit(path, at + lead, at + length - 1, *texts))
         at += length
+
+
+def _without_lead(text: str) -> tuple[str, str]:
+    """The comments and empty lines before what a text says, and the rest."""
+    lines = text.splitlines(keepends=True)
+    count = leading_lines(text)
+    return "".join(lines[:count]), "".join(lines[count:])
 
 
 def leading_lines(text: str) -> int:

@@ -1,4 +1,4 @@
-/** Whether the workspace is a C or C++ project that has no build folder with tests yet. */
+/** Whether the workspace is a C or C++ project, and whether it has no build folder with tests yet. */
 
 import * as vscode from 'vscode';
 
@@ -6,11 +6,23 @@ const PROJECT = '{CMakeLists.txt,meson.build,configure.ac}';
 const BUILT = ['CTestTestfile.cmake', 'meson-private/coredata.dat', 'config.status'];
 const DEPTHS = ['', '*/', '*/*/']; // of a build folder, from the source tree itself on
 const BUILDS = DEPTHS.flatMap((depth) => BUILT.map((file) => depth + file));
+const PYTHON = '{pyproject.toml,setup.py,setup.cfg,tox.ini,pytest.ini,**/test_*.py,**/*_test.py}';
+
+/** Whether something of a C or C++ project lies at the top of a folder of the workspace. */
+export function isNative(): Promise<boolean> {
+  return found(PROJECT);
+}
+
+async function found(pattern: string): Promise<boolean> {
+  return (await vscode.workspace.findFiles(pattern, null, 1)).length > 0;
+}
 
 export class NativeProject implements vscode.Disposable {
   private readonly disposables: vscode.Disposable;
+  private native: boolean | undefined;
 
-  constructor() {
+  /** @param became - Called when the workspace becomes such a project. */
+  constructor(private readonly became: () => unknown) {
     const watchers = [PROJECT, ...BUILT.map((file) => `**/${file}`)].map((pattern) =>
       vscode.workspace.createFileSystemWatcher(pattern, false, true, false),
     );
@@ -28,8 +40,13 @@ export class NativeProject implements vscode.Disposable {
   }
 
   private async check(): Promise<void> {
-    const find = async (pattern: string) => (await vscode.workspace.findFiles(pattern, null, 1)).length > 0;
-    const can = (await find(PROJECT)) && !(await Promise.all(BUILDS.map(find))).some(Boolean);
+    const native = await isNative();
+    if (native && this.native === false) {
+      this.became();
+    }
+    this.native = native;
+    const can = native && !(await Promise.all(BUILDS.map(found))).some(Boolean);
     await vscode.commands.executeCommand('setContext', 'suspectra.canConfigure', can);
+    await vscode.commands.executeCommand('setContext', 'suspectra.onlyNative', can && !(await found(PYTHON)));
   }
 }

@@ -22,7 +22,8 @@ const MAX_UNUSED_DAYS = 30;
 const MAX_UNFINISHED_DAYS = 1; // older ones are of installations that were killed
 const DAY = 24 * 60 * 60 * 1000;
 const PIP = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--retries', '2'];
-const INSTALL = [...PIP, '--timeout', '20', '--prefer-binary', '--no-compile'];
+// no conflicts: what only C needs is left out on purpose, which pip would call an error
+const INSTALL = [...PIP, '--timeout', '20', '--prefer-binary', '--no-compile', '--no-warn-conflicts'];
 
 // What the server needs besides the bundled wheels: for all programs, or else for those of C, of which it is a third.
 const REQUIREMENTS = `
@@ -35,6 +36,7 @@ for line in requires("suspectra") or ():
 
 // Two thirds of an environment are tests of numpy and scipy, compiled modules that are never imported, parts of scipy that
 // the server does not use (tests/server/test_private_environment.py), and what only compilers and type checkers read.
+// Sources in C of Suspectra itself stay: recordings of C compile them.
 const TRIM = `
 import pathlib, shutil, sysconfig
 parts = """cluster constants datasets differentiate fft fftpack integrate interpolate io ndimage odr optimize signal
@@ -46,7 +48,9 @@ for scheme in ("purelib", "platlib"):
     unused += [found for name in ("setuptools", "pkg_resources") for found in packages.glob(name + "*")]
     for folder in [*tests, *unused, *packages.rglob("__pycache__")]:
         shutil.rmtree(folder, ignore_errors=True)
-    sources = [found for end in ("c", "h", "pxd", "pyi", "pyx") for found in packages.rglob("*." + end)]
+    foreign = [found for found in packages.iterdir() if found.is_dir() and not found.name.startswith("suspectra")]
+    endings = ("c", "h", "pxd", "pyi", "pyx")
+    sources = [found for folder in foreign for end in endings for found in folder.rglob("*." + end)]
     for file in [*sources, *packages.glob("scipy/special/cython_special*"), *packages.glob("numpy/_core/_simd.*")]:
         file.unlink(missing_ok=True)
 `;
@@ -152,7 +156,8 @@ export async function addPartsForC(
   installation: Pick<Installation, 'wheel' | 'cwd' | 'signal' | 'log'>,
 ): Promise<void> {
   const { wheel, cwd, signal, log } = installation;
-  const present = ['-I', '-c', 'import gcovr'];
+  // importing it takes half a second
+  const present = ['-I', '-c', 'import importlib.util, sys; sys.exit(importlib.util.find_spec("gcovr") is None)'];
   const missing = await run(environment.command, present, cwd, signal, () => undefined).then(
     () => false,
     () => true,

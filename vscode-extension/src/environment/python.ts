@@ -22,6 +22,8 @@ export type Answer = { python: string; suspectra: string | undefined; executable
 export interface Wanted {
   /** The version of Suspectra that fits the extension. */
   version: string;
+  /** The folder of the wheels that come with the extension. */
+  wheels: string;
   /** Whether an environment's own Suspectra may be used, rather than always the one that came with the extension. */
   fromEnvironment: boolean;
 }
@@ -153,7 +155,7 @@ export async function search(
       problem: other
         ? t('The Suspectra {0} of {1} does not go with version {2} of the extension', other, where, wanted.version)
         : t('Suspectra is not installed in {0}', where),
-      cure: `${where} -m pip install ${other ? `suspectra==${wanted.version}` : 'suspectra'}`,
+      cure: `${where} -m pip install --find-links "${wanted.wheels}" suspectra==${wanted.version}`,
       tried,
       base,
     };

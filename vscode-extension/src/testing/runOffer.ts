@@ -29,7 +29,8 @@ export class RunOffer implements vscode.Disposable {
       this.ran ||= condition.progress?.onSave === false;
     } else if (condition.state === 'ready' && this.ran) {
       this.ran = false;
-      if (condition.failed && !this.memory.get(OFFERED) && !isChosen()) {
+      // compiled programs run only when they are told to
+      if (condition.failed && !condition.compiled && !this.memory.get(OFFERED) && !isChosen()) {
         void this.offer();
       }
     }

@@ -16,13 +16,13 @@ local INSTALL = 'Activate the environment it is installed in before you start Ne
 local function check_program()
   local found = program.path()
   if not found then
-    return warn('`suspectra` is not on the PATH', { INSTALL, 'To install it: python -m pip install suspectra' })
+    return warn('`suspectra` is not on the PATH', { INSTALL, 'To install it, in a clone of Suspectra: python -m pip install ./analysis .' })
   end
   local version = vim.trim(vim.fn.system({ found, '--version' }))
   if vim.v.shell_error == 0 then
     ok(version .. ' (' .. found .. ')')
   else
-    fail(found .. ' does not start: ' .. version, { 'Install it again: python -m pip install --force-reinstall suspectra' })
+    fail(found .. ' does not start: ' .. version, { 'Install it again, in a clone of Suspectra: python -m pip install --force-reinstall ./analysis .' })
   end
 end
 
