@@ -434,6 +434,8 @@ class Answer(TypedDict):
     """The answer, most important first."""
     location: lsp.Location | None
     """The statement that it is about."""
+    change: lsp.Location | None
+    """Your change that it names and that `undoChange` takes back."""
 
 
 class Learned(TypedDict):

@@ -242,12 +242,13 @@ def test_what_a_passing_test_does_behind_the_failure_does_not_count(tests):
 def test_it_says_why_no_passing_test_helps(tests):
     _, none = search(tests, "test_member")
     assert none[-1].notes == (
-        "There is no passing test to compare with: record one that does nearly the same. --technique apg needs none.",
+        "There is no passing test to compare with: record one that does nearly the same."
+        " Automated path generation (apg) needs none.",
     )
     _, far = search(tests, "test_member", "test_positive")
     assert far[-1].notes == (
-        "Even the nearest passing test mostly goes another way: test_cart.py::test_positive shares 0 of 8 decisions"
-        " and calls. A test that does nearly the same, and passes, would tell more; --technique apg needs none.",
+        "Even the nearest one, test_cart.py::test_positive, shares only 0 of 8 decisions and calls."
+        " Automated path generation (apg) needs none.",
     )
 
 

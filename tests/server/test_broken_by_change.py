@@ -61,12 +61,12 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
         return {one["title"]: one for one in client.request("textDocument/codeAction", params)}
 
     offered = actions(2)
-    edit = offered["Undo This Change"]["edit"]
+    edit = offered["Undo this change"]["edit"]
     ((change,),) = [one["edits"] for one in edit["documentChanges"]]
     assert change["newText"] == "    value = round(value)\n"
     assert change["range"] == {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 0}}
     assert edit["changeAnnotations"][change["annotationId"]]["needsConfirmation"] is True
-    shown = client.command("showDifference", *offered["Show Difference"]["command"]["arguments"])
+    shown = client.command("showDifference", *offered["Show difference"]["command"]["arguments"])
     assert shown["failing"]["text"] == BROKEN.removesuffix("\n") or shown["failing"]["text"] == BROKEN
     assert "value = round(value)" in shown["passing"]["text"]
     assert shown["line"] == 2
@@ -84,9 +84,9 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
 
     # not in a text that is another one by now
     client.edit(uri, (1, 0), (1, 0), "    value += 0\n", version=3)
-    client.ask_until(lambda: "Undo This Change" in actions(3))
+    client.ask_until(lambda: "Undo this change" in actions(3))
     client.edit(uri, (2, 0), (4, 0), "", version=4)
-    client.ask_until(lambda: "Undo This Change" not in actions(2))
+    client.ask_until(lambda: "Undo this change" not in actions(2))
     with pytest.raises(client.Error, match="No change on this line"):
         client.command("showDifference", uri, 6)
 

@@ -237,6 +237,13 @@ def test_foreign_text_can_not_become_markup_or_control_anything(text):
     assert re.sub("[` ]", "", shown) == re.sub("[` ]", "", plain(text))
 
 
+def test_code_in_a_message_ends_where_its_brackets_and_quotes_do():
+    assert (
+        markdown('SIGABRT: trace_of(parse_text("1 2; 3 4")) == 5') == 'SIGABRT: `trace_of(parse_text("1 2; 3 4"))` == 5'
+    )
+    assert markdown('no end: a_b("1 2') == 'no end: `a_b("1` 2'
+
+
 def test_infinite_scores_and_foreign_uris():
     assert json_number(float("-inf")) < -1e308
     assert json_number(0.5) == 0.5

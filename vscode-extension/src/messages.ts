@@ -200,11 +200,11 @@ function changedText({ changed, changedByGit, ef, nf }: Suspect): string {
 }
 
 /** All about a suspect, as Markdown. */
-export function suspectDetails(suspect: Suspect, technique: string, heat: Heat): string {
+export function suspectDetails(suspect: Suspect, technique: string, heat: Heat, rank = rankText(suspect)): string {
   const shown = suspect.failingTests.slice(0, 8).map((test) => `- \`${test}\``);
   const more = suspect.failingTests.length - shown.length;
   return [
-    `**${t('Rank {0}', rankText(suspect))}** · ${technique} ${scoreText(suspect.score)} ${bar(heat)}`,
+    `**${t('Rank {0}', rank)}** · ${technique} ${scoreText(suspect.score)} ${bar(heat)}`,
     `\`${suspectName(suspect)}\`, ${suspectLocation(suspect)}`,
     ...suspect.findings.map(plainMarkdown),
     ...(suspect.reason && !suspect.findings.includes(suspect.reason) ? [plainMarkdown(suspect.reason)] : []),

@@ -407,6 +407,8 @@ export interface Answer {
   sentences: string[];
   /** The statement that it is about. */
   location: Location | null;
+  /** Your change that it names and that `undoChange` takes back. */
+  change: Location | null;
 }
 
 /** What was learned from the reader's moves. */

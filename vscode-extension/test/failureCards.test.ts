@@ -107,5 +107,7 @@ describe('the cards of failed runs', () => {
     const all = cards({ ...report, collectionErrors: [error, error], failedRuns: [failed] });
     expect(all.map(({ label }) => label)).toEqual([expect.stringContaining('nowhere'), 'The tests could not be run']);
     expect(all[1]?.description).toBe(failed.message);
+    const nothing = { file: '.suspectra', place: '', cause: 'nothing was recorded yet', cure: '' };
+    expect(cards({ ...report, problems: [nothing], failedRuns: [failed] })).toHaveLength(1);
   });
 });

@@ -52,21 +52,29 @@ const reasons: ExplanationMessage = {
 
 describe('what tells suspects apart', () => {
   it('is a headline and sentences, with names of tests as text', () => {
-    const told = { markdown: '', headline: 'Why not a.py:3?', sentences: ['test_<x> passes.'], location: null };
+    const told = {
+      markdown: '',
+      headline: 'Why not a.py:3?',
+      sentences: ['test_<x> passes.'],
+      location: null,
+      change: null,
+    };
     const { text } = answer(told);
     expect(text).toContain('<h1>Why not a.py:3?</h1>');
     expect(text).toContain('<p>test_&#60;x&#62; passes.</p>');
     expect(text).not.toContain('data-action');
-    expect(answer({ ...told, location: { uri: location.uri, range: location.range } }).text).toContain(
-      'data-action="location"',
-    );
+    const there = { uri: location.uri, range: location.range };
+    expect(answer({ ...told, location: there }).text).toContain('data-action="location"');
+    expect(answer({ ...told, location: there }).text).not.toContain('data-action="undo"');
   });
 
   it('shows lines of a difference as code', () => {
     const sentences = ['    a.py:3  − x = 1', '            + x = 2', 'This is certain.'];
-    const { text } = answer({ markdown: '', headline: 'Your change broke it:', sentences, location: null });
+    const change = { uri: location.uri, range: location.range };
+    const { text } = answer({ markdown: '', headline: 'Your change broke it:', sentences, location: null, change });
     expect(text).toContain('<pre>a.py:3  − x = 1\n        + x = 2</pre>');
     expect(text).toContain('<p>This is certain.</p>');
+    expect(text.indexOf('</pre>')).toBeLessThan(text.indexOf('data-action="undo"')); // it belongs to the headline
   });
 });
 

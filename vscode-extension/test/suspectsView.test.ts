@@ -140,6 +140,7 @@ describe('the rows', () => {
     const { tooltip } = view.resolveTreeItem(item, defined(row));
     expect((tooltip as vscode.MarkdownString).value).toContain('3 of 3 failing and 3 of 45 passing tests execute it.');
     expect((tooltip as vscode.MarkdownString).value).toContain('raised here');
+    expect((tooltip as vscode.MarkdownString).value).toContain(`**Rank ${suspect.functionRank}**`); // not of its line
     expect(isFunction(row)).toBe(true);
     expect(isFunction(view.getChildren(row)[0])).toBe(false);
   });

@@ -157,7 +157,8 @@ class IsolationStep:
     def __str__(self) -> str:
         if self.preparing:
             return self.preparing
-        return f"{many(self.left, 'change')} of {self.total} left after {many(self.runs, 'run')}"
+        runs = many(self.runs, "run")
+        return f"{self.left} of {self.total} changes left after {runs}" if self.total > 1 else runs
 
 
 @dataclass(kw_only=True)

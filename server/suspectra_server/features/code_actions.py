@@ -24,7 +24,6 @@ from suspectra_server.features.failing_tests import (
     tests_at,
 )
 from suspectra_server.features.fixes import fix_actions
-from suspectra_server.features.suspect_texts import rank_words
 from suspectra_server.features.undo_actions import undo_actions
 from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
@@ -79,18 +78,22 @@ def register(session: Session) -> None:
         can_compare = session.trust.granted and can_be_compared(folder)
         about: list[object] = [folder.uri, list(mark.suspect.failing_tests)]
         wanted = [
-            (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
-            ("Why not this line?", "whyNot", [uri, mark.first]),
-            *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),
-            ("Look around from this suspect…", "jump", [cursor]),
-            ("Mark suspect as examined", "markExamined", [uri, mark.first]),
-            ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
-            ("Go to the next suspect", "nextSuspect", [cursor]),
             *([(WHY, "why", about)] if can_compare else []),
+            ("Explain suspect", "explain", [uri, mark.first]),
+            *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),
             *(_runs(uri, mark.first) if can_run else []),
             *(_for_compiled(folder.uri, uri, mark) if can_compare and not can_run else []),
-            ("Rank suspects with another technique…", "selectTechnique", []),
+            ("Mark suspect as examined", "markExamined", [uri, mark.first]),
+            ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
         ]
+        if not session.supports_status:  # our own extension has other places for what is of no single line
+            wanted += [
+                ("Why not this line?", "whyNot", [uri, mark.first]),
+                ("Look around from this suspect…", "jump", [cursor]),
+                ("Go to the next suspect", "nextSuspect", [cursor]),
+                *(_slices(uri, mark.first) if can_run else []),
+                ("Rank suspects with another technique…", "selectTechnique", []),
+            ]
         offered += _actions(session, params, wanted)
         if session.can("text_document.code_action.code_action_literal_support"):
             elements = [mark.suspect.element for mark in marks]
@@ -143,6 +146,12 @@ def _runs(uri: str, line: int) -> list[tuple[str, str, list[object]]]:
     return [
         (DEBUG_HERE, "debugHere", [uri, line]),
         (TEST_IT, "testSuspect", [uri, line]),
+    ]
+
+
+def _slices(uri: str, line: int) -> list[tuple[str, str, list[object]]]:
+    """What shows how a line is related to others of the failing run."""
+    return [
         (LED_HERE, "whatLedHere", [uri, line]),
         (INFLUENCED, "whatThisInfluenced", [uri, line]),
     ]

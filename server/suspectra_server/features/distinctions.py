@@ -34,6 +34,7 @@ class DistinctionText:
             "markdown": "\n\n".join(parts),
             "headline": plain(self.headline),
             "sentences": [plain(sentence) for sentence in self.sentences],
+            "change": None,
             "location": location,
         }
 

@@ -66,10 +66,17 @@ def failure_of(ranking: Ranking, test: str) -> str:
     return what if not exception or what.startswith(exception) else f"{exception}: {what}"
 
 
+def tests_executing(ranking: Ranking, suspect: Suspect) -> list[str]:
+    """The failing tests that execute a suspect, in the order in which a group has them: the same ones come first."""
+    executing = set(suspect.failing_tests)
+    return [test for test in ranking.failing if test in executing] or list(suspect.failing_tests)
+
+
 def first_failing(ranking: Ranking, suspect: Suspect) -> str | None:
     """The failing test to show for a suspect: one that failed in it, or else the first that executes it."""
+    tests = tests_executing(ranking, suspect)
     here = failed_in(ranking.evidence, ranking.ranked.spectrum, suspect.element) if ranking.evidence else ()
-    return next(iter(here or suspect.failing_tests), None)
+    return next((test for test in tests if test in here), next(iter(here or tests), None))
 
 
 def summary(snapshot: Snapshot, suspect: Suspect, *, below_diagnostic: bool = False) -> list[str]:
@@ -97,7 +104,7 @@ def _failing(ranking: Ranking, suspect: Suspect) -> str:
         return ""
     what = what_failed_in(ranking, first)
     here = " (raised here)" if ranking.failed_in(suspect) else ""
-    names = names_of([first, *(name for name in suspect.failing_tests if name != first)])
+    names = names_of([first, *(name for name in tests_executing(ranking, suspect) if name != first)])
     return f"✗ {names}: {what}{here}" if what else f"✗ {names}{here}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from lsprotocol import types as lsp
@@ -46,7 +46,7 @@ def register(session: Session) -> None:
         text = [*summary(snapshot, suspect, below_diagnostic=below), *filter(None, [said, by])]
         if isinstance(formats, Sequence) and lsp.MarkupKind.Markdown in formats:
             links = " · ".join(_links(session, folder, suspect, params))
-            shown = [*map(with_code, text), *([links] if links else [])]
+            shown = [*_linked(folder, suspect, text), *([links] if links else [])]
             content = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n\n".join(shown))
         else:
             content = lsp.MarkupContent(lsp.MarkupKind.PlainText, "\n".join(text))
@@ -71,8 +71,7 @@ async def _changed_by(session: Session, folder: Folder, mark: Mark) -> str:
 
 
 def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.HoverParams) -> Iterator[str]:
-    """Where to go from a hover, in Markdown."""
-    snapshot = folder.snapshot
+    """What to do from a hover, in Markdown."""
     if session.follows_commands:
         yield _command("Explain", "explain", params.text_document.uri, params.position.line)
         if session.trust.granted and state_at(session, params.text_document.uri, params.position.line) is not None:
@@ -81,10 +80,19 @@ def _links(session: Session, folder: Folder, suspect: Suspect, params: lsp.Hover
             yield _command("This Value Is Wrong", "stateIsWrong", *at)
         if session.trust.granted and can_be_compared(folder):
             yield _command(WOULD_PASS, "investigate", folder.uri, list(suspect.failing_tests))
-    test = first_failing(snapshot.ranking, suspect)
-    failed = snapshot.failure_of.get(test) if test else None
-    if failed is not None:
-        yield f"[{code(short_name(failed.test))}]({folder.uri_of(failed.file)}#L{failed.line + 1})"
+
+
+def _linked(folder: Folder, suspect: Suspect, lines: Iterable[str]) -> Iterator[str]:
+    """Lines of text as Markdown, in which the failing test leads to where it failed."""
+    test = first_failing(folder.snapshot.ranking, suspect)
+    failed = folder.snapshot.failure_of.get(test) if test else None
+    begin = f"✗ {short_name(failed.test)}" if failed is not None else None
+    for line in lines:
+        if failed is not None and begin is not None and line.startswith(begin):
+            link = f"[{code(short_name(failed.test))}]({folder.uri_of(failed.file)}#L{failed.line + 1})"
+            yield f"✗ {link}{with_code(line.removeprefix(begin))}"
+        else:
+            yield with_code(line)
 
 
 def _command(title: str, name: str, *arguments: object) -> str:

@@ -14,7 +14,7 @@ from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
-from suspectra_server.features.failures import failure_of, names_of, range_of_failure
+from suspectra_server.features.failures import failure_of, names_of, range_of_failure, tests_executing
 from suspectra_server.features.suspect_texts import figures
 from suspectra_server.messages import (
     CollectionErrorMessage,
@@ -207,7 +207,7 @@ def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -
         "raised": bool(snapshot.ranking.failed_in(suspect)),
         "repairs": snapshot.ranking.repaired_at(suspect),
         "tie": snapshot.ranking.tie_of(suspect),
-        "failingTests": list(suspect.failing_tests),
+        "failingTests": tests_executing(snapshot.ranking, suspect),
         "functionRank": snapshot.ranking.function_rank(suspect),
         "group": group.number if group else None,
         "examined": mark.examined,

@@ -23,13 +23,13 @@ def undo_actions(
     """Code actions that undo changes at some statements, and that show them."""
     found = []
     for undo, edits in _undos(folder, elements):
-        title = "Undo This Change" if len(undo.parts) == 1 else f"Undo These {len(undo.parts)} Changes"
+        title = "Undo this change" if len(undo.parts) == 1 else f"Undo these {len(undo.parts)} changes"
         edit = _workspace_edit(session, folder, undo, edits)
         first = undo.parts[0]
         at = [folder.uri_of(first.file), edits[first.file][0][0]]
         kind, known = lsp.CodeActionKind.QuickFix, diagnostics or None
         found.append(lsp.CodeAction(title, kind, known, edit=edit))
-        shown = lsp.Command("Show Difference", COMMAND_IDS["showDifference"], arguments=at)
+        shown = lsp.Command("Show difference", COMMAND_IDS["showDifference"], arguments=at)
         found.append(lsp.CodeAction(shown.title, kind, known, command=shown))
     return found
 

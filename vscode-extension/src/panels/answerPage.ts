@@ -4,11 +4,22 @@ import { html, type Html } from './html';
 import { t } from '../l10n';
 import type { Answer } from '../protocol';
 
-/** A headline, and a sentence in each paragraph; lines that begin with spaces are code. A click reports `location`. */
-export function answer({ headline, sentences, location }: Answer): Html {
+/**
+ * A headline, and a sentence in each paragraph; lines that begin with spaces are code. What can be done comes after that.
+ * A click reports `location` or `undo`.
+ */
+export function answer({ headline, sentences, location, change }: Answer): Html {
+  const actions = html`<p class="actions">
+    ${location ? html`<button data-action="location">${t('Go to the Line')}</button>` : html``}
+    ${change ? html`<button data-action="undo">${t('Undo This Change')}</button>` : html``}
+  </p>`;
+  const [first, ...others] = parts(sentences).map((part) =>
+    isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${part}</p>`,
+  );
   return html`<h1>${headline}</h1>
-${location ? html`<p><button data-action="location">${t('Go to the line')}</button></p>` : html``}
-${parts(sentences).map((part) => (isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${part}</p>`))}`;
+${first ?? html``}
+${location || change ? actions : html``}
+${others}`;
 }
 
 const isCode = (part: string) => part.startsWith(' ');

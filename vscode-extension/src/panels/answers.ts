@@ -28,9 +28,11 @@ export class Answers implements vscode.Disposable {
 /** A panel that shows the last answer of some commands. */
 function shown(server: Server, id: string, title: string, commands: string[]): vscode.Disposable {
   let last: Answer | undefined;
-  const panel = new Panel(id, title, '', () => {
-    const there = last?.location;
-    if (there) {
+  const panel = new Panel(id, title, '', (action) => {
+    const there = action === 'undo' ? last?.change : last?.location;
+    if (there && action === 'undo') {
+      void server.command(serverCommands.undoChange, there.uri, there.range.start.line);
+    } else if (there) {
       void open(there.uri, there.range.start.line, there.range.start.character);
     }
   });

@@ -41,7 +41,8 @@ export function cards(report: Suspects | undefined): Card[] {
     folder,
     location: undefined,
   }));
-  const unranked = report.state === 'error' && !errors.length ? report.problems : [];
+  // what was recorded can't be ranked because the run failed
+  const unranked = report.state === 'error' && !errors.length && !runs.length ? report.problems : [];
   const problems = unranked.map(({ file, place, cause, cure }): Card => {
     const where = [file, place].filter(Boolean).join(', ');
     const all = cure ? t('{0}. Fix: {1}', cause, cure) : cause;

@@ -20,7 +20,7 @@ import { picture } from './pictures';
 import type { Model } from '../model';
 import type { FailureGroup, Suspect } from '../listed';
 import type { UnexplainedFailures } from '../protocol';
-import { foundText, reportText, shortName, suspectDetails } from '../messages';
+import { foundText, rankText, reportText, shortName, suspectDetails } from '../messages';
 import { badges, examined, type Naming, rowDetail, rowLabel, type RowSuspects, rowTitle } from './rowTexts';
 
 /** Failing tests that probably share a fault. */
@@ -198,7 +198,8 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       item.tooltip = new vscode.MarkdownString(groupDetails(row.failure, this.model.reasonOf(row.failure)));
     }
     if ('suspect' in row) {
-      const details = suspectDetails(row.suspect, this.model.report?.title ?? '', this.model.heatOf(row.suspect));
+      const rank = row.whole ? `${row.suspect.functionRank}` : rankText(row.suspect); // as the row is spoken
+      const details = suspectDetails(row.suspect, this.model.report?.title ?? '', this.model.heatOf(row.suspect), rank);
       item.tooltip = new vscode.MarkdownString([details, ...badges(row.suspects)].join('\n\n'));
     }
     return item;

@@ -35,6 +35,8 @@ FAR = 0.5
 MAX_ALIKE = 3
 """Passing tests that execute the same statements, of which more come after all others: they often take one path."""
 
+_WITHOUT = "Automated path generation (apg) needs none."
+
 
 class Places(Protocol):
     """Knows what the statements of paths are, as :class:`~suspectra.paths.searches.recorded_paths.Paths` does."""
@@ -139,15 +141,11 @@ class NearPaths:
             yield f"`{self._values_by}` says which values make the difference."
         if nearest is not None and nearest.aligned < FAR * events:
             yield (
-                f"Even the nearest passing test mostly goes another way: {nearest.test} shares {nearest.aligned:,} of "
-                f"{_in_words(events)}. A test that does nearly the same, and passes, would tell more; "
-                "--technique apg needs none."
+                f"Even the nearest one, {nearest.test}, shares only {nearest.aligned:,} of {_in_words(events)}. "
+                f"{_WITHOUT}"
             )
         if not self.compared and not pending:
-            yield (
-                "There is no passing test to compare with: record one that does nearly the same."
-                " --technique apg needs none."
-            )
+            yield f"There is no passing test to compare with: record one that does nearly the same. {_WITHOUT}"
         if pending:
             verb, it = ("is", "it") if pending == 1 else ("are", "them")
             yield f"{many(pending, 'passing test')} {verb} left to be compared: give more seconds for {it}."

@@ -126,8 +126,10 @@ def _passing(found: Sequence[Experiment], tried: int, failed: int) -> str:
         return f"{many(count, 'failing test')} {passes}."
     left = failed - tried
     others = f"; {many(left, 'other')} {'was' if left == 1 else 'were'} not tried" if left > 0 else ""
-    which = every(failed).capitalize() if count == failed else f"{count} of {failed}"
-    return f"{which} failing tests {passes}{others}."
+    which = f"{every(failed).capitalize() if count == failed else f'{count} of {failed}'} failing tests"
+    if count == tried < failed:  # "of" would say that the others fail
+        which = many(count, "failing test")
+    return f"{which} {passes}{others}."
 
 
 def _condition(found: Sequence[Experiment]) -> str:

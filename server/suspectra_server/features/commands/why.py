@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.base.location import Location
 from suspectra_server.features.commands.arguments import are_names, parse_show
 from suspectra_server.features.commands.finder import Failing, Finder
 from suspectra_server.features.commands.refusals import RequestFailed
@@ -13,6 +14,7 @@ from suspectra_server.features.commands.repeated_runs import RepeatedRuns
 from suspectra_server.messages import Answer
 from suspectra_server.safe_text import MAX_TEXT, markdown, plain
 from suspectra_server.session.experiments.why_search import WhySearch
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 
 
@@ -57,22 +59,24 @@ class WhyCommands:
             self._session.notify("The search was cancelled before anything was found.")
             return None
         headline, *lines = answer_lines(search.answer, Reader.EDITOR)
+        changes = search.answer.changes
         if show:
             self._session.answer("\n".join(plain(line) for line in (headline, *lines)))
         return {
             "markdown": "\n\n".join([f"**{markdown(headline)}**", *map(_markdown, lines)]),
             "headline": plain(headline),
             "sentences": [plain(line) for line in lines],
-            "location": self._place(search),
+            "location": _located(search.folder, search.answer.place),
+            "change": _located(search.folder, next((one.location for one in changes if not one.moved_from), None)),
         }
 
-    def _place(self, search: WhySearch) -> lsp.Location | None:
-        """Where the line is that the answer is about. Tests ran on the present sources, so it has not moved."""
-        at = search.answer.place if search.answer is not None else None
-        if at is None:
-            return None
-        last = lsp.Position(at.end_line, 0)
-        return lsp.Location(search.folder.uri_of(at.file), lsp.Range(lsp.Position(at.line - 1, 0), last))
+
+def _located(folder: Folder, at: Location | None) -> lsp.Location | None:
+    """Where a line is for the client. Tests ran on the present sources, so it has not moved."""
+    if at is None:
+        return None
+    first, last = lsp.Position(at.line - 1, 0), lsp.Position(max(at.end_line, at.line - 1), 0)
+    return lsp.Location(folder.uri_of(at.file), lsp.Range(first, last))
 
 
 def _markdown(line: str) -> str:

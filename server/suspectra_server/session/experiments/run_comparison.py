@@ -170,13 +170,17 @@ class RunComparison:
         self.outcome = outcome
         report = self.report
         after = f"{'cancelled after ' if outcome.cancelled else ''}{self._counted(report.candidates if report else 0)}"
+        notes = report.notes if report else ()
         if report is not None and not report.similar:
-            text = f"No similar test passes ({after})."
+            text, notes = (
+                f"No similar test passes ({after}).",
+                notes[:1],
+            )  # it makes no difference what others were left
         elif report is not None and report.found:
             text = f"{report.summary.removesuffix('.')} ({after})."
         else:
             text = f"No run was found that passes and shows the difference ({after})."
-        sentences = [text, *(report.notes if report else ()), *(f"{problem}." for problem in outcome.problems)]
+        sentences = [text, *notes, *(f"{problem}." for problem in outcome.problems)]
         told = report is not None and report.found and report.similar
         kind = lsp.MessageType.Info if told else lsp.MessageType.Warning
         self.client.answer(plain(" ".join(sentences), MAX_TEXT), kind)
