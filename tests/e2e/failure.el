@@ -39,10 +39,20 @@
 (e2e-wait-for-message "hidden")
 (e2e-see 'hidden (car e2e-messages))
 
-;; a fix, which is not applied
-(let ((completing-read-function (lambda (prompt &rest _) (e2e-see 'fix prompt) "Close")))
-  (e2e-press "C-c u X")
-  (e2e-wait "a fix" (lambda () (assq 'fix e2e-seen))))
+;; a fix, which is applied after a question, and taken out again
+(let ((completing-read-function
+       (lambda (prompt table &rest _)
+         (e2e-see 'fix prompt)
+         (e2e-see 'choices (vconcat (all-completions "" table)))
+         "Apply")))
+  (cl-letf (((symbol-function 'y-or-n-p) (lambda (&rest _) t)))
+    (e2e-press "C-c u X")
+    (e2e-wait "a fix in the text" (lambda () (buffer-modified-p)))))
+(goto-char (point-min))
+(forward-line 1)
+(e2e-see 'fixed (e2e-line))
+(revert-buffer t t)
+(eglot--signal-textDocument/didChange)
 
 ;; the change, which is undone
 (setq e2e-messages nil)

@@ -331,9 +331,7 @@ def test_a_failure_is_explained_with_values_and_fixes(broken_shop, current_neovi
     neovim.lua("prompt = ''; wish = 3")  # close the question
     neovim.nvim.command("Suspectra fix")
     asked = wait(lambda: neovim.lua("return prompt"), "a fix", A_RUN)
-    assert asked.startswith(
-        "shop.py:2: the failing test passes with this line as it was before you changed it, and both others that"
-    )
+    assert asked.startswith("shop.py:2: the failing test passes with this line as it was, and both others that")
     assert neovim.lua("return offered") == ["Apply", "Next", "Close"]
 
     neovim.nvim.command("Suspectra change")

@@ -123,7 +123,7 @@ def fix_in_words(fix: Fix, failing: int, how: str = "") -> str:
     """What is known of a fix, in one sentence; `how` stands where nothing else says what is different."""
     begin = passing(len(fix.repaired), failing)
     if fix.kind == AS_BEFORE:
-        begin = f"{begin} with this line as it was before you changed it"
+        begin = f"{begin} with this line as it was"
     elif fix.said:
         begin = f"{begin} if {fix.said} here"
     elif how:
