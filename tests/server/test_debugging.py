@@ -136,7 +136,7 @@ def test_a_client_without_a_debugger_of_its_own_gets_a_command_line(connect, pro
             ["python", "-m", "unittest", "discover", "-s", "tests"],
             {},
             "unittest",
-            ["discover", "-s", "tests", "-k", "t"],
+            ["discover", "-s", "tests", "-k", "*t"],
         ),
     ],
 )
@@ -147,6 +147,23 @@ def test_the_command_of_all_tests_becomes_that_of_one(tmp_path, command, files, 
         (tmp_path / name).write_text(text)
     launch = Launch.for_test(command, "", "t", tmp_path)
     assert (launch.module, launch.arguments) == (module, tuple(arguments))
+
+
+@pytest.mark.parametrize(
+    "words", [("discover", "-s", "tests", "-t", "."), ("discover", "-s", "tests"), ("tests.test_a",)]
+)
+def test_one_test_of_a_class_runs_by_unittest(tmp_path, words):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "__init__.py").touch()
+    methods = "".join(f"    def test_{name}(self):\n        print('ran', self.id())\n" for name in ("a", "a_b", "b"))
+    classes = (f"class {name}(unittest.TestCase):\n{methods}\n" for name in ("A", "BigA"))
+    (tmp_path / "tests" / "test_a.py").write_text("import unittest\n\n" + "\n".join(classes))
+    launch = Launch.for_test(
+        ["python", "-m", "unittest", *words], sys.executable, "tests/test_a.py::A::test_a", tmp_path
+    )
+    command = [launch.python, "-m", launch.module, *launch.arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    assert [line.rpartition("test_a.")[2] for line in done.stdout.splitlines()] == ["A.test_a"]
 
 
 def test_the_interpreter_is_the_one_of_the_command(tmp_path):

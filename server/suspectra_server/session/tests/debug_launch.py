@@ -45,7 +45,7 @@ class Launch:
         if not python and command[at - 1] == "-m" and at > 1:
             python = next((word for word in command if os.path.basename(word).startswith("python")), "")
         if os.path.basename(command[at]) == "unittest":
-            return cls(python, "unittest", (*words, "-k", test))
+            return cls(python, "unittest", (*words, "-k", _unittest_pattern(test)))
         options = tuple(_without_paths(words, root))
         text = " ".join([*options, pytest_configuration(root)])
         undone = (undo for undo, done in _IN_THE_WAY.items() if done.search(text))
@@ -55,6 +55,13 @@ class Launch:
         """The command line that waits for a debugger, for people."""
         debugged = ("-m", "debugpy", "--listen", "5678", "--wait-for-client", "-m", self.module, *self.arguments)
         return shlex.join([self.python or "python", *debugged])
+
+
+def _unittest_pattern(test: str) -> str:
+    """What `-k` of unittest takes for a test: from where tests are discovered decides how its module is called."""
+    file, *names = test.split("::")
+    module = file.rpartition("/")[2].removesuffix(".py")
+    return ".".join([f"*{module}", *names]).partition("[")[0]
 
 
 def _without_paths(words: Sequence[str], root: Path) -> Iterator[str]:
