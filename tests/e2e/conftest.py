@@ -219,12 +219,18 @@ def ledger(recorded: Project, tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def broken_shop(tmp_path: Path) -> Project:
+def head() -> str:
+    """What is above the function of `broken_shop`."""
+    return ""
+
+
+@pytest.fixture
+def broken_shop(tmp_path: Path, head: str) -> Project:
     """A small project with a recording in which a test fails that passed before one line was changed."""
     project = Project(tmp_path / "shop")
     project.folder.mkdir()
     code = "def discount(amount):\n    if amount >= 10:\n        return amount // 10\n    return 0\n"
-    project.folder.joinpath("shop.py").write_text(code)
+    project.folder.joinpath("shop.py").write_text(head + code)
     tests = [("ten", 10, 1), ("more", 20, 2), ("less", 5, 0)]
     checks = [f"def test_{name}():\n    assert shop.discount({given}) == {off}\n" for name, given, off in tests]
     project.folder.joinpath("test_shop.py").write_text("\n".join(["import shop\n", *checks]))
@@ -714,8 +720,12 @@ class Workbench:
             self.page.keyboard.press(key)
 
     def configure(self, *, reload: bool = True, **settings: object) -> None:
-        """Change settings, and load the window again with them unless told otherwise; `_` stands for a dot."""
-        set_settings(self.home / "data", {name.replace("_", "."): value for name, value in settings.items()})
+        """Change settings, and load the window again with them unless told otherwise; `_` stands for a dot.
+
+        A window reads the file of the machine again when it changes, the user's only when it is loaded.
+        """
+        chosen = {name.replace("_", "."): value for name, value in settings.items()}
+        set_settings(self.home / "data", chosen, only_machine=not reload)
         if reload:
             self.page.reload()
 
@@ -841,7 +851,7 @@ SETTINGS = {
 }
 
 
-def set_settings(data: Path, chosen: dict[str, object]) -> None:
+def set_settings(data: Path, chosen: dict[str, object], *, only_machine: bool = False) -> None:
     """Write settings to the files they are read from.
 
     Which Python there is, and what is personal, is a matter of the machine; the rest is the user's. In a user's file,
@@ -849,7 +859,7 @@ def set_settings(data: Path, chosen: dict[str, object]) -> None:
     """
     sections = json.loads(MANIFEST.read_text())["contributes"]["configuration"]
     scopes = {name: setting.get("scope", "") for section in sections for name, setting in section["properties"].items()}
-    machine = {name for name in chosen if scopes.get(name, "").startswith("machine")}
+    machine = {name for name in chosen if only_machine or scopes.get(name, "").startswith("machine")}
     for kind, names in (("Machine", machine), ("User", chosen.keys() - machine)):
         path = data / kind / "settings.json"
         path.parent.mkdir(parents=True, exist_ok=True)

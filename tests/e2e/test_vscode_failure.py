@@ -7,6 +7,26 @@ import subprocess
 import pytest
 
 
+HEAD = """\
+\"\"\"What things cost, and how much of that is taken off.\"\"\"
+
+SHIPPING = 4
+
+
+def shipping(amount):
+    return SHIPPING * (amount < 100)
+
+
+"""
+LINE = HEAD.count("\n") + 2
+
+
+@pytest.fixture
+def head():
+    """Long enough for the changed line to be below what lies over the top of the editor."""
+    return HEAD
+
+
 @pytest.fixture
 def committed_shop(broken_shop):
     """The small project, whose change is a commit of somebody."""
@@ -30,7 +50,7 @@ def test_who_changed_it_why_it_fails_and_how_that_is_undone(committed_shop, work
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     bench.ranked.first.click()
-    wait(lambda: bench.cursor() == ("shop.py", 2), "the first suspect")
+    wait(lambda: bench.cursor() == ("shop.py", LINE), "the first suspect")
 
     # the change with its author and commit
     bench.see(".editor-instance .squiggly-info")
@@ -48,7 +68,7 @@ def test_who_changed_it_why_it_fails_and_how_that_is_undone(committed_shop, work
     bench.command("View: Close Editors in Other Groups")
 
     # the difference first, then the question; the file is as it was, and can still be taken back
-    bench.open("shop.py", 2)
+    bench.open("shop.py", LINE)
     bench.command("Suspectra: Undo This Change")
     bench.see(".quick-input-title", "Undo This Change")
     assert bench.choices() == ["Undo This Change, if amount > 10: → if amount >= 10:", "Change Nothing"]

@@ -33,6 +33,7 @@ def test_the_line_says_what_makes_the_failing_test_pass(unrecorded, workbench, w
     bench.ranked.first.click()
     wait(lambda: bench.cursor() == ("discounts.py", 24), "the first suspect is open")
     bench.command("Suspectra: Test This Suspect")
+    bench.see(".notifications-toasts", re.compile(r"\.py:24: .* altered runs?"), 300)
 
     # the row, the badge, the line, the lens and the hover say what was found
     wait(lambda: FOUND in bench.suspects()[0], "the first row says it", 240)
