@@ -157,7 +157,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     found = re.compile(r"Most suspicious \(2 of 2 failing\) · (1 failing test passes with this|`nidx)")
     bench.see(".codelens-decoration", found)
     bench.command("Suspectra: Explain Suspect")
-    found = f"`{WRONG}` → `pass` repairs 2 tests and breaks 1 test"
+    found = f"{WRONG} → pass repairs 2 tests and breaks 1 test"
     bench.explanation().locator("body", has_text=found).wait_for()
     document(bench, "day-repairs.png")
     film.take(bench, 3)

@@ -65,9 +65,17 @@ def test_who_changed_it_why_it_fails_and_how_that_is_undone(committed_shop, work
     bench.explanation().locator("pre", has_text="+ if amount > 10:").wait_for()
     wait(lambda: not bench.toasts(), "its notification is gone")
     document(bench, "vscode-why.png")
+
+    # from there it is undone: the difference first, then the question, in the column of the code
+    bench.explanation().locator("button", has_text="Undo This Change").click()
+    bench.see(".quick-input-title", "Undo This Change")
+    bench.see(".monaco-diff-editor", "amount // 10")
+    bench.press("Escape")
+    wait(lambda: not bench.visible(".monaco-diff-editor").count(), "nothing was changed")
+    assert bench.page.locator(".tab[data-resource-name='shop.py']").count() == 1
     bench.command("View: Close Editors in Other Groups")
 
-    # the difference first, then the question; the file is as it was, and can still be taken back
+    # by its command, too; the file is as it was, and can still be taken back
     bench.open("shop.py", LINE)
     bench.command("Suspectra: Undo This Change")
     bench.see(".quick-input-title", "Undo This Change")

@@ -30,11 +30,16 @@ export function locationOf(suspect: Suspect | undefined): [string, number] {
   return [current.uri, current.position.line];
 }
 
+/** The column that has the code, as options to open something: a panel beside it may have the focus. */
+export function besidePanels(): { viewColumn?: vscode.ViewColumn } {
+  const code = vscode.window.visibleTextEditors.find((editor) => editor.viewColumn !== undefined);
+  return code?.viewColumn === undefined ? {} : { viewColumn: code.viewColumn };
+}
+
 /** Open a document at a line, counted from 0; from a panel, in the column that has the code. */
 export async function open(uri: string, line: number, character = 0): Promise<void> {
-  const code = vscode.window.visibleTextEditors.find((editor) => editor.viewColumn !== undefined);
   await vscode.window.showTextDocument(vscode.Uri.parse(uri), {
-    ...(code?.viewColumn === undefined ? {} : { viewColumn: code.viewColumn }),
+    ...besidePanels(),
     selection: new vscode.Range(line, character, line, character),
   });
 }

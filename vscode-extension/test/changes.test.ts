@@ -61,6 +61,19 @@ const asked = (labels: string[]) =>
     return defined(workbench.input);
   });
 
+it('are shown in the column with the code, where a panel asked', async () => {
+  Object.assign(vscode.window, { visibleTextEditors: [{ viewColumn: undefined }, { viewColumn: 1 }] });
+  const made = server.server.confirm('Undo This Change', REPAIR);
+  const input = await asked(['Undo This Change', 'Change Nothing']);
+  input.go('Undo This Change');
+  await vi.waitFor(() =>
+    expect(shown).toMatchObject([[{}, {}, 'shop.py: Undo This Change', { viewColumn: 1, preview: false }]]),
+  );
+  input.enter('Change Nothing');
+  expect(await made).toBe(false);
+  Object.assign(vscode.window, { visibleTextEditors: [] });
+});
+
 it('are shown as a difference, and made when the user agrees', async () => {
   const made = server.server.confirm('Undo This Change', REPAIR);
   const input = await asked(['Undo This Change', 'Change Nothing']);

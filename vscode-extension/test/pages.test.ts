@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { answer } from '../src/panels/answerPage';
 import { explanation, noLongerSuspect, nothingFails } from '../src/panels/explanationPage';
-import { html, page } from '../src/panels/html';
+import { html, page, withCode } from '../src/panels/html';
 import { format, setTranslator, t } from '../src/l10n';
 import type { CodeLocation, ExplanationMessage, Test } from '../src/protocol';
 
@@ -79,6 +79,13 @@ describe('what tells suspects apart', () => {
 });
 
 describe('html', () => {
+  it('shows what is between backticks as code', () => {
+    expect(withCode('`a < b` → `b` repairs 2 tests').text).toBe(
+      '<code>a &#60; b</code> → <code>b</code> repairs 2 tests',
+    );
+    expect(withCode('no `end').text).toBe('no `end');
+  });
+
   it('escapes everything but HTML', () => {
     expect(html`<p title="${'"'}">${'<b>&'}${html`<i>${1}</i>`}${[html`a`, html`b`]}</p>`.text).toBe(
       '<p title="&#34;">&#60;b>&#38;<i>1</i>ab</p>'.replace('b>&', 'b&#62;&'),

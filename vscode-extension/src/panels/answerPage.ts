@@ -1,6 +1,6 @@
 /** The content of the panel that says what tells suspects apart. Knows nothing of VS Code. */
 
-import { html, type Html } from './html';
+import { html, type Html, withCode } from './html';
 import { t } from '../l10n';
 import type { Answer } from '../protocol';
 
@@ -14,9 +14,9 @@ export function answer({ headline, sentences, location, change }: Answer): Html 
     ${change ? html`<button data-action="undo">${t('Undo This Change')}</button>` : html``}
   </p>`;
   const [first, ...others] = parts(sentences).map((part) =>
-    isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${part}</p>`,
+    isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${withCode(part)}</p>`,
   );
-  return html`<h1>${headline}</h1>
+  return html`<h1>${withCode(headline)}</h1>
 ${first ?? html``}
 ${location || change ? actions : html``}
 ${others}`;

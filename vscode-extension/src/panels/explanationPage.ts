@@ -1,6 +1,6 @@
 /** The content of the panel that explains a suspect. Knows nothing of VS Code. */
 
-import { Html, html } from './html';
+import { Html, html, withCode } from './html';
 import { t } from '../l10n';
 import type { ExplanationMessage, Test } from '../protocol';
 import { locationText, scoreText, suspectName } from '../messages';
@@ -36,12 +36,12 @@ const READ = () => ({
 export function explanation(reasons: ExplanationMessage): Html {
   const { location, failing, passing, ef, ep, nf, np } = reasons;
   const heads = reasons.onlyRead ? READ() : EXECUTED();
-  return html`<h1>${reasons.headline}</h1>
+  return html`<h1>${withCode(reasons.headline)}</h1>
 ${reasons.group ? html`<p class="bad">${reasons.group}</p>` : html``}
 <p><button data-action="location">${locationText(location)}</button> <span class="soft">${t('in {0}', suspectName(location))}</span></p>
 <pre>${location.source}</pre>
 ${state(reasons)}
-${reasons.sentences.map((sentence) => html`<p>${sentence}</p>`)}
+${reasons.sentences.map((sentence) => html`<p>${withCode(sentence)}</p>`)}
 <h2>${heads.tests}</h2>
 <div class="chart">
 ${share(t('failing'), 'failing', ef, ef + nf)}

@@ -11,6 +11,12 @@ export function html(parts: TemplateStringsArray, ...values: Value[]): Html {
   return new Html(parts.reduce((text, part, index) => text + safe(values[index - 1] ?? '') + part));
 }
 
+/** A sentence in which what is between backticks is code. */
+export function withCode(sentence: string): Html {
+  const parts = sentence.split(/`([^`]+)`/);
+  return html`${parts.map((part, index) => (index % 2 ? html`<code>${part}</code>` : html`${part}`))}`;
+}
+
 function safe(value: Value): string {
   if (value instanceof Html) {
     return value.text;

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 
 import type { Server } from '../client';
 import { t } from '../l10n';
+import { open } from '../locations';
 import { type FoundChange, serverCommands } from '../protocol';
 import type { Runs } from './runs';
 
@@ -164,7 +165,7 @@ async function made({ edit }: Change): Promise<boolean> {
   const [uri, edits] = files[0] ?? [];
   const start = edits?.[0]?.range.start;
   if (done && uri && start) {
-    await vscode.window.showTextDocument(uri, { selection: new vscode.Range(start, start) });
+    await open(uri.toString(), start.line, start.character);
   }
   return done;
 }

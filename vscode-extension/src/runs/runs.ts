@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 
 import type { Server } from '../client';
+import { besidePanels } from '../locations';
 import { type RunTexts, serverCommands } from '../protocol';
 
 export const SCHEME = 'suspectra-run';
@@ -51,7 +52,8 @@ export class Runs implements vscode.Disposable, vscode.TextDocumentContentProvid
     this.changed.fire(failing);
     this.changed.fire(passing);
     const selection = new vscode.Range(texts.line, 0, texts.line, 0);
-    const shown = { selection, preserveFocus };
+    // as a preview it would take the place of the file at which the user looks, which closing it closes
+    const shown = { ...besidePanels(), selection, preserveFocus, preview: false };
     await vscode.commands.executeCommand('vscode.diff', failing, passing, texts.heading, shown);
   }
 }
