@@ -715,9 +715,7 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
     assert not any(one["diff"] == first["diff"] for one in others)
     assert sorted(first["mends"]) == ["test_shop.py::test_three", "test_shop.py::test_two"]
     assert first["judged_by"] == 3
-    words = (
-        "both failing tests pass with this line as it was, and the other that was run still does"
-    )
+    words = "both failing tests pass with this line as it was, and the other that was run still does"
     assert first["said"] == words
     assert "+LIMIT = 100\n" in "".join(one["diff"] for one in found["fixes"])
     assert found["tried"] > 20

@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 
-
 HEAD = """\
 \"\"\"What things cost, and how much of that is taken off.\"\"\"
 

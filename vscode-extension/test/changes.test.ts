@@ -115,7 +115,9 @@ it('can be many, and begin with tests that tell them apart', async () => {
       { ...found, title: 'a > 9' },
     ],
   });
-  (await asked(['a >= 10', 'Write a Test', 'a > 9', 'Change Nothing'])).enter('Write a Test');
+  const input = await asked(['a >= 10', 'Write a Test', 'a > 9', 'Change Nothing']);
+  expect(input.items[0]).toMatchObject({ detail: 'All tests pass.' });
+  input.enter('Write a Test');
   (await asked(['a >= 10', 'a > 9', 'Change Nothing'])).enter('a > 9');
   await vi.waitFor(() => {
     expect(applied.map(([path]) => path)).toEqual(['made', '/test_off_more.py', '/shop.py']);

@@ -158,10 +158,11 @@ def _pieces(path: str, old: str, new: str) -> Iterator[_Piece]:
             continue
         python = is_python(path)
         if python and olds and news:  # what is above a statement that became another one is no change of it
-            leads, texts = zip(*map(_without_lead, texts), strict=True)
-            if any(leads):
-                yield _Piece(*leads, None)
-            at += _lines(leads[1])
+            (old_lead, old_text), (new_lead, new_text) = map(_without_lead, texts)
+            if old_lead or new_lead:
+                yield _Piece(old_lead, new_lead, None)
+            at += _lines(new_lead)
+            texts = old_text, new_text
         length = _lines(texts[1])
         lead = leading_lines(texts[1]) if python else 0
         yield _Piece(*texts, ChangeUnit(path, at + lead, at + length - 1, *texts))

@@ -49,7 +49,8 @@ export class Changes implements vscode.Disposable {
   /** Let the user choose one of the changes that were found, before or after writing tests that tell them apart. */
   private async offer(found: FoundChange[]): Promise<void> {
     const changes: Change[] = [];
-    for (const { title, place, said, apart, edit, test } of found) {
+    for (const { title, place, said: end, apart, edit, test } of found) {
+      const said = end.charAt(0).toUpperCase() + end.slice(1); // here it stands alone
       changes.push({ title, place, said: test ? said : `${said} ${apart}`, edit: await this.server.edit(edit) });
       if (test) {
         changes.push({ title: t('Write a Test'), said: apart, edit: await this.server.edit(test), again: true });
