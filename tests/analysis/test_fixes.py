@@ -786,16 +786,23 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
         "short": good.rpartition("\n-")[0],
         "no patch": "result += price(name)",
         "no Python": patch("-        result = price(name)", "+        result +="),
-        "parameters": patch(" def total(names):", "+def total(names, rate=1):").replace("@@ -8", "@@ -8"),
+        "parameters": patch(" def total(names):", "+def total(names, rate=1):"),
+        "carriage returns": good.replace("\n", "\r\n"),
+        "mode": "diff --git a/shop.py b/shop.py\nold mode 100644\nnew mode 100755\n" + good,
+        "deletion": good.replace("+++ b/shop.py", "+++ /dev/null"),
+        "end": "--- a/shop.py\n+++ b/shop.py\n@@ -32 +32 @@\n-    return 'done'\n+    return 'none'\n",
+        "linked folder": good.replace("shop.py", "linked/shop.py"),
     }
+    texts["end"] = texts["end"].replace("'", '"') + "\\ No newline at end of file\n"
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "elsewhere.py").write_text(SHOP)
     (shop / "linked.py").symlink_to(tmp_path / "elsewhere.py")
+    (shop / "linked").symlink_to(tmp_path)
     files = [str(tmp_path / name) for name in texts]
     assert run(["try", "--workspace", str(shop), "--format", "json", "--seconds", "120", *files, "--", *PYTEST]) == 0
     judged = dict(zip(texts, json.loads(capsys.readouterr().out)["changes"], strict=True))
-    for name in ("good", "constant"):
+    for name in ("good", "constant", "carriage returns"):
         assert (len(judged[name]["mends"]), judged[name]["breaks"]) == (2, [])
     assert judged["good"]["said"] == "2 of 4 failing tests pass, and no other test breaks (5 were run)"
     assert judged["bad"]["mends"] == ["test_shop.py::test_three"]
@@ -810,13 +817,19 @@ def test_patches_are_judged_without_touching_a_file(shop, tmp_path, capsys):
     )
     assert not (shop / "harm").exists()
     assert {name for name, one in judged.items() if not one["refused"]} == {
-        "good", "bad", "constant",
+        "good", "bad", "constant", "carriage returns", "end", "parameters", "removal",
     }  # fmt: skip
+    assert (judged["end"]["mends"], judged["end"]["breaks"]) == ([], ["test_shop.py::test_even"])
+    assert (judged["parameters"]["mends"], judged["parameters"]["breaks"]) == ([], [])
+    assert judged["removal"]["breaks"] == ["test_shop.py::test_one"]  # whose function now has the decorator
+    assert judged["mode"]["refused"] == "it changes the mode of a file"
+    assert judged["deletion"]["refused"] == "it adds or removes a file"
     assert judged["outside"]["refused"] == "it names a place outside of the workspace"
     assert judged["rename"]["refused"] == judged["renamed"]["refused"] == "it renames a file"
     assert judged["binary"]["refused"] == "it contains binary data"
     assert (shop / "shop.py").read_text() == SHOP
     (shop / "linked.py").unlink()
+    (shop / "linked").unlink()
     assert (tmp_path / "elsewhere.py").read_text() == SHOP
     assert {path.name for path in shop.glob("*.py")} == {"shop.py", "test_shop.py"}
     assert run(["try", "--workspace", str(shop), *files[:1] * 201]) == 2
@@ -846,27 +859,176 @@ def test_a_change_of_any_text_is_read(source, patch):
     assert [text.splitlines()[-2:] for text in made] == [["x = 1", "y = 1"], ["x = 1", "y = 2"]]
 
 
-KEEPING = """\
+SMALL_SHOP = """\
 import os
+LIMIT = 3
+
+
+class Shop:
+    open = True
+
+    def limit(self, more=0):
+        return LIMIT + more
 
 
 def keeping(function):
     known = {}
-    def kept(*given):
-        return known
-    return kept
+    return lambda *given: known
+
+
+@keeping
+def price(name):
+    return 3
 """
 
 
-def test_functions_that_a_decorator_has_made_get_their_code_where_they_stand():
-    new = KEEPING.replace("{}", "dict()\n    # of all").replace("return known", "return known[given]")
-    job = changed_functions("program.py", KEEPING, new).job
-    (inner,) = job["others"]
-    assert (job["functions"], inner["functions"]) == ([("keeping", 4)], [("keeping", 3), ("kept", 6)])
-    found = {
-        node.name: node.lineno for node in ast.walk(ast.parse(inner["source"])) if isinstance(node, ast.FunctionDef)
-    }
-    assert found == {"keeping": 3, "kept": 6}
+@pytest.mark.parametrize(
+    ("old", "new", "is_exchanged"),
+    [
+        ("LIMIT + more", "LIMIT - more", True),
+        ("return 3", "return rate(3)\n\ndef rate(value):\n    return value * RATE\nRATE = 2", True),
+        ("import os", "import os\nfrom math import ceil", True),
+        ("more=0", "more=1", False),
+        ("def price", "async def price", False),
+        ("@keeping\n", "", False),
+        ("open = True", "open = False", False),
+        ("    open = True", "    open = True\n    def rate(self):\n        return 3", False),
+        ("class Shop:", "class Shop(dict):", False),
+        ("LIMIT = 3", "LIMIT = 4", False),
+        ("LIMIT = 3", "LIMIT = 3\nLIMIT += 1", False),
+        ("    def limit(self, more=0):\n        return LIMIT + more\n", "", False),
+        ("return lambda *given: known", "return lambda *given: known[given]", False),  # it runs at import
+    ],
+)
+def test_a_file_is_imported_anew_where_exchanging_bodies_is_not_the_same(old, new, is_exchanged):
+    assert old in SMALL_SHOP
+    changed = changed_functions(
+        "program.py", SMALL_SHOP, SMALL_SHOP.replace(old, new), at_import={1, 2, 5, 6, 12, 13, 14}
+    )
+    assert (changed.job is not None) == is_exchanged
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("return 3", "return 3  # three", "it changes nothing that is executed in program.py"),
+        ("return 3", "return 3 +", "program.py would be no Python"),
+        ("LIMIT = 3", "return 3", "program.py would be no Python"),
+    ],
+)
+def test_a_text_that_does_the_same_or_is_no_python_is_refused(old, new, reason):
+    with pytest.raises(PatchRefused, match=f"^{reason}"):
+        changed_functions("program.py", SMALL_SHOP, SMALL_SHOP.replace(old, new))
+
+
+IMPORTED = """\
+import functools
+from rates import RATE
+
+
+def logged(function):
+    return functools.wraps(function)(lambda *given: function(*given))
+
+
+class Cart:
+    limit = 2
+
+    def __init__(self):
+        self.items = []
+
+    def add(self, price):
+        if len(self.items) < self.limit:
+            self.items.append(price)
+
+    @logged
+    def total(self):
+        return sum(self.items) * RATE
+
+
+SQUARES = {n: n * n for n in range(5)}
+"""
+IMPORTED_TESTS = """\
+from store import SQUARES, Cart
+
+
+def full(count):
+    cart = Cart()
+    for _ in range(count):
+        cart.add(10)
+    return cart
+
+
+def test_limit():
+    assert len(full(3).items) == 3
+
+
+def test_square():
+    assert SQUARES[7] == 49
+
+
+def test_count():
+    assert full(2).count() == 2
+
+
+def test_total():
+    assert full(2).total() == 40
+
+
+def test_one():
+    assert len(full(1).items) == 1
+"""
+AT_IMPORT = {
+    "attribute": ("store.py", "limit = 2", "limit = 3", {"limit"}, set()),
+    "method": ("store.py", "    @logged", "    def count(self):\n        return 2\n\n    @logged", {"count"}, set()),
+    "base": ("store.py", "class Cart:", "class Cart(list):", set(), set()),
+    "constant": ("rates.py", "RATE = BASE", "RATE = 2", {"total"}, set()),
+    "derived": ("rates.py", "BASE = 1", "BASE = 2", {"total"}, set()),
+    "table": ("store.py", "range(5)", "range(50)", {"square"}, set()),
+    "parameters": ("store.py", "(self, price)", "(self, price, much)", set(), {"one"}),
+    "removed": ("store.py", "SQUARES = {n: n * n for n in range(5)}\n", "", set(), {"one"}),
+    "raises": ("store.py", "import functools", "import functools\nraise ValueError", set(), {"one"}),
+    "ends": ("store.py", "import functools", "import functools, os\nos._exit(0)", set(), {"one"}),
+    "harm": ("store.py", "limit = 2", "limit = 3\n    open('harm', 'w').close()", None, "open .*harm for writing"),
+    "worse": (
+        "store.py",
+        "import functools",
+        "import functools, os\nos.remove('store.py')",
+        None,
+        "os.remove .*store.py",
+    ),
+    "program": ("store.py", "import functools", "import functools, os\nos.system('true')", None, "os.system .*true"),
+}
+
+
+@pytest.mark.slow
+def test_what_runs_at_import_is_judged_with_the_whole_file(tmp_path, capsys):
+    texts = {"store.py": IMPORTED, "rates.py": "BASE = 1\nRATE = BASE\n"}
+    shop, patches = tmp_path / "shop", tmp_path / "patches"
+    shop.mkdir()
+    patches.mkdir()
+    for name, text in {**texts, "test_store.py": IMPORTED_TESTS}.items():
+        (shop / name).write_text(text)
+    # a plugin that does something while it is loaded: the program as it is may do so
+    (shop / "conftest.py").write_text("import pathlib\npathlib.Path(__file__).with_name('log').touch()\n")
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST]
+    assert subprocess.run(words, cwd=shop, capture_output=True, check=False).returncode == 1
+    for name, (file, old, new, _, _) in AT_IMPORT.items():
+        before, after = (text.splitlines(True) for text in (texts[file], texts[file].replace(old, new)))
+        (patches / name).write_text("".join(unified_diff(before, after, f"a/{file}", f"b/{file}")))
+    before = {path: path.read_bytes() for path in shop.glob("*") if path.is_file()}
+    files = [str(patches / name) for name in AT_IMPORT]
+    assert run(["try", "--workspace", str(shop), "--format", "json", "--seconds", "500", *files, "--", *PYTEST]) == 0
+    judged = dict(zip(AT_IMPORT, json.loads(capsys.readouterr().out)["changes"], strict=True))
+    for name, (_, _, _, repaired, broken) in AT_IMPORT.items():
+        one = judged[name]
+        if repaired is None:
+            assert re.search(broken, one["refused"]), name
+            assert len(one["unjudged"]) == 5
+        else:
+            assert not one["refused"]
+            assert {test.rpartition("_")[2] for test in one["mends"]} == repaired, name
+            assert {test.rpartition("_")[2] for test in one["breaks"]} == broken, name
+    assert {path: path.read_bytes() for path in shop.glob("*") if path.is_file()} == before
 
 
 def test_the_bytes_of_a_change_are_those_of_its_file():

@@ -53,7 +53,7 @@ class Runs(ABC):
         # what the unaltered tests do outside of their process, which altered runs of them may do, too
         self._touched: dict[str, list[list[str]]] = {}
 
-    def _knowing_what_it_touches(self, what: Request) -> Request:
+    def knowing_what_it_touches(self, what: Request) -> Request:
         """A request with what altered runs of its test may do."""
         known = self._touched.get(what["test"])
         return {**what, "touched": known} if known else what

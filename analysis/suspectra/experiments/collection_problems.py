@@ -57,18 +57,18 @@ def _as_typed(command: Sequence[str]) -> list[str]:
     return [os.path.basename(command[0]), *command[1:]]
 
 
-def not_collected(file: str, test: str, greeting: Greeting) -> Problem:
+def not_collected(file: str, test: str, greeting: Greeting | None) -> Problem:
     """Say why a test was not collected with its module.
 
     With the first complaint of pytest.
     """
-    if marker := greeting.get("excluded", {}).get(test):
+    if marker := greeting and greeting["excluded"].get(test):
         cause = f"{test} is not run again, since it has the marker {marker}"
         return Problem(file, "", cause, "do not exclude this marker if the test can do no harm")
-    if errors := greeting.get("errors"):
+    if errors := greeting and greeting["errors"]:
         cure = "correct this, or put what pytest needs behind --, such as `-- pytest --ds=shop.settings` for Django"
         return Problem(file, "", f"pytest, which runs tests again, can't collect {test}: {errors[0]}", cure)
-    if test in greeting.get("by_unittest", ()):
+    if greeting and test in greeting["by_unittest"]:
         cause = f"pytest, which runs tests again, does not find {test}; only unittest does, as by load_tests"
         return Problem(file, "", cause, "let the name of its method begin with test, in a class that pytest can make")
     cause = f"{test} was not collected when its module was collected again"

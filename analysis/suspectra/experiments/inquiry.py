@@ -6,7 +6,7 @@ import math
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,6 +158,10 @@ class SuspicionSource(ABC):
     @abstractmethod
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute."""
+
+    @abstractmethod
+    def lines_at_import(self, file: str) -> Collection[int]:
+        """The statements of a file that run outside of tests, mostly while modules are imported."""
 
     @abstractmethod
     def seconds(self, test: str) -> float:

@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -162,7 +163,7 @@ class Machine(Runs):
     def _ask(self, what: Request, answers: int) -> list[MachineRunAnswer]:
         if what["test"] not in self.tests:
             raise EvidenceError(not_collected(self._file, what["test"], self._greeted))
-        self._send(self._knowing_what_it_touches(what))
+        self._send(self.knowing_what_it_touches(what))
         try:
             # it sees to the limits itself, so it is late only where it hangs
             lines = self._process.lines(2 * what["seconds"] + _ANSWER_S)
@@ -235,9 +236,6 @@ class FreshRuns(Runs):
 
     def _answer_in(self, scratch: Path, what: Request) -> MachineRunAnswer:
         test, seconds = what["test"], what["seconds"]
-        answers = scratch / "answers"
-        answers.touch()
-        environment = dict(os.environ)
         kinds = tuple(job["kind"] for job in what["jobs"])
         order = StartRequest(
             str(self.workspace),
@@ -246,14 +244,10 @@ class FreshRuns(Runs):
             str(scratch),
             self._excluded,
             self._original,
-            request=json.dumps(self._knowing_what_it_touches(what)),
-            answers=str(answers),
+            requests=json.dumps([self.knowing_what_it_touches(what)]),
         )
-        order.put_into(environment)
-        arguments = (*self._command, *_for_doctests(self._file, [test]), str(self.workspace / self._file))
         most, left = seconds + START_S, what.get("all_seconds", math.inf)
-        ended = run(CommandToRun(arguments, str(self.workspace), environment, timeout=min(most, left), guarded=True))
-        greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
+        ended, greeting, found = run_once(self._command, order, self._file, min(most, left))
         if found:
             answer: MachineRunAnswer = found[0]
             self._learn(test, answer)
@@ -261,9 +255,9 @@ class FreshRuns(Runs):
             return answer
         if ended.stopped is not None and left < most:
             raise TimeIsUp
-        if test not in greeting.get("tests", ()):
+        if greeting is None or test not in greeting["tests"]:
             raise EvidenceError(not_collected(self._file, test, greeting))
-        return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
+        return cut_off(ended)
 
     def close(self) -> None:
         """Nothing is left."""
@@ -287,8 +281,24 @@ def request(test: str, jobs: Sequence[RunRequest], *, steps: int, seconds: float
     return what
 
 
-def _cut_off(ended: ProgramEnded) -> str:
-    return "timeout" if ended.stopped is not None else "crashed"
+def run_once(
+    command: Sequence[str], order: StartRequest, file: str, timeout: float
+) -> tuple[ProgramEnded, Greeting | None, list[MachineRunAnswer]]:
+    """Run what is ordered in a process that then ends; how it ended, its greeting if it had one, and its answers."""
+    answers = Path(order.scratch) / "answers"
+    answers.touch()
+    environment = dict(os.environ)
+    replace(order, answers=str(answers)).put_into(environment)
+    arguments = (*command, *_for_doctests(file, order.tests), os.path.join(order.workspace, file))
+    ended = run(CommandToRun(arguments, order.workspace, environment, timeout=timeout, guarded=True))
+    greeting, *found = [json.loads(line) for line in answers.read_bytes().splitlines()] or [None]
+    return ended, greeting, found
+
+
+def cut_off(ended: ProgramEnded) -> MachineRunAnswer:
+    """The answer of a process that ended without one."""
+    outcome = "timeout" if ended.stopped is not None else "crashed"
+    return {"outcome": outcome, "exception": "", "seconds": ended.seconds}
 
 
 def _gone() -> SuspectraError:

@@ -12,6 +12,7 @@ from suspectra.base.english import many
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.operating_system import FORK
 from suspectra.evidence.evidence import TestResult
+from suspectra.experiments.altered_program import AlteredPrograms
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
 
@@ -129,6 +130,14 @@ class RepeatedTests:
             notice = Problem("", "", cause, "start threads in fixtures if the tests need them")
             if notice not in self.notices:
                 self.notices.append(notice)
+
+    def file_of(self, name: str) -> str:
+        """The module of a test."""
+        return self._file_of[name]
+
+    def altered_programs(self) -> AlteredPrograms:
+        """What runs them with other texts of the program."""
+        return AlteredPrograms(self._command, self._workspace, self._excluded, self._original)
 
     def machine(self, name: str, end: float = math.inf) -> Machine | FreshRuns:
         """Start what runs a test, unless it runs already.

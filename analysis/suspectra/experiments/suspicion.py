@@ -45,6 +45,7 @@ class Suspicion(SuspicionSource):
         ranked = localizer.groups().groups
         self._source_of = evidence.program.source_of if evidence.program is not None else None
         self._seconds = {test.name: test.seconds for test in evidence.tests}
+        self._elements, self._at_import = evidence.elements, evidence.at_import
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
@@ -69,6 +70,12 @@ class Suspicion(SuspicionSource):
         """What it costs to alter all that a test executes, about."""
         # a slow test that executes little would take half of the time of an investigation
         return group.statements_of(test) * max(self.seconds(test), ONE_RUN_S)
+
+    def lines_at_import(self, file: str) -> frozenset[int]:
+        """The statements of a file that run outside of tests, mostly while modules are imported."""
+        part = self._elements.in_file(file)
+        inside = self._at_import[(self._at_import >= part.start) & (self._at_import < part.stop)]
+        return frozenset(self._elements.line[inside].tolist())
 
     def seconds(self, test: str) -> float:
         """How long a test took when it was recorded."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError
 from suspectra.experiments.altered_runs import TRACE
-from suspectra.experiments.machine import FreshRuns, Machine
+from suspectra.experiments.machine import FreshRuns, Machine, request
 from suspectra.experiments.repeated_test import (
     LEAST_STEPS,
     STEPS_FACTOR,
@@ -17,7 +17,7 @@ from suspectra.experiments.repeated_test import (
 )
 from suspectra.experiments.unusable_tests import unusable
 from suspectra.runs.experiment import ExperimentOutcome
-from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest, ToldApart
+from suspectra_recorder.experiments.messages import MachineRunAnswer, Request, RunRequest, ToldApart
 
 _HANG_STEPS, _HANG_S = 300_000, 8.0
 """How long the unaltered test may run: one that takes longer hangs, and is judged, too."""
@@ -210,13 +210,21 @@ class JudgingTest:
 
         It is skipped where it does not come to the check that failed.
         """
-        asked: RunRequest = {**job, "check": self._check} if self._check and not self.hangs else job
         try:
-            (answer,) = self._runs.ask(self.name, [asked], steps=self.steps, seconds=self.limit_s, end=end)
+            (answer,) = self._runs.ask(self.name, [self._checked(job)], steps=self.steps, seconds=self.limit_s, end=end)
         except (TimeIsUp, EvidenceError):
             return None
         self.runs += 1
         return answer
+
+    def request_alone(self) -> Request:
+        """How a process of its own is asked for a run of the test with what is altered there."""
+        asked = request(self.name, [self._checked(_PLAIN)], steps=self.steps, seconds=self.limit_s)
+        return self._runs.knowing_what_it_touches(asked)
+
+    def _checked(self, job: RunRequest) -> RunRequest:
+        """A job that also asks whether the test comes to the check that failed."""
+        return {**job, "check": self._check} if self._check and not self.hangs else job
 
     def tells_apart(self, alterations: Sequence[RunRequest], seconds: float) -> ToldApart | None:
         """An input near those of the test for which two alterations give different results."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,12 @@ from suspectra.fixes.judge import JudgingTest
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.spectrum import Spectrum
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
+
+_OTHERS_SHARE = 0.2
+"""How much of the time that is left tests get that do not execute a file that is imported anew."""
+
+_Ended = tuple[str, MachineRunAnswer | None, bool]
+"""A test, how it ends, and whether it fails without the patch."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +59,42 @@ class PatchTrial(Inquiry[JudgedPatch]):
         self.complete = True
         with self.setup.folder() as folder:
             tests = self.setup.repeated(folder, self.tests, ("mutant", "results"), passing)
+            programs = tests.altered_programs()
             judges: dict[str, JudgingTest | None] = {}
             judged = 0
+
+            starts: dict[str, float] = {}  # how long it takes to collect a module of tests
 
             def judge(name: str, *, fails: bool) -> JudgingTest | None:
                 if name not in judges:
                     try:
-                        judges[name] = JudgingTest(name, tests.machine(name, end), fails=fails, end=end)
+                        began = time.monotonic()
+                        machine = tests.machine(name, end)
+                        starts.setdefault(tests.file_of(name), time.monotonic() - began)
+                        judges[name] = JudgingTest(name, machine, fails=fails, end=end)
                     except EvidenceError as error:
                         judges[name] = None
                         self.note([error.problem])
                 return judges[name]
 
+            def run(texts: Mapping[str, str], names: Mapping[str, bool]) -> Iterator[_Ended]:
+                """How tests end with other texts, module by module; of each it is known whether it fails without."""
+                by_file: dict[str, list[str]] = defaultdict(list)
+                for name in names:
+                    by_file[tests.file_of(name)].append(name)
+                for file, several in by_file.items():
+                    seconds_until(end)
+                    started = [one for name in several if (one := judge(name, fails=names[name])) is not None]
+                    yield from ((name, None, names[name]) for name in several if judges[name] is None)
+                    if started:
+                        asked = [one.request_alone() for one in started]
+                        answers = programs.run(texts, file, asked, starts[file], end)
+                        for one, answer in zip(started, answers, strict=True):
+                            yield one.name, answer, one.fails
+
             try:
                 for name, text in self.patches.items():
-                    one = self._judged(name, text, spectrum, judge, end)
+                    one = self._judged(name, text, spectrum, judge, run, end)
                     judged += 1
                     yield one
             except TimeIsUp:
@@ -78,7 +106,13 @@ class PatchTrial(Inquiry[JudgedPatch]):
                 tests.close()
 
     def _judged(
-        self, name: str, text: str, spectrum: Spectrum, judge: Callable[..., JudgingTest | None], end: float
+        self,
+        name: str,
+        text: str,
+        spectrum: Spectrum,
+        judge: Callable[..., JudgingTest | None],
+        run: Callable[[Mapping[str, str], Mapping[str, bool]], Iterable[_Ended]],
+        end: float,
     ) -> JudgedPatch:
         if time.monotonic() >= end:
             self.complete = False
@@ -86,28 +120,63 @@ class PatchTrial(Inquiry[JudgedPatch]):
         tests = TestCode({test.partition("::")[0] for test in spectrum.tests})
         try:
             files = patched(text, self._read, tests.__contains__)
-            changed = {path: changed_functions(path, old, new) for path, (old, new) in files.items()}
+            changed = {
+                path: changed_functions(path, old, new, self.suspects.lines_at_import(path))
+                for path, (old, new) in files.items()
+            }
         except PatchRefused as refused:
             return JudgedPatch(name, refused=str(refused))
-        first, *others = [part for one in changed.values() for part in (one.job, *one.job.get("others", ()))]
-        job: RunRequest = {**first, "others": others} if others else first
         executing = {row for path, one in changed.items() for row in _rows(spectrum, path, one.lines)}
         passing = [spectrum.tests[row] for row in sorted(executing) if not spectrum.failed[row]]
         verdicts = _Verdicts()
         try:
-            for test in self.tests:
-                one = judge(test.name, fails=True)
-                verdicts.add(test.name, None if one is None else one.alone(job, end), fails=True)
-            for other in passing:
-                seconds_until(end)
-                one = judge(other, fails=False)
-                (answer,) = one.accepts([job], end) if one else [None]
-                verdicts.add(other, answer, fails=False)
+            if any(one.job is None for one in changed.values()):
+                # who reads a constant, or calls a function, need not execute its file
+                others = [test for test, fails in zip(spectrum.tests, spectrum.failed, strict=True) if not fails]
+                until = time.monotonic() + _OTHERS_SHARE * (end - time.monotonic())
+                ended = self._loaded({path: new for path, (_, new) in files.items()}, passing, others, run, until)
+            else:
+                ended = self._exchanged([one.job for one in changed.values() if one.job], passing, judge, end)
+            for test, answer, fails in ended:
+                verdicts.add(test, answer, fails=fails)
+        except EvidenceError as error:
+            return JudgedPatch(name, refused=str(error.problem.cause))
         except TimeIsUp:
             self.complete = False
             if not verdicts.judges:
                 raise
         return verdicts.judged(name, complete=self.complete)
+
+    def _loaded(
+        self,
+        texts: Mapping[str, str],
+        passing: Sequence[str],
+        others: Sequence[str],
+        run: Callable[[Mapping[str, str], Mapping[str, bool]], Iterable[_Ended]],
+        until: float,
+    ) -> Iterator[_Ended]:
+        """How tests end where the files are imported anew; until some time also those that do not execute them."""
+        names = dict.fromkeys((test.name for test in self.tests), True) | dict.fromkeys(passing, False)
+        yield from run(texts, names)
+        for one in run(texts, dict.fromkeys((other for other in others if other not in names), False)):
+            yield one
+            if time.monotonic() >= until:
+                return
+
+    def _exchanged(
+        self, jobs: Sequence[RunRequest], passing: Sequence[str], judge: Callable[..., JudgingTest | None], end: float
+    ) -> Iterator[_Ended]:
+        """How tests end in a process that has loaded the program, where functions get other code."""
+        first, *others = [part for job in jobs for part in (job, *job.get("others", ()))]
+        job: RunRequest = {**first, "others": others} if others else first
+        for test in self.tests:
+            one = judge(test.name, fails=True)
+            yield test.name, None if one is None else one.alone(job, end), True
+        for other in passing:
+            seconds_until(end)
+            one = judge(other, fails=False)
+            (answer,) = one.accepts([job], end) if one else [None]
+            yield other, answer, False
 
     def _read(self, path: str) -> bytes | None:
         """The text of a file of the program, which no link leads to: what runs has the name of the file."""

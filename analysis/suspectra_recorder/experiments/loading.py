@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Protocol
 
 from suspectra_recorder.instrumentation import library_references
@@ -42,9 +42,16 @@ class Instrument(Protocol):
 
 
 class ExperimentHook:
-    """Instruments the files in `scope`."""
+    """Instruments the files in `scope`, some of which may have other texts than on the disk."""
 
-    def __init__(self, scope: RecordedFiles, instruments: Sequence[Instrument]):
+    def __init__(
+        self,
+        scope: RecordedFiles,
+        instruments: Sequence[Instrument],
+        altered: Mapping[str, str] = MappingProxyType({}),  # by name
+    ):
+        self._altered = altered
+        self.loaded_altered: set[str] = set()  # the names of those that were loaded
         # what exchanges finished code comes last
         self._scope, self._instruments = scope, tuple(sorted(instruments, key=lambda one: one.last))
         self.guard = Guard()  # knows which files could not be instrumented; they run as they are
@@ -115,7 +122,7 @@ class ExperimentHook:
         names = [placeholder(name, f"{digest} {number}") for number in range(len(instruments))]
         try:
             with without_collecting():
-                tree = parse(source, path)
+                tree = parse(self._altered.get(name, source), path)
                 # these get no calls, since a decorator may compare their bytecode: see `left_alone`
                 found = left_alone(tree, compares=b"co_code" in source)
                 if not self._tests and self._scope.is_mixed(os.path.realpath(path)):
@@ -140,4 +147,6 @@ class ExperimentHook:
             add()
         for instrument, own_name in zip(instruments, names, strict=True):
             code = instrument.finish(code, own_name, name)
+        if name in self._altered:
+            self.loaded_altered.add(name)
         return code

@@ -15,6 +15,7 @@ always try the same examples. A request is passed to the child in memory, since 
 
 from __future__ import annotations
 
+import atexit
 import copy
 import gc
 import threading
@@ -79,6 +80,8 @@ def begin() -> None:
         if MIXED in order.kinds:  # nothing is instrumented
             return
         _begun = _Machine(order)
+        if order.watched:
+            _begun.be_watched()
         _begun.hook.install()
         for kind in _begun.kinds.values():
             kind.begin()
@@ -119,7 +122,8 @@ class _Machine:
         instruments = list(dict.fromkeys(kind.instrument for kind in self.kinds.values() if kind.instrument))
         alters = "switch" in self.kinds
         # a trace has probes for decisions of its own
-        self.hook = ExperimentHook(self._scope, [*instruments, self.board] if alters else instruments)
+        instruments = [*instruments, self.board] if alters else instruments
+        self.hook = ExperimentHook(self._scope, instruments, order.altered)
         pausing = [one for one in (self.board, *instruments, *self.kinds.values()) if isinstance(one, Pausable)]
         self.pauses = Pauses(dict.fromkeys(pausing))
         self.items: dict[str, pytest.Item] = {}
@@ -140,6 +144,33 @@ class _Machine:
         self._parameters: dict[str, object] = {}  # as the test that runs in this process gets them
 
     # while pytest starts
+
+    def be_watched(self) -> None:
+        """Contain this process from now on if it loads altered files, or else note what it touches."""
+        if self.order.altered:
+            first: Request = json.loads(self.order.requests)[0]
+            limit(first["memory"], first["file_size"])
+        self.containment.install()
+        if self.order.altered:
+            self.containment.close_files()
+        self.containment.begin(refuses=bool(self.order.altered), touched=self.order.touched)
+        # altered code may end the process before any test is there
+        atexit.register(self._answer_begin)
+
+    def _answer_begin(self) -> None:
+        """Say what there is before the first test, and what the process did by then."""
+        forbidden, touched = self.containment.end() if self.order.watched else ("", [])
+        greeting = self.greeting()
+        if forbidden:
+            greeting["forbidden"] = forbidden
+        if touched:
+            greeting["touched"] = touched
+        self._answer(greeting)
+
+    def _answer(self, answer: MachineRunAnswer | Greeting) -> None:
+        answers = os.open(self.order.answers, os.O_WRONLY | os.O_APPEND)
+        os.write(answers, json.dumps(answer).encode() + b"\n")
+        os.close(answers)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> Iterator[None]:
@@ -188,11 +219,12 @@ class _Machine:
         self.items = {self._test_names[item]: item for item in session.items}
         for kind in self.kinds.values():
             kind.prepare()
-        self.containment.install()
+        if not self.order.watched:
+            self.containment.install()
         self.pauses.begin(session.config, lambda path: self._name_of(path) is not None)
         try:
             if self.order.channel < 0:
-                self._run_one()
+                self._run_all()
             else:
                 self._serve()
         finally:
@@ -230,6 +262,11 @@ class _Machine:
         return {
             **{name: f"{tool} compiles functions of it in another form" for name, tool in self.hook.changed.items()},
             **{name: f"could not be instrumented: {why}" for name, why in self.hook.guard.failures.items()},
+            **{
+                name: "could not be instrumented: another tool loads it"
+                for name in self.order.altered.keys() - self.hook.loaded_altered
+                if name in self._sources()
+            },
         }
 
     def _sources(self) -> dict[str, str]:
@@ -284,14 +321,17 @@ class _Machine:
         more = self._examples.get(request["test"], 1) - 1
         return request["seconds"] + min(more * _EXAMPLE_S, _MAX_EXAMPLES_S)
 
-    def _run_one(self) -> None:
-        request: Request = json.loads(self.order.request)
-        answers = os.open(self.order.answers, os.O_WRONLY | os.O_APPEND)
-        os.write(answers, _line_of(self.greeting()))
-        if request["test"] in self.items:
-            limit(request["memory"], request["file_size"])
+    def _run_all(self) -> None:
+        requests: list[Request] = json.loads(self.order.requests)
+        self._answer_begin()
+        if not self.order.altered:
+            limit(requests[0]["memory"], requests[0]["file_size"])
             self.containment.close_files()
-            os.write(answers, _line_of(self.run(request, request["jobs"][0])))
+        for request in requests:
+            if request["test"] in self.items:
+                self._answer(self.run(request, request["jobs"][0]))
+            elif self.order.altered:  # its module can't be imported any more
+                self._answer({"outcome": "error", "exception": "", "seconds": 0.0})
 
     # a run
 
@@ -310,7 +350,8 @@ class _Machine:
         if "input" in job:
             self.kinds["input"].apply(job["input"])
         watched = WatchedCheck(job["check"]) if "check" in job else None
-        altered = kind.alters or any(job.get(name) for name in _ALTERING) or bool(job.get("input", {}).get("given"))
+        in_job = any(job.get(name) for name in _ALTERING) or bool(job.get("input", {}).get("given"))
+        altered = kind.alters or in_job or bool(self.order.altered)
         self.containment.begin(refuses=altered, touched=request.get("touched", ()))
         began = time.perf_counter()
         kind.foresee(request["jobs"])
@@ -406,11 +447,6 @@ class _Machine:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a phase's report into account, and those of subtests."""
         self._attempt.add(report)
-
-
-def _line_of(answer: MachineRunAnswer | Greeting) -> bytes:
-    """An answer as it travels."""
-    return json.dumps(answer).encode() + b"\n"
 
 
 def _unwrapped(info: pytest.ExceptionInfo[BaseException] | None) -> pytest.ExceptionInfo[BaseException] | None:

@@ -406,8 +406,8 @@ class Request(_OptionalOfRequest):
     """Bytes that a run may write into a file."""
 
 
-class Greeting(TypedDict):
-    """What there is to know before the first request."""
+class _Greeting(TypedDict):
+    """What there is to know of any process before the first request."""
 
     tests: list[str]
     """The tests that were collected."""
@@ -423,3 +423,12 @@ class Greeting(TypedDict):
     """Why files could not be instrumented, by file."""
     sources: dict[str, str]
     """The digests of the loaded files of the workspace."""
+
+
+class Greeting(_Greeting, total=False):
+    """The same, and what calls of a watched process before the first test say."""
+
+    forbidden: str
+    """What altered code tried, and may not do."""
+    touched: list[list[str]]
+    """What an unaltered process did."""

@@ -36,10 +36,15 @@ class StartRequest:
     # the folder whose copy the workspace is, or the workspace itself; what would be imported from there is imported
     # from the workspace
     original: str = ""
-    # the descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `request`
+    # the descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `requests`
     channel: int = -1
-    request: str = ""  # one request as JSON, for a machine that ends after it
+    requests: str = ""  # some requests of one job each as JSON, for a machine that ends after them
     answers: str = ""  # the file that takes its answers; empty where there is a channel
+    # other texts of files of the workspace, by path, which are loaded in their place
+    altered: dict[str, str] = field(default_factory=dict)
+    # whether calls of the whole process are watched, also those that it makes while it collects the tests
+    watched: bool = False
+    touched: tuple[tuple[str, ...], ...] = ()  # what an unaltered process does while it collects them
     # what the variables that brought the order contained before
     environment: dict[str, str | None] = field(default_factory=dict)
 
@@ -48,7 +53,7 @@ class StartRequest:
         """Read the order from the file that :data:`VARIABLE` names."""
         with open(path, encoding="utf-8") as stream:
             values = json.loads(stream.read())
-        tuples = {name: tuple(values[name]) for name in ("tests", "kinds", "excluded")}
+        tuples = {name: tuple(values[name]) for name in ("tests", "kinds", "excluded", "touched")}
         return cls(**{**values, **tuples})
 
     def put_into(self, environ: MutableMapping[str, str]) -> None:
