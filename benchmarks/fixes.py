@@ -6,13 +6,14 @@
     python benchmarks/fixes.py small --ranks
 
 FOLDER is a checkout of github.com/jkoppel/QuixBugs: 40 programs of some lines, each with a fault and tests. A test that
-takes more than a second of processor time fails there. Right is a fix that equals the published correction on all tests
-of the program and on 1,000 inputs that are made from theirs. Of a program with `faults.txt`, a fix on a faulty line
-counts as at the fault. `--without` leaves a part of the search out: templates, ingredients, synthesis, guards,
-insertion, pruning, order, pairs, or forks of a test where it comes to the altered function. With `--first` a search
-ends at the first fix: how many changes that takes depends little on how fast the machine is. `--only` chooses programs
-by globs. `--ranks` tells what fixes add to a ranking: the ranks of the best faulty statements, ties at their middle,
-before any experiment, after `suspectra investigate` for as many seconds, and after a search for fixes besides.
+takes more than a second of processor time fails there, and one that does so with the correction is left out. Right is
+a fix that equals the published correction on all tests of the program and on 1,000 inputs that are made from theirs. Of
+a program with `faults.txt`, a fix on a faulty line counts as at the fault. `--without` leaves a part of the search out:
+templates, ingredients, synthesis, guards, insertion, pruning, order, pairs, or forks of a test where it comes to the
+altered function. With `--first` a search ends at the first fix: how many changes that takes depends little on how fast
+the machine is. `--only` chooses programs by globs. `--ranks` tells what fixes add to a ranking: the ranks of the best
+faulty statements, ties at their middle, before any experiment, after `suspectra investigate` for as many seconds, and
+after a search for fixes besides.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import ast
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -113,12 +115,12 @@ def importing(folder: Path) -> tuple[str, ...]:
     return "-o", f"pythonpath={folder} {folder / 'src'}"
 
 
-def quixbugs_subject(source: Path, name: str, folder: Path) -> None:
+def quixbugs_subject(source: Path, name: str, folder: Path, programs: str = "python_programs") -> None:
     """A folder with one program, its tests and what they need."""
     (folder / "python_programs").mkdir(parents=True)
     for file in (f"{name}.py", "node.py"):
-        if (source / "python_programs" / file).exists():
-            shutil.copy(source / "python_programs" / file, folder / "python_programs" / file)
+        if (source / programs / file).exists():
+            shutil.copy(source / programs / file, folder / "python_programs" / file)
     (folder / "python_testcases").mkdir()
     for file in (f"test_{name}.py", "load_testdata.py", "node.py"):
         shutil.copy(source / "python_testcases" / file, folder / "python_testcases" / file)
@@ -127,6 +129,16 @@ def quixbugs_subject(source: Path, name: str, folder: Path) -> None:
     if cases.exists():
         shutil.copy(cases, folder / "json_testcases")
     (folder / "conftest.py").write_text((source / "conftest.py").read_text() + "\n\n" + LIMIT)
+
+
+def left_out(source: Path, name: str, above: Path) -> tuple[str, ...]:
+    """The options that leave out the tests that the correction does not pass."""
+    folder = above / "correct"
+    quixbugs_subject(source, name, folder, "correct_python_programs")
+    words = [*PYTEST, *importing(folder), "--tb=no", "-rf"]
+    said = subprocess.run(words, cwd=folder, capture_output=True, check=False, timeout=600, text=True).stdout
+    failed = re.findall(r"^FAILED (.*?)(?: - .*)?$", said, re.MULTILINE)
+    return tuple(f"--deselect={one}" for one in failed)
 
 
 def faulty_lines(wrong: Path, right: Path) -> set[int]:
@@ -152,7 +164,7 @@ def measure_quixbugs(source: Path, name: str, limits: Limits) -> Result:
     with tempfile.TemporaryDirectory() as above:
         folder = Path(above) / name
         quixbugs_subject(source, name, folder)
-        record(folder, f"python_testcases/test_{name}.py")
+        record(folder, f"python_testcases/test_{name}.py", *left_out(source, name, Path(above)))
         inquiry, found, result.processor_s = searched(folder, limits)
         fill(result, inquiry, found)
         wrong, right = (source / place / f"{name}.py" for place in ("python_programs", "correct_python_programs"))

@@ -2,6 +2,8 @@
 
 import pytest
 
+from suspectra_recorder.experiments.failed_check import passes_only_by
+
 CART = "def total(net, vat):\n    return net - vat\n\n"
 TIMED = (
     "def timed(function):\n    def call(*arguments):\n        if callable(function):\n"
@@ -63,3 +65,27 @@ def test_what_a_repaired_test_does_not_reach_or_can_not_be_watched_is_a_repair(t
     (tmp_path / "test_cart.py").write_text(test)
     made = asked("investigate", "--technique", "muse", "--seconds", "60")["experiments"]
     assert {one["action"] for one in made if one["outcome"] == "passed"} == {"`-` → `+`"}
+
+
+def in_order(sums):
+    assert sums[0] < sums[1]
+
+
+def within(sums):
+    with pytest.raises(AssertionError):
+        assert sums[0] < sums[1]
+
+
+def wrapped(sums):
+    in_order(sums)
+
+
+@pytest.mark.parametrize(
+    ("test", "of", "needed"),
+    [(in_order, in_order, True), (within, within, False), (wrapped, in_order, False), (None, in_order, False)],
+)
+def test_no_run_is_watched_that_can_only_pass_by_its_check(test, of, needed):
+    code = of.__code__
+    line = max(line for *_, line in code.co_lines() if line)
+    where = {"path": __file__, "function": of.__name__, "begins": code.co_firstlineno, "line": line}
+    assert passes_only_by({**where, "exception": "AssertionError"}, test) == needed

@@ -25,6 +25,9 @@ _HANG_STEPS, _HANG_S = 300_000, 8.0
 _ENDLESS_S = 0.4
 """What a run may always take: a loop without a decision is stopped by nothing else."""
 
+_GROWING_S = 0.2
+"""The same for the first test, with which most candidates fail: values that grow with each round take any time."""
+
 _HANGING_S, _HANGING_STEPS = 4.0, 5_000_000
 """The same for a test that hangs without: nobody knows how long it takes where it does not."""
 
@@ -100,7 +103,7 @@ class JudgingTest:
     def hurry(self) -> None:
         """Stop runs soon: most candidates leave the test failing, and some let it hang."""
         self.steps = self._hurried_steps
-        self.limit_s = _ENDLESS_S if self.hangs else max(_ENDLESS_S, self.limit_s - _REPAIRED_S)
+        self.limit_s = _GROWING_S if self.hangs else max(_GROWING_S, TIME_FACTOR * self.seconds)
 
     @property
     def batch(self) -> int:
@@ -168,10 +171,10 @@ class JudgingTest:
                 return [
                     self._runs.ask(self.name, [job], steps=self.steps, seconds=self.limit_s, end=end)[0] for job in jobs
                 ]
-            # the unaltered test at the end says whether a candidate has left something behind
+            # the unaltered test at the end says whether a candidate has left something behind, if it comes to an end
             answers = self._runs.ask(
                 self.name,
-                [*jobs, _PLAIN],
+                [*jobs] if self.hangs else [*jobs, _PLAIN],
                 steps=self.steps,
                 seconds=self.limit_s,
                 end=end,
@@ -182,8 +185,10 @@ class JudgingTest:
             return [*cut.answers[: len(jobs)]]
         except EvidenceError:
             return []
+        if self.hangs:
+            return [*answers]
         *found, control = answers
-        if not self.hangs and self._is_other(control):
+        if self._is_other(control):
             if self._directly:
                 self._directly = False
                 self._message = self._message_of_pytest

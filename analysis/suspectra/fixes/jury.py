@@ -135,10 +135,16 @@ class Jury:
         if not left:
             return
         known = [judge for name in self._names if (judge := self._judges.get(name)) is not None]
-        yield from sorted((judge for judge in known if judge is not first), key=lambda one: -one.rejected)
+        others = sorted((judge for judge in known if judge is not first), key=lambda one: -one.rejected)
+        hanging = [judge for judge in others if judge.hangs]  # each of their runs may take seconds
+        yield from (judge for judge in others if not judge.hangs)
         for name in self._names:
             if name not in self._judges and (judge := self._judge(name, fails=True)) is not None:
-                yield judge
+                if judge.hangs:
+                    hanging.append(judge)
+                else:
+                    yield judge
+        yield from hanging
 
     def _passing(self, left: Sequence[Change], executing: _Executing) -> Iterator[JudgingTest]:
         """The passing tests that have to accept changes.

@@ -78,8 +78,9 @@ class EqualResults:
                     # of a run that comes to a place very often only the beginning is known
                     found.later.append((_EQUAL_SO_FAR, Alike([one])))
             else:
-                same_type = one.is_condition or len({types[number] or "?" for number in numbers}) == 1
-                self._take(found, one, new, whole=whole, waits=0.0 if same_type else _OTHER_TYPE)
+                # what the program gives is not known where it calls a function of its own
+                is_other = not one.is_condition and bool(old) and types[numbers[0]] != types[numbers[1]]
+                self._take(found, one, new, whole=whole, waits=_OTHER_TYPE if is_other else 0.0)
         return found
 
     def is_other(self, one: Candidate, most_seconds: float) -> bool:

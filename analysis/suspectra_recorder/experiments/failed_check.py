@@ -7,17 +7,21 @@ when the exception that shows the fault is caught before pytest sees it. Neither
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, TypedDict
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import sys
+from suspectra_recorder.instrumentation.parser_references import ast
+from suspectra_recorder.instrumentation.source import parse
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
 __builtins__ = library_references.builtins
 
+_HANDLING = (ast.Try, getattr(ast, "TryStar", ast.Try), ast.With, ast.AsyncWith)
 _EXAMPLE = "<doctest "  # so doctest names the file of an example
 
 
@@ -60,6 +64,35 @@ def failed_check(
             return found
         traceback = traceback.tb_next
     return found
+
+
+def passes_only_by(check: FailedCheck, test: object) -> bool:
+    """Whether a test can't pass without its check: its own function has it, and handles no exception there.
+
+    Watching a run makes it many times as slow.
+    """
+    function = getattr(test, "__func__", test)
+    code = getattr(function, "__code__", None)
+    if code is None or (code.co_filename, code.co_name) != (check["path"], check["function"]):
+        return False
+    return code.co_firstlineno == check["begins"] and not _is_handled(check["path"], check["begins"], check["line"])
+
+
+@cache
+def _is_handled(path: str, begins: int, line: int) -> bool:
+    """Whether something in a function may handle an exception of a line, or leave the line out."""
+    try:
+        with open(path, "rb") as stream:
+            tree = parse(stream.read(), path)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return True
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first == begins:
+                inside = (one for one in ast.walk(node) if isinstance(one, _HANDLING))
+                return any(one.lineno <= line <= (one.end_lineno or one.lineno) for one in inside)
+    return True
 
 
 class WatchedCheck:

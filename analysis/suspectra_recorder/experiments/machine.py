@@ -32,7 +32,7 @@ from suspectra_recorder.experiments.children import MachineChildren
 from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
 from suspectra_recorder.experiments.direct_runs import DirectRuns
-from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check
+from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check, passes_only_by
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import Greeting, MachineRunAnswer, Request, RunRequest
@@ -349,7 +349,8 @@ class _Machine:
         self.board.limit(min(steps * examples, max(steps, MAX_DECISIONS)))
         if "input" in job:
             self.kinds["input"].apply(job["input"])
-        watched = WatchedCheck(job["check"]) if "check" in job else None
+        check = job.get("check")
+        watched = WatchedCheck(check) if check and not passes_only_by(check, getattr(item, "obj", None)) else None
         in_job = any(job.get(name) for name in _ALTERING) or bool(job.get("input", {}).get("given"))
         altered = kind.alters or in_job or bool(self.order.altered)
         self.containment.begin(refuses=altered, touched=request.get("touched", ()))
