@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from difflib import unified_diff
 from functools import partial
 from itertools import count
@@ -25,6 +26,7 @@ from suspectra.fixes.executing_tests import ExecutingTests, stays_in_statement
 from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import definitions, scopes
 from suspectra.fixes.helper_modules import helper_modules
+from suspectra.fixes.narrow import is_narrow
 from suspectra.fixes.patches import PatchRefused, patched
 from suspectra.fixes.results import Alike, EqualResults
 from suspectra.fixes.same_meaning import meaning
@@ -1121,6 +1123,41 @@ def test_a_condition_is_no_number():
     whole = [one.new for one in changes if one.old in ("isinstance(a, int)", "a in (1, 2)")]
     assert "isinstance(a, int) or a is None" in whole
     assert not [text for text in whole if re.search(r"\) [+*-] |-\(|-isinstance|abs\(|\) \*\* ", text)]
+
+
+TAKING = """\
+def oldest(order, values, limit=3):
+    first = order.pop()
+    values[first] = limit
+    if len(values) > limit:
+        return values[first]
+    return first
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "text", "is_said"),
+    [
+        (3, "", "first = order.pop()\n    ", True),
+        (3, "first", "order.pop()", True),
+        (3, "limit", "0", True),
+        (3, "", "first = None\n    ", True),
+        (4, "len(values) > limit", "len(values) == first", True),
+        (6, "return first", "return None", True),
+        (2, "order.pop()", "order.pop(0)", False),
+        (4, "len(values) > limit", "len(values) >= limit", False),
+        (4, "len(values) > limit", "len(values) == limit", False),
+        (5, "values[first]", "values[limit]", False),
+        (6, "", "limit += 1\n    ", False),
+        (6, "", "order.pop()\n    ", False),
+        (4, "", "if not order:\n        return None\n    ", False),
+    ],
+)
+def test_a_change_that_fits_these_tests_alone_is_known(line, old, text, is_said):
+    one, *_ = made(TAKING, line)
+    column = len("    ") if not old else TAKING.splitlines()[line - 1].index(old)
+    edit = Edit(line, column, line, column + len(old), text, whole_statement=not old)
+    assert is_narrow(replace(one, edit=edit)) == is_said
 
 
 def test_the_first_failure_group_gets_half_of_the_time():

@@ -41,6 +41,7 @@ class Candidate:
     imports: tuple[Edit, ...] = ()  # the edits that import it
     is_definition: bool = False  # whether it edits a statement of the module, which is executed again
     hides: bool = False  # whether it may only keep the failure from being noticed
+    raises_at: int = 0  # the line of the exception that it decides about; 0 if it does not
 
     @cached_property
     def key(self) -> tuple[str, int, int, tuple[str, ...]]:

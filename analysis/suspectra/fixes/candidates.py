@@ -141,7 +141,7 @@ def _expression(file: str, place: FixSite, text: str, kind: str, cost: float) ->
     return Candidate(
         file, source, source.edit(source.span(edited), new), kind, cost, line, end_line, scope.functions,
         scope.owners, old=old if computed else "", new=new if computed else "",
-        is_condition=is_asked(place), hides=_decides_to_raise(place),
+        is_condition=is_asked(place), hides=_decides_to_raise(place), raises_at=_raises_at(place.statement),
         said=_said(place.text, fitted) if kind == "wrapping" else "", is_definition=scope.is_definition,
     )  # fmt: skip
 
@@ -202,6 +202,11 @@ def _decides_to_raise(place: FixSite) -> bool:
     statement = place.statement
     if isinstance(statement, ast.Assert):
         return True
-    if not isinstance(statement, ast.If) or not any(one is place.node for one in ast.walk(statement.test)):
-        return False
-    return any(arm and isinstance(arm[-1], ast.Raise) for arm in (statement.body, statement.orelse))
+    in_condition = isinstance(statement, ast.If) and any(one is place.node for one in ast.walk(statement.test))
+    return in_condition and bool(_raises_at(statement))
+
+
+def _raises_at(statement: ast.stmt) -> int:
+    """The line of the exception that a condition leads to; 0 for any other statement."""
+    arms = (statement.body, statement.orelse) if isinstance(statement, ast.If) else ()
+    return next((arm[-1].lineno for arm in arms if arm and isinstance(arm[-1], ast.Raise)), 0)

@@ -44,6 +44,10 @@ class ExecutingTests:
             return self._executing(*own)
         return self.for_function(candidate)
 
+    def for_line(self, file: str, line: int) -> list[str]:
+        """Those that execute a line."""
+        return self._executing(file, line, line)
+
     def _elements(self, file: str, first: int, last: int) -> Ints:
         elements = self._spectrum.elements
         part = elements.in_file(file)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from suspectra.base.english import every, many
 from suspectra.fixes.candidate import AS_BEFORE, Candidate
+from suspectra.fixes.narrow import is_narrow
 from suspectra.mutation.mutant import change_in_words
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 
@@ -26,6 +28,7 @@ class Fix:
     changes: float = 0.0
     kept: tuple[str, ...] = ()  # the passing tests of the judges, by name
     for_tests: bool = False  # whether it changes a module that only tests use
+    checked: bool = False  # whether the checks that it changes still fail in some test of the judges
     unjudged: int = 0  # how many passing tests execute what it changes and were not run in time
 
     def experiments(self) -> Iterator[Experiment]:
@@ -47,7 +50,7 @@ class Fix:
                 EVERY,
                 "mutated",
                 ExperimentOutcome.PASSED,
-                guard=first.hides,
+                guard=self.hides,
                 detail=detail,
                 end_column=edit.end_column,
                 replacement=first.run_edit.text,
@@ -81,7 +84,12 @@ class Fix:
     @property
     def hides(self) -> bool:
         """Whether it may only keep the failure from being noticed."""
-        return any(one.hides for one in self.candidates)
+        return not self.checked and any(one.hides for one in self.candidates)
+
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Whether it may fit these tests alone."""
+        return any(map(is_narrow, self.candidates))
 
     @property
     def cost(self) -> float:
@@ -106,17 +114,17 @@ def overfit(candidate: Candidate) -> float:
 def in_order(fixes: Sequence[Fix]) -> list[Fix]:
     """Fixes, the likeliest first, and of equals the shortest.
 
-    What undoes a change of the user comes first. Those that may only hide the failure come behind, and those in modules
-    that only tests use at the end.
+    What undoes a change of the user comes first. Those that may fit these tests alone come behind, then those that may
+    only hide the failure, and those in modules that only tests use at the end.
     """
     return sorted(fixes, key=_place)
 
 
-def _place(fix: Fix) -> tuple[bool, bool, bool, float, int, int]:
+def _place(fix: Fix) -> tuple[bool, bool, bool, bool, float, int, int]:
     """What orders fixes, the first first."""
     written = sum(len(one.edit.text) for one in fix.candidates)
     cost = round(fix.cost + 0.15 * min(fix.rank - 1, 16) ** 0.5, 6)
-    return fix.kind != AS_BEFORE, fix.for_tests, fix.hides, cost, written, fix.line
+    return fix.kind != AS_BEFORE, fix.for_tests, fix.hides, fix.is_narrow, cost, written, fix.line
 
 
 def fix_in_words(fix: Fix, failing: int, how: str = "") -> str:

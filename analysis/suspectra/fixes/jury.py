@@ -126,6 +126,15 @@ class Jury:
         """The passing tests that were run with a change and accept it."""
         return tuple(judge.name for judge in self.passing if one in self._accepting[judge.name])
 
+    def are_checked(self, one: Change) -> bool:
+        """Whether what decides to raise still raises, in a test that has accepted the change."""
+        kept = {*self.keepers(one)}
+        return all(
+            part.raises_at > 0 and not kept.isdisjoint(self._executing.for_line(part.file, part.raises_at))
+            for part in one
+            if part.hides
+        )
+
     def executing(self, one: Change) -> set[str]:
         """The passing tests that execute what a change changes."""
         return {name for part in one for name in self._executing.for_change(part)}

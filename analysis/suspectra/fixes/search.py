@@ -406,6 +406,7 @@ class _GroupSearch:
                 kept=kept,
                 for_tests=any(functions.are_for_tests(other.file) for other in one),
                 unjudged=len(executing.difference(kept)),
+                checked=jury.are_checked(one),
             )
 
     def _share_changed(self, one: Change, passing: Sequence[JudgingTest]) -> float:

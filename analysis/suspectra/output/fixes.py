@@ -41,6 +41,8 @@ def write_fix(number: int, fix: Fix, failing: int, read: Read, out: TextIO, told
     out.write(f"{number}. {safe(f'{fix.file}:{fix.line}')}: {fix_in_words(fix, failing)}.\n")
     if fix.hides:
         out.write("   It may only keep the failure from being noticed.\n")
+    elif fix.is_narrow:
+        out.write(f"   It may fit only {'this test' if len(fix.repaired) == 1 else 'these tests'}.\n")
     for line in difference(fix.candidates, read).splitlines()[2:]:
         out.write(f"   {safe(line)}\n")
     if told is not None:
@@ -92,6 +94,7 @@ def fix_entry(number: int, fix: Fix, read: Read, told: Apart | None = None) -> d
         "kind": fix.kind,
         "said": fix_in_words(fix, len(fix.repaired)),
         "hides": fix.hides,
+        "narrow": fix.is_narrow,
         "order": number,
         "apart": apart,
     }
