@@ -1125,6 +1125,39 @@ def test_a_condition_is_no_number():
     assert not [text for text in whole if re.search(r"\) [+*-] |-\(|-isinstance|abs\(|\) \*\* ", text)]
 
 
+LIKELY = """\
+def depth(tree):
+    return max(depth(tree[1]), depth(tree[2]))
+
+def keep(items={}, *, more=[]):
+    kept = items
+    others = more
+    return kept, others
+
+def columns(rows):
+    return [list(column) for column in zip(*rows)]
+
+def product(a, b):
+    return [sum(row) for row in b]
+
+def ending(number, known):
+    number = str(number)
+    if number[-2:] in ("11", "12") or int(number) in (11, 12):
+        return "th"
+"""
+
+
+def test_what_is_likely_costs_least():
+    def cost(line, text):
+        edits = [(one.cost, one.edit.changed_lines(one.source.lines)[2]) for one in made(LIKELY, line)]
+        return min(cost for cost, lines in edits if text in "\n".join(lines))
+
+    assert cost(2, "max(depth(tree[1]), depth(tree[2])) + 1") < cost(2, "max(depth(tree[1]), depth(tree[2]) + 1)")
+    assert cost(5, "items.copy()") == cost(6, "more.copy()") < cost(7, "kept.copy()")
+    assert cost(17, " in (11, 12, 13):") < cost(17, '("11", "12", \'th\')')
+    assert cost(13, "for row in columns(b)") < 3 > cost(13, "for row in zip(*b)")
+
+
 TAKING = """\
 def oldest(order, values, limit=3):
     first = order.pop()

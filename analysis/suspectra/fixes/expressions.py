@@ -44,6 +44,15 @@ _CLOSE = frozenset(
     {("<", "<="), (">", ">="), ("==", "!="), ("in", "not in"), ("is", "is not"), ("<", ">"), ("<=", ">=")}
 )
 _NUMERIC, _BITS = ("+", "-", "*", "//", "/", "%"), ("&", "|", "^")
+_MAX_KNOWN = 12
+"""Values that are named together and may lack one, and values that this may be."""
+
+_UNLIKE = 0.3
+"""What it costs to change one of two calls of the same function that stand beside each other."""
+
+_SHARED = 1.1
+"""What it costs to copy a parameter whose default value is kept, and changes with the object."""
+
 _OPPOSITES = {
     "min": "max",
     "max": "min",
@@ -264,7 +273,8 @@ def fitting(place: FixSite, text: str) -> str | None:
         if inner is not None and ast.dump(inner) == ast.dump(made):
             text = text[1:-1] if inner is not made else ast.unparse(made)
     loose = precedence_of_expression(made) < demanded(place.parent, node) or isinstance(made, ast.Tuple)
-    if loose and not place.source.in_parentheses(node):
+    enclosed = isinstance(made, ast.Tuple) and text[:1] == "(" and text == ast.unparse(made)
+    if loose and not enclosed and not place.source.in_parentheses(node):
         if isinstance(made, ast.Tuple) and isinstance(place.parent, (ast.Subscript, ast.Assign, ast.Return)):
             return text
         return f"({text})"
@@ -569,6 +579,8 @@ def _displays(place: FixSite) -> Iterator[Made]:
         if isinstance(node, ast.List) and len(texts) <= 3:
             for value in ("[]", "None", "0", "''", *place.names[:NEAR]):
                 yield f"[{', '.join([*texts, value])}]", "item", 2.2 if texts else 1.9
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)) and 0 < len(node.elts) <= _MAX_KNOWN and not place.in_table:
+        yield from _one_more(place, node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and (item := _only_item(place, node.left)):
         # each item is an object of its own then
         yield f"[{item} for _ in range({_operand(place, node.right)})]", "copy", 1.6
@@ -605,6 +617,24 @@ def _displays(place: FixSite) -> Iterator[Made]:
         yield f"{other} if {test} else {body}", "order", 1.8
         yield body, "left out", 2.2
         yield other, "left out", 2.2
+
+
+def _one_more(place: FixSite, node: ast.Tuple | ast.List | ast.Set) -> Iterator[Made]:
+    """One more of the values that are named, such as the next number."""
+    values = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+    kinds = {type(one) for one in values}
+    if len(values) < len(node.elts) or len(kinds) != 1:
+        return
+    texts = [place.source.segment(one) for one in node.elts]
+    opened, closed = {ast.List: "[]", ast.Tuple: "()"}.get(type(node), "{}")
+    numbers = [one for one in values if type(one) is int]
+    made = {repr(one): 1.8 for one in (max(numbers) + 1, min(numbers) - 1)} if numbers else {}
+    for number, other in enumerate(place.scope.constants.get(kinds.pop(), ())[:_MAX_KNOWN]):
+        made.setdefault(repr(other), 2.3 + 0.02 * number)
+    for text, cost in made.items():
+        if text not in texts:
+            several = [text, *texts] if numbers and text == repr(min(numbers) - 1) else [*texts, text]
+            yield f"{opened}{', '.join(several)}{closed}", "item", cost
 
 
 def _exchanged(count: int) -> Iterator[tuple[int, int]]:
@@ -669,15 +699,22 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
         isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "range"
     )
     asked = _is_asked(place)
+    one_of_several = _UNLIKE if _has_twin(place) else 0.0
     for form, cost in _WRAPPED:
         if asked and form not in _CHANGING_TRUTH:
             continue
         yield (
             form.format(place.text if "({}" in form else text),
             "copy" if form in _COPIES else "wrapping",
-            cost - (0.2 if counted and "1" in form else 0),
+            cost + one_of_several - (0.2 if counted and "1" in form else 0),
         )
     ingredients = place.scope.ingredients
+    if isinstance(parent, (ast.comprehension, ast.For)) and node is parent.iter:
+        yield f"zip(*{text})", "wrapping", 2.6
+    known = {*ingredients.called, getattr(place.scope.function, "name", "")}
+    for name, arity in ingredients.arities.items():
+        if arity == 1 and name in ingredients.globals and name not in known:
+            yield f"{name}({place.text})", "wrapping", 2.7
     for name, count in (
         ingredients.attributes.most_common(_MAX_ATTRIBUTES) if isinstance(node, _WITH_ATTRIBUTES) else ()
     ):
@@ -704,6 +741,15 @@ def _wrapped(place: FixSite) -> Iterator[Made]:
         yield f"{text}[{name}]", "item", 2.6 + more
 
 
+def _has_twin(place: FixSite) -> bool:
+    """Whether another operand or argument beside an expression calls the same: both are mostly treated alike."""
+    node, parent = place.node, place.parent
+    if not isinstance(node, ast.Call) or not isinstance(parent, (ast.Call, ast.BinOp, ast.Compare)):
+        return False
+    others = (one for one in ast.iter_child_nodes(parent) if one is not node and isinstance(one, ast.Call))
+    return any(ast.dump(one.func) == ast.dump(node.func) for one in others)
+
+
 def _answers(node: ast.AST) -> bool:
     """Whether an expression gives nothing but true or false."""
     if isinstance(node, ast.Call):
@@ -718,8 +764,21 @@ def _methods(place: FixSite, text: str) -> Iterator[Made]:
         for name, count in place.scope.ingredients.bare_methods.most_common(_MAX_METHODS)
         if name not in _BARE
     }
+    if _is_shared_default(place):
+        known["copy"] = _SHARED
     for name, cost in known.items():
         yield f"{text}.{name}()", "copy" if name == "copy" else "wrapping", cost
+
+
+def _is_shared_default(place: FixSite) -> bool:
+    """Whether it is a parameter whose default value all calls share, and which is kept."""
+    node, arguments = place.node, place.scope.function.args
+    if not isinstance(node, ast.Name) or not isinstance(place.parent, ast.Assign):
+        return False
+    with_default = [*arguments.posonlyargs, *arguments.args][::-1][: len(arguments.defaults)]
+    pairs = [*zip(with_default, arguments.defaults[::-1], strict=True)]
+    pairs += [(one, given) for one, given in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if given]
+    return any(one.arg == node.id and isinstance(given, (ast.Dict, ast.List, ast.Set)) for one, given in pairs)
 
 
 def _ingredients(place: FixSite) -> Iterator[Made]:

@@ -183,6 +183,11 @@ class FunctionScope:
         """The simple statements of the function, its class and its file, by text; its own first, then frequent ones."""
         return self._in_order(_statements)
 
+    def is_near(self, node: ast.stmt) -> bool:
+        """Whether a statement stands in the function, or in its class."""
+        around = self.owner or self.functions[0]
+        return around.lineno <= node.lineno <= (around.end_lineno or around.lineno)
+
     def _in_order(self, of: Callable[[ast.AST, ParsedSource], Iterator[tuple[str, _Node]]]) -> dict[str, _Node]:
         """The ingredients of the function, then those of its class, then those of the file.
 

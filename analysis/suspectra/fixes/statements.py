@@ -19,6 +19,9 @@ _MAX_RETURNED = 6
 _MAX_REPEATED = 4
 """Statements that are done once more, or in any case."""
 
+_ELSEWHERE = 0.5
+"""What it costs to insert what stands in another function alone, and not in one of the same class."""
+
 _CLOSE = 2
 """The lines between statements that may have been written for one another."""
 
@@ -219,7 +222,8 @@ def _inserted(place: FixSite, indent: str) -> Iterator[StatementEdit]:
         if isinstance(other, _JUMPS) or (number > 60):
             continue
         if place.fits(other):
-            made.setdefault(text, ("insertion", 2.0 + 0.02 * number))
+            far = 0.0 if place.scope.is_near(other) else _ELSEWHERE
+            made.setdefault(text, ("insertion", 2.0 + 0.02 * number + far))
         for adapted in _adapted(place, text, other):
             made.setdefault(adapted, ("insertion", 2.9 + 0.02 * number))
         for adapted in _for_other_attributes(place, text, other):
