@@ -626,7 +626,7 @@ def _one_more(place: FixSite, node: ast.Tuple | ast.List | ast.Set) -> Iterator[
     if len(values) < len(node.elts) or len(kinds) != 1:
         return
     texts = [place.source.segment(one) for one in node.elts]
-    opened, closed = {ast.List: "[]", ast.Tuple: "()"}.get(type(node), "{}")
+    brackets = {ast.List: "[]", ast.Tuple: "()"}.get(type(node), "{}")
     numbers = [one for one in values if type(one) is int]
     made = {repr(one): 1.8 for one in (max(numbers) + 1, min(numbers) - 1)} if numbers else {}
     for number, other in enumerate(place.scope.constants.get(kinds.pop(), ())[:_MAX_KNOWN]):
@@ -634,7 +634,7 @@ def _one_more(place: FixSite, node: ast.Tuple | ast.List | ast.Set) -> Iterator[
     for text, cost in made.items():
         if text not in texts:
             several = [text, *texts] if numbers and text == repr(min(numbers) - 1) else [*texts, text]
-            yield f"{opened}{', '.join(several)}{closed}", "item", cost
+            yield f"{brackets[0]}{', '.join(several)}{brackets[1]}", "item", cost
 
 
 def _exchanged(count: int) -> Iterator[tuple[int, int]]:
