@@ -28,8 +28,11 @@ _ENDLESS_S = 0.4
 _GROWING_S = 0.2
 """The same for the first test, with which most candidates fail: values that grow with each round take any time."""
 
-_HANGING_S, _HANGING_STEPS = 4.0, 5_000_000
-"""The same for a test that hangs without: nobody knows how long it takes where it does not."""
+_HANGING_S, _HANGING_STEPS = 2.0, 1_000_000
+"""The same for a test that hangs without: nobody knows how long it takes where it does not, and most still hang."""
+
+_ENDING_STEPS = 5_000_000
+"""The decisions of a failing test that does not hang: one that fails early goes on when it is repaired."""
 
 _LEAST_REPAIRED, _REPAIRED_S = 20_000, 2.0
 """How many decisions a failing test may make at least when it is altered, and how much time others may take then."""
@@ -78,8 +81,8 @@ class JudgingTest:
         self.steps = max(LEAST_STEPS, STEPS_FACTOR * decisions) if "decisions" in answer else _HANG_STEPS
         self._hurried_steps = LEAST_STEPS if self.hangs else max(_LEAST_REPAIRED, self.steps)
         self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
-        if fails:  # one that fails early goes on when it is repaired
-            self.steps = _HANGING_STEPS
+        if fails:
+            self.steps = _HANGING_STEPS if self.hangs else _ENDING_STEPS
             self.limit_s = max(self.limit_s, _REPAIRED_S)
         self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
         self._each = self.seconds
