@@ -68,7 +68,7 @@ def test_they_executed_nothing_and_the_cure_is_the_package(recorded, tmp_path, c
     assert "Fix: run `python -m pip install pytest-mock` where the tests run" in said
     run(["why", "--workspace", str(tmp_path), "--format", "json", "--seconds", "60"])
     answer = json.loads(capsys.readouterr().out)
-    assert answer["text"][0] == "Both failing tests stop before they come to your code."
+    assert answer["text"][0] == "Both failing tests can't begin: fixture 'mocker' not found."
     assert any("`python -m pip install pytest-mock` where the tests run." in line for line in answer["text"])
 
 

@@ -136,9 +136,12 @@ def test_a_value_that_is_wrong_is_followed_to_the_failure_and_a_change_is_shown(
 
 
 @pytest.mark.slow
-def test_with_no_time_for_a_change_a_wrong_value_is_the_answer(project, answered, monkeypatch):
+def test_with_no_time_for_a_change_a_wrong_value_is_the_answer(tmp_path, answered, monkeypatch):
     monkeypatch.setattr(inquiry, "_LEAST_FIX_S", 1e9)
-    found = answered(project, "test_gross")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "test_program.py").write_text(TESTS)
+    record(tmp_path)
+    found = answered(tmp_path, "test_gross")
     assert (found["place"], found["fix"]) == ("program.py:20", None)
     assert found["text"][:3] == [
         "At program.py:20 in gross the value is wrong already.",

@@ -471,19 +471,32 @@ class WhyInquiry(Inquiry[str]):
         """What is known where nothing is suspicious."""
         if all(test.uncollected for test in self._tests):
             return self._uncollected()
+        if all((stack := self.evidence.stacks.get(test.name)) and stack.is_missing_fixture for test in self._tests):
+            return self._without_fixture()
         one = len(self._tests) == 1
         who = "The failing test runs" if one else f"{every(len(self._tests)).capitalize()} failing tests run"
         it = "it runs" if one else "they run"
         how = f"If {it} your code in another process, record that one, too."
-        if all((stack := self.evidence.stacks.get(test.name)) and stack.is_missing_fixture for test in self._tests):
-            cure = cure_of_setup(self.evidence, [test.name for test in self._tests])
-            how = f"{cure[0].upper()}{cure[1:]}."
         return WhyAnswer(
             tests=tuple(test.name for test in self._tests),
             failure=self._failure(self._tests[0].name),
             conclusion=f"{who} none of your code.",
             certainty=Certainty.HIGH,
             because=f"{it} nothing that was recorded but test code",
+            surer=Remedy(how, how, how),
+        )
+
+    def _without_fixture(self) -> WhyAnswer:
+        """What is known of tests that ask for fixtures which nothing has."""
+        cure = cure_of_setup(self.evidence, [test.name for test in self._tests])
+        how = f"{cure[0].upper()}{cure[1:]}."
+        who = "The failing test" if len(self._tests) == 1 else f"{every(len(self._tests)).capitalize()} failing tests"
+        return WhyAnswer(
+            tests=tuple(test.name for test in self._tests),
+            failure=self._failure(self._tests[0].name),
+            conclusion=f"{who} can't begin: {self.evidence.stacks[self._tests[0].name].message}.",
+            certainty=Certainty.SHOWN,
+            because="no plugin, conftest.py or test module has it",
             surer=Remedy(how, how, how),
         )
 
