@@ -159,6 +159,10 @@ class SuspicionSource(ABC):
     def spectrum(self, group: int) -> Spectrum:
         """What the tests of a group, and all passing tests, execute."""
 
+    def needed(self, group: int) -> Mapping[tuple[str, int], Sequence[str]]:
+        """Values with which all failing tests of a group pass, as text, by the file and line that assigns them."""
+        return {}
+
     @abstractmethod
     def lines_at_import(self, file: str) -> Collection[int]:
         """The statements of a file that run outside of tests, mostly while modules are imported."""

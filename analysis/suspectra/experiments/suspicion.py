@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -46,6 +47,7 @@ class Suspicion(SuspicionSource):
         self._source_of = evidence.program.source_of if evidence.program is not None else None
         self._seconds = {test.name: test.seconds for test in evidence.tests}
         self._elements, self._at_import = evidence.elements, evidence.at_import
+        self._made = evidence.experiments
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
@@ -70,6 +72,18 @@ class Suspicion(SuspicionSource):
         """What it costs to alter all that a test executes, about."""
         # a slow test that executes little would take half of the time of an investigation
         return group.statements_of(test) * max(self.seconds(test), ONE_RUN_S)
+
+    def needed(self, group: int) -> dict[tuple[str, int], list[str]]:
+        """Values with which all failing tests of a group pass, as text, by the file and line that assigns them."""
+        passing: dict[tuple[str, int, str], set[str]] = defaultdict(set)
+        for one in self._made:
+            if one.kind == "value" and one.outcome.repairs and one.detail:
+                passing[one.file, one.line, one.detail].add(one.test)
+        found: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for (file, line, text), tests in passing.items():
+            if tests.issuperset(self.groups[group]):
+                found[file, line].append(text)
+        return found
 
     def lines_at_import(self, file: str) -> frozenset[int]:
         """The statements of a file that run outside of tests, mostly while modules are imported."""

@@ -91,6 +91,16 @@ def stages(file: str, places: Iterable[FixSite], parts: Collection[str] = PARTS)
             yield Stage(least, partial(_expression_drafts, file, place, expressions, parts))
 
 
+def needed_values(file: str, places: Iterable[FixSite], texts: Iterable[str]) -> Iterator[Draft]:
+    """Constants with which failing tests are known to pass, for the one that a statement assigns or returns."""
+    for place in places:
+        holders = ast.Assign | ast.AnnAssign | ast.Return
+        if isinstance(place.node, ast.Constant) and isinstance(place.parent, holders):
+            for text in texts:
+                if isinstance(parsed(text), ast.Constant):
+                    yield Draft(LEAST_COST, partial(_expression, file, place, text, "constant", LEAST_COST))
+
+
 def part_of(kind: str) -> str:
     """The part of the search that a template belongs to."""
     return _PART_OF.get(kind, "guards" if kind.startswith("guard ") else "templates")

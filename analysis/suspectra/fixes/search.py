@@ -23,7 +23,7 @@ from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
-from suspectra.fixes.candidates import LEAST_COST, PARTS, sites_by_line, stages
+from suspectra.fixes.candidates import LEAST_COST, PARTS, needed_values, sites_by_line, stages
 from suspectra.fixes.executing_tests import ExecutingTests
 from suspectra.fixes.fix import Fix, in_order
 from suspectra.fixes.fix_site import FixSite, FunctionScope
@@ -250,6 +250,7 @@ class _GroupSearch:
         inquiry = self._inquiry
         self._functions = SearchedFunctions(inquiry.suspects, self._group, len(self._names), inquiry.note)
         self._put_undone()
+        self._put_needed()
         self._put_functions()
         self._time.began = time.monotonic()
         size, likely = _FIRST_CHUNK, False
@@ -297,6 +298,15 @@ class _GroupSearch:
         for unit in islice(self._inquiry.changes(), _MAX_UNDONE):
             if unit.file in by_file:
                 self._waiting.put(LEAST_COST, partial(undone, unit.file, unit, by_file[unit.file]))
+
+    def _put_needed(self) -> None:
+        """Let constants be what experiments have shown to be needed, before anything else."""
+        needed = self._inquiry.suspects.needed(self._group)
+        for one in self._functions.all:
+            for line in one.lines.keys() & {line for file, line in needed if file == one.file}:
+                for places in sites_by_line(one.scope, {line}.__contains__).values():
+                    for draft in needed_values(one.file, places, needed[one.file, line]):
+                        self._waiting.put(draft.cost, draft.write)
 
     def _stages(self, waits: float, function: SearchedFunction) -> None:
         """Let the templates of a function wait for their turns."""
