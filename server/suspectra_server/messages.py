@@ -436,6 +436,8 @@ class Answer(TypedDict):
     """The statement that it is about."""
     change: lsp.Location | None
     """Your change that it names and that `undoChange` takes back."""
+    fix: lsp.WorkspaceEdit | None
+    """The change with which the tests pass, if it names one; clients show it before they apply it."""
 
 
 class Learned(TypedDict):

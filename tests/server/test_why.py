@@ -35,7 +35,13 @@ def test_one_answer_comes_after_consent_with_the_line_that_it_is_about(client, p
     answer = client.command("why", project.as_uri(), [FAILING], None, {"show": True})
     assert len([said for said in client.messages if "is_many is wrong." in said["message"]]) == 1
     assert answer["headline"] == "many.py:2 in is_many is wrong."
-    assert "`>` → `>=` repairs 1 test and breaks none." in answer["sentences"]
+    assert answer["sentences"][:3] == [
+        "The failing test passes with this change, and both others that were run still do:",
+        "    − if count > 10:",
+        "    + if count >= 10:",
+    ]
+    (edits,) = answer["fix"]["changes"].values()
+    assert [edit["newText"] for edit in edits] == ["count >= 10"]
     assert any(sentence.startswith("This is nearly certain") for sentence in answer["sentences"])
     assert answer["location"]["uri"] == (project / "many.py").as_uri()
     assert answer["location"]["range"]["start"]["line"] == 1
@@ -49,7 +55,7 @@ def test_one_answer_comes_after_consent_with_the_line_that_it_is_about(client, p
     for tool, given in (("why", {"seconds": 5}), ("rank", {}), ("explain", {"place": "many.py:2"})):
         found = client.request("suspectra/agentAnswer", {"tool": tool, "arguments": given})["text"]
         assert "many.py:2" in found
-        assert "repairs 1 test" in found
+        assert ("+ if count >= 10:" if tool == "why" else "repairs 1 test") in found
 
 
 def test_it_is_offered_above_the_failing_test_and_at_the_first_suspect(client, project):

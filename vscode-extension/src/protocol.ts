@@ -409,6 +409,8 @@ export interface Answer {
   location: Location | null;
   /** Your change that it names and that `undoChange` takes back. */
   change: Location | null;
+  /** The change with which the tests pass, if it names one; clients show it before they apply it. */
+  fix: WorkspaceEdit | null;
 }
 
 /** What was learned from the reader's moves. */

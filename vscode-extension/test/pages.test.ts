@@ -58,6 +58,7 @@ describe('what tells suspects apart', () => {
       sentences: ['test_<x> passes.'],
       location: null,
       change: null,
+      fix: null,
     };
     const { text } = answer(told);
     expect(text).toContain('<h1>Why not a.py:3?</h1>');
@@ -71,10 +72,21 @@ describe('what tells suspects apart', () => {
   it('shows lines of a difference as code', () => {
     const sentences = ['    a.py:3  − x = 1', '            + x = 2', 'This is certain.'];
     const change = { uri: location.uri, range: location.range };
-    const { text } = answer({ markdown: '', headline: 'Your change broke it:', sentences, location: null, change });
+    const told = { markdown: '', headline: 'Your change broke it:', sentences, location: null, change, fix: null };
+    const { text } = answer(told);
     expect(text).toContain('<pre>a.py:3  − x = 1\n        + x = 2</pre>');
     expect(text).toContain('<p>This is certain.</p>');
     expect(text.indexOf('</pre>')).toBeLessThan(text.indexOf('data-action="undo"')); // it belongs to the headline
+    expect(text).not.toContain('data-action="fix"');
+  });
+
+  it('offers the change that it ends with, below that', () => {
+    const sentences = ['The failing test passes with this change:', '    − x = 1', '    + x = 2', 'This is likely.'];
+    const told = { markdown: '', headline: 'Most likely a.py:3 is wrong.', sentences, location: null, change: null };
+    const { text } = answer({ ...told, fix: { changes: {} } });
+    expect(text).toContain('<pre>− x = 1\n+ x = 2</pre>');
+    expect(text.indexOf('</pre>')).toBeLessThan(text.indexOf('data-action="fix"'));
+    expect(text.indexOf('data-action="fix"')).toBeLessThan(text.indexOf('This is likely.'));
   });
 });
 

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from suspectra.base.location import Location
+from suspectra.fixes.kept_fixes import KeptEdits
 
 
 class Certainty(Enum):
@@ -71,6 +72,7 @@ class AnswerFix:
     lines: tuple[str, ...]  # what it removes and adds, each behind its sign; around what it only adds, what is there
     said: str  # which tests pass with it, in one sentence
     diff: str  # the same as a unified difference, which `git apply` takes
+    edits: tuple[KeptEdits, ...]  # the same as edits of files
     number: int = 0  # by which the command for fixes writes it; 0 if it can't
 
     def is_at(self, statement: Location) -> bool:

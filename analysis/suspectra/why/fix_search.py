@@ -67,8 +67,10 @@ class FixSearch:
             return None
         fix = (there or ordered)[0]
         diff = difference(fix.candidates, self._suspicion.read)
+        edits = tuple(KeptEdits(one.file, one.edits) for one in fix.candidates)
         at = Location(fix.file, fix.line, fix.end_line)
-        return AnswerFix(at, _shown(diff), fix_in_words(fix, len(self.tests), _HOW), diff, numbered.index(fix) + 1)
+        said = fix_in_words(fix, len(self.tests), _HOW)
+        return AnswerFix(at, _shown(diff), said, diff, edits, numbered.index(fix) + 1)
 
 
 def tried_change(
@@ -92,9 +94,10 @@ def tried_change(
         KeptEdits(first.file, (Edit(first.line, first.column, first.end_line, first.end_column, first.replacement),)),
     )
     number = next((number for number, fix in enumerate(known, 1) if _changes(fix, at)), 0)
-    diff = difference(known[number - 1] if number else edits, read)
+    edits = known[number - 1] if number else edits
+    diff = difference(edits, read)
     said = with_others(f"{passing(len(tests), len(tests))} {_HOW}", others)
-    return AnswerFix(at, _shown(diff), said, diff, number) if diff else None
+    return AnswerFix(at, _shown(diff), said, diff, edits, number) if diff else None
 
 
 def _changes(fix: Sequence[KeptEdits], at: Location) -> bool:

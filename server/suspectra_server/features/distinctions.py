@@ -35,6 +35,7 @@ class DistinctionText:
             "headline": plain(self.headline),
             "sentences": [plain(sentence) for sentence in self.sentences],
             "change": None,
+            "fix": None,
             "location": location,
         }
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 from lsprotocol import types as lsp
 
 from suspectra.fixes.apart import Apart
-from suspectra.fixes.diff import edits_by_file
+from suspectra.fixes.diff import FileEdits, edits_by_file
 from suspectra.fixes.fix import Fix, fix_in_words
 from suspectra.mutation.edit import Edit
 from suspectra.output.fixes import apart_in_words
@@ -45,10 +45,12 @@ def shows_edits_first(session: Session) -> bool:
     return annotated and bool(session.can("workspace.workspace_edit.document_changes"))
 
 
-def workspace_edit(session: Session, folder: Folder, fix: Fix) -> lsp.WorkspaceEdit | None:
+def workspace_edit(
+    session: Session, folder: Folder, found: Sequence[FileEdits], label: str
+) -> lsp.WorkspaceEdit | None:
     """The edit that applies a fix; None where the text is no longer the one that was run."""
     changes: dict[str, list[lsp.TextEdit]] = {}
-    for file, candidates in edits_by_file(fix.candidates).items():
+    for file, candidates in edits_by_file(found).items():
         placement = folder.placement(file)
         if placement is None or list(placement.now) != list(placement.run):
             return None
@@ -63,9 +65,7 @@ def workspace_edit(session: Session, folder: Folder, fix: Fix) -> lsp.WorkspaceE
         named = lsp.OptionalVersionedTextDocumentIdentifier(uri, None)
         annotated = [lsp.AnnotatedTextEdit(_ANNOTATION, one.range, one.new_text) for one in edits_of_file]
         documents.append(lsp.TextDocumentEdit(named, [*annotated]))
-    about = lsp.ChangeAnnotation(
-        f"{place_of(fix)}: {said_of(fix)}", needs_confirmation=True, description="That tests pass proves nothing"
-    )
+    about = lsp.ChangeAnnotation(label, needs_confirmation=True, description="That tests pass proves nothing")
     return lsp.WorkspaceEdit(document_changes=[*documents], change_annotations={_ANNOTATION: about})
 
 

@@ -6,20 +6,23 @@ import type { Answer } from '../protocol';
 
 /**
  * A headline, and a sentence in each paragraph; lines that begin with spaces are code. What can be done comes after that.
- * A click reports `location` or `undo`.
+ * A click reports `location`, `undo` or `fix`.
  */
-export function answer({ headline, sentences, location, change }: Answer): Html {
+export function answer({ headline, sentences, location, change, fix }: Answer): Html {
   const actions = html`<p class="actions">
     ${location ? html`<button data-action="location">${t('Go to the Line')}</button>` : html``}
     ${change ? html`<button data-action="undo">${t('Undo This Change')}</button>` : html``}
+    ${fix ? html`<button data-action="fix">${t('Apply the Change…')}</button>` : html``}
   </p>`;
-  const [first, ...others] = parts(sentences).map((part) =>
+  const found = parts(sentences);
+  const shown = found.map((part) =>
     isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${withCode(part)}</p>`,
   );
+  const before = isCode(found[1] ?? '') ? 2 : 1; // the code that the first sentence is about belongs to it
   return html`<h1>${withCode(headline)}</h1>
-${first ?? html``}
-${location || change ? actions : html``}
-${others}`;
+${shown.slice(0, before)}
+${location || change || fix ? actions : html``}
+${shown.slice(before)}`;
 }
 
 const isCode = (part: string) => part.startsWith(' ');

@@ -30,7 +30,9 @@ function shown(server: Server, id: string, title: string, commands: string[]): v
   let last: Answer | undefined;
   const panel = new Panel(id, title, '', (action) => {
     const there = action === 'undo' ? last?.change : last?.location;
-    if (there && action === 'undo') {
+    if (action === 'fix') {
+      void apply(server, last);
+    } else if (there && action === 'undo') {
       void server.command(serverCommands.undoChange, there.uri, there.range.start.line);
     } else if (there) {
       void open(there.uri, there.range.start.line, there.range.start.character);
@@ -43,4 +45,11 @@ function shown(server: Server, id: string, title: string, commands: string[]): v
     }
   });
   return vscode.Disposable.from(panel, executed);
+}
+
+/** Show the change that an answer ends with, and make it if the user agrees. */
+async function apply(server: Server, shown: Answer | undefined): Promise<void> {
+  if (shown?.fix) {
+    await vscode.commands.executeCommand('suspectra.applyChange', t('Change'), await server.edit(shown.fix));
+  }
 }

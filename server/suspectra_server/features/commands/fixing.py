@@ -88,7 +88,7 @@ class FixCommands:
 
         changes: list[FoundChange] = []
         for number, fix in enumerate(search.ordered, 1):
-            edit = workspace_edit(self._session, search.folder, fix)
+            edit = workspace_edit(self._session, search.folder, fix.candidates, f"{place_of(fix)}: {said_of(fix)}")
             if edit is None:
                 self._session.answer("The sources changed since the tests ran. Run the tests again first.")
                 return []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -16,6 +18,9 @@ from suspectra_server.safe_text import MAX_TEXT, markdown, plain
 from suspectra_server.session.experiments.why_search import WhySearch
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
+
+if TYPE_CHECKING:
+    from suspectra.why.answer import AnswerFix
 
 
 class WhyCommands:
@@ -59,7 +64,7 @@ class WhyCommands:
             self._session.notify("The search was cancelled before anything was found.")
             return None
         headline, *lines = answer_lines(search.answer, Reader.EDITOR)
-        changes = search.answer.changes
+        changes, fix = search.answer.changes, search.answer.fix
         if show:
             self._session.answer("\n".join(plain(line) for line in (headline, *lines)))
         return {
@@ -67,8 +72,15 @@ class WhyCommands:
             "headline": plain(headline),
             "sentences": [plain(line) for line in lines],
             "location": _located(search.folder, search.answer.place),
+            "fix": self._edit(search.folder, fix) if fix is not None else None,
             "change": _located(search.folder, next((one.location for one in changes if not one.moved_from), None)),
         }
+
+    def _edit(self, folder: Folder, fix: AnswerFix) -> lsp.WorkspaceEdit | None:
+        """The edit that applies a change; None where the text is no longer the one that was run."""
+        from suspectra_server.features.found_fixes import workspace_edit
+
+        return workspace_edit(self._session, folder, fix.edits, plain(f"{fix.location}: {fix.said}.", MAX_TEXT))
 
 
 def _located(folder: Folder, at: Location | None) -> lsp.Location | None:
