@@ -17,15 +17,36 @@ def test_more():
 """
 
 
+def put_into(project):
+    """Correct the ledger, give it another fault, and record its tests; the line of the fault."""
+    project.edit("src/ledger/tax.py", *TAX)
+    money = project.folder / "src/ledger/money.py"
+    money.write_text(f"{money.read_text()}\n\n{FITS}")
+    project.folder.joinpath("tests/test_rooms.py").write_text(OF_ROOMS)
+    assert project.record().returncode == 1
+    return len(project.lines("src/ledger/money.py")) - 1
+
+
+def test_why_ends_with_a_change_that_is_seen_before_it_is_applied(unrecorded, workbench, wait):
+    line = put_into(unrecorded)
+    bench = workbench(unrecorded.folder)
+    bench.page.set_viewport_size({"width": 1300, "height": 760})
+    bench.show("Suspectra")
+    wait(lambda: any("fits" in row for row in bench.suspects()), "the suspects of the failing test")
+    bench.command("Suspectra: Why Does It Fail?")
+    bench.agree()
+    bench.explanation().locator("pre", has_text="+ return size <= room").wait_for(timeout=180_000)
+    bench.explanation().locator("button", has_text="Apply the Change").click()
+    bench.see(".monaco-diff-editor .view-line", "return size < room")
+    assert bench.choices() == ["Change, return size < room → return size <= room", "Change Nothing"]
+    bench.press("Enter")
+    wait(lambda: bench.cursor() == ("money.py", line) and "size <= room" in bench.code(), "the change is in the editor")
+
+
 def test_fixes_are_seen_before_one_is_applied_and_what_tells_them_apart_becomes_a_test(
     unrecorded, workbench, wait, document
 ):
-    unrecorded.edit("src/ledger/tax.py", *TAX)
-    money = unrecorded.folder / "src/ledger/money.py"
-    money.write_text(f"{money.read_text()}\n\n{FITS}")
-    line = len(unrecorded.lines("src/ledger/money.py")) - 1
-    unrecorded.folder.joinpath("tests/test_rooms.py").write_text(OF_ROOMS)
-    assert unrecorded.record().returncode == 1
+    line, money = put_into(unrecorded), unrecorded.folder / "src/ledger/money.py"
     bench = workbench(unrecorded.folder, {"suspectra.fixSeconds": 60})
     bench.page.set_viewport_size({"width": 1300, "height": 760})
     bench.show("Suspectra")
