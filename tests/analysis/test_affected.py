@@ -346,6 +346,8 @@ def test_no_repository_and_no_git(project, monkeypatch):
 
 def test_a_repository_of_another_user(repository, monkeypatch):
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)  # which may trust all folders
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     with pytest.raises(UsageError, match="belongs to another user") as caught:
         select(str(repository / "app"), "HEAD")
     assert caught.value.problem.cure.endswith(f"--add safe.directory {repository}`")

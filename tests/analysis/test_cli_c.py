@@ -128,7 +128,7 @@ def test_a_command_for_each_test(suspectra, program):
     assert suspectra(program.workspace, "rank", "--technique", "sober")[0] == 0
     for command in (["investigate"], ["causes", "cases/s5"], ["slice", "--failure"]):
         status, _, err = suspectra(program.workspace, *command)
-        assert (status, "these are not tests of Python" in err, "why TEST --ctest" in err) == (2, True, True), err
+        assert (status, "these are not tests of Python" in err, "suspectra why TEST" in err) == (2, True, True), err
 
 
 @pytest.mark.parametrize("expected", [True, False])

@@ -71,8 +71,8 @@ def test_the_last_good_ranking_stays():
         ({}, "contains no tests"),
         ({"a": (Verdict.PASSED, [0])}, r"no test failed \(1 passed\)"),
         ({"a": (Verdict.SKIPPED, [0])}, "no test passed or failed; 1 was skipped"),
-        ({"a": (Verdict.FAILED, [])}, r"no failing test executes .* suspect \(a failed\)"),
-        ({"a": (Verdict.FAILED, [LINES]), "b": (Verdict.PASSED, [0])}, "no failing test executes"),
+        ({"a": (Verdict.FAILED, [])}, r"failing tests run none of .* suspect \(a failed\)"),
+        ({"a": (Verdict.FAILED, [LINES]), "b": (Verdict.PASSED, [0])}, "failing tests run none of the code"),
     ],
 )
 def test_nothing_to_rank_says_why_and_where(tests, said):

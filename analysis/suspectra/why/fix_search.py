@@ -29,7 +29,7 @@ _SIGNS = {"-": "−", "+": "+"}
 
 
 @dataclass
-class FixSearch:
+class AnswerFixSearch:
     """Searches fixes for the tests of one failure group, and chooses the one that an answer shows."""
 
     setup: RerunSetup

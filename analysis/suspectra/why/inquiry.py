@@ -57,7 +57,7 @@ from suspectra.techniques.experiments.investigation import InvestigationReport, 
 from suspectra.techniques.experiments.repairs import MUTANT, Repair
 from suspectra.techniques.formulas import in_words
 from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty, Remedy, WhyAnswer
-from suspectra.why.fix_search import FixSearch, tried_change
+from suspectra.why.fix_search import AnswerFixSearch, tried_change
 from suspectra.why.shift_search import ShiftSearch
 from suspectra_recorder.log.collection import summary
 
@@ -102,7 +102,7 @@ class WhyInquiry(Inquiry[str]):
     _finding: Repair | None = field(default=None, init=False)  # what makes tests pass at the suspect
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _refused: Problem | None = field(default=None, init=False)  # why no test can be run again
-    _fixes: FixSearch | None = field(default=None, init=False)  # changes with which tests pass
+    _fixes: AnswerFixSearch | None = field(default=None, init=False)  # changes with which tests pass
     _searched: bool = field(default=False, init=False)  # whether changes elsewhere were tried
     _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
@@ -338,7 +338,7 @@ class WhyInquiry(Inquiry[str]):
             self._rank()
             return
         yield "Searching for a change with which they pass"
-        self._fixes = FixSearch(self.setup, self.evidence, self._tests, seconds)
+        self._fixes = AnswerFixSearch(self.setup, self.evidence, self._tests, seconds)
         with closing(self._fixes.steps()) as fixes:
             for fix in fixes:
                 yield f"They pass with a change of {Location(fix.file, fix.line, fix.end_line).short}"

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra.evidence.compared_values import ComparedValues
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.features.commands.arguments import Json, is_count, parse_fields
-from suspectra_server.features.failures import range_of_failure
+from suspectra_server.features.failures import range_of_failure, tests_executing
 from suspectra_server.features.locations import to_protocol
 from suspectra_server.features.suspect_texts import json_number, one_line, sentences_beyond
 from suspectra_server.messages import (
@@ -97,7 +97,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
     passing = sorted(spectrum.tests[i] for i in spectrum.tests_executing(suspect.element) if not spectrum.failed[i])
     failing, passing = (
         [ranking.tests[name] for name in names[:limit] if name in ranking.tests]
-        for names in (suspect.failing_tests, passing)
+        for names in (tests_executing(ranking, suspect), passing)
     )
     as_run = ranking.recorded_line(suspect.element)
     sentences = (*sentences_beyond(ranking, suspect), ranking.shared, ranking.failed_in(suspect))
