@@ -13,6 +13,7 @@ from suspectra.cli.rerun import failing_tests
 from suspectra.evidence.discovery import find_source
 from suspectra.evidence.named_tests import with_failing
 from suspectra.experiments.inquiry import RerunSetup
+from suspectra.fixes.kept_fixes import kept
 from suspectra.output.why import MAX_LINES, Reader, answer_lines, answer_object, write_answer_for_agents
 from suspectra.selection.since_revision import since_revision
 from suspectra.why import inquiry
@@ -136,6 +137,20 @@ def test_the_value_that_experiments_needed_is_put_in_the_place_of_the_constant(p
     assert [(line["line"], line["value"]) for line in found["chain"]] == [
         (20, "19"), (21, "1900"), (22, "119.0"), (17, "false")
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_fixes_that_were_shown_keep_their_numbers(tmp_path, answered, capfd):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "test_program.py").write_text(TESTS)
+    record(tmp_path)
+    where = ["--workspace", str(tmp_path)]
+    assert run(["fix", *where, "--seconds", "60", "ten_are"]) == 0
+    shown = kept(tmp_path, ["test_program.py::test_ten_are_many"])
+    capfd.readouterr()
+    assert run(["why", *where, "--seconds", "120", "ten_are"]) == 0
+    assert "with --apply 1 it writes this one." in capfd.readouterr().out
+    assert kept(tmp_path, ["test_program.py::test_ten_are_many"]) == shown
 
 
 @pytest.mark.slow

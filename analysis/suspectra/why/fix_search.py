@@ -17,7 +17,7 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.fixes.diff import difference
 from suspectra.fixes.fix import Fix, fix_in_words, in_order, passing, with_others
-from suspectra.fixes.kept_fixes import KeptEdits, keep
+from suspectra.fixes.kept_fixes import KeptEdits, keep, kept
 from suspectra.fixes.search import FixInquiry
 from suspectra.mutation.edit import Edit
 from suspectra.runs.experiment import Experiment
@@ -39,6 +39,7 @@ class AnswerFixSearch:
     tried: int = field(default=0, init=False)  # changes that were run
     _suspicion: Suspicion = field(init=False)
     _found: list[Fix] = field(default_factory=list, init=False)
+    _kept: list[tuple[KeptEdits, ...]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         names = [test.name for test in self.tests]
@@ -54,23 +55,26 @@ class AnswerFixSearch:
                 self._found.append(fix)
                 yield fix
         self.tried = inquiry.tried
-        if self._found:
+        workspace, names = self.setup.workspace, {test.name for test in self.tests}
+        if self._found and not kept(workspace, names):  # what the user has seen keeps its numbers
             with suppress(SuspectraError):  # what can't be kept is searched again
-                keep(self.setup.workspace, {test.name for test in self.tests}, in_order(self._found), inquiry.sources)
+                keep(workspace, names, in_order(self._found), inquiry.sources)
+        self._kept = kept(workspace, names)
 
     def shown(self, suspect: Location | None) -> AnswerFix | None:
         """The likeliest fix, of those at the suspect if there are any."""
-        numbered = in_order(self._found)
-        ordered = [one for one in numbered if not one.hides and len(one.repaired) == len(self.tests)]
+        ordered = [one for one in in_order(self._found) if not one.hides and len(one.repaired) == len(self.tests)]
         there = [one for one in ordered if suspect and (one.file, one.line) == (suspect.file, suspect.line)]
-        if not ordered:
+        fix = min((*there, *ordered), key=lambda one: one.is_narrow, default=None)
+        if fix is None:
             return None
-        fix = (there or ordered)[0]
         diff = difference(fix.candidates, self._suspicion.read)
         edits = tuple(KeptEdits(one.file, one.edits) for one in fix.candidates)
         at = Location(fix.file, fix.line, fix.end_line)
-        said = fix_in_words(fix, len(self.tests), _HOW)
-        return AnswerFix(at, _shown(diff), said, diff, edits, numbered.index(fix) + 1)
+        alone = f"; it may fit only {'this test' if len(self.tests) == 1 else 'these tests'}" if fix.is_narrow else ""
+        said = f"{fix_in_words(fix, len(self.tests), _HOW)}{alone}"
+        number = self._kept.index(edits) + 1 if edits in self._kept else 0
+        return AnswerFix(at, _shown(diff), said, diff, edits, number)
 
 
 def tried_change(
