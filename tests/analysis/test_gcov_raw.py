@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from suspectra.base.errors import EvidenceError
+from suspectra.evidence.c.debug_information import is_optimised
 from suspectra.evidence.c.profiles import GcovRawSource
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.formats.outcomes import read_outcomes
@@ -200,6 +201,18 @@ def test_an_optimised_build_is_said(build_c, flags, said):
     program.run(prefix=program.workspace / "profiles" / "shares")
     evidence = read(program, "profiles", outcomes={"shares": OUTCOMES["shares"]})
     assert ("built with optimisation" in texts(evidence)) == said
+
+
+@pytest.mark.parametrize(("flag", "said"), [("-O0", False), ("-O1", True), ("-O2", True)])
+def test_optimisation_by_clang_is_read_from_the_debug_information(tmp_path, tool, flag, said):
+    (tmp_path / "tiny.c").write_text("int other(int);\nint once(int n) {\n  return other(n) + 1;\n}\n")
+    subprocess.run([tool("clang-14", "clang-14"), flag, "-g", "-c", "tiny.c"], cwd=tmp_path, check=True)
+    data = (tmp_path / "tiny.o").read_bytes()
+    assert b"clang version" in data
+    assert is_optimised(data) == said
+    for end in range(0, len(data), 97):  # a damaged file is none that says something
+        assert is_optimised(data[:end]) in (False, said)
+        is_optimised(data[:end] + b"\xff" * (len(data) - end))
 
 
 def test_profiles_of_another_machine_need_a_mapping(tmp_path):

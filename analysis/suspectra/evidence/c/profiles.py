@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,6 +20,7 @@ from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.builder import CAssembler, TestProfile
 from suspectra.evidence.c.compilation_folder import with_folder
+from suspectra.evidence.c.debug_information import is_optimised
 from suspectra.evidence.c.failures import CFailures
 from suspectra.evidence.c.tables import optimised
 from suspectra.evidence.evidence import Evidence, TestResult
@@ -284,17 +285,22 @@ _PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]* -O([0-9sgz]|fast)?(?=[ \0
 def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
     """Report objects that were built with optimisation, according to their debug information.
 
-    An object compiled with ``-g`` contains the compiler's options. Without it, only inlined functions show optimisation
+    An object that gcc compiled with ``-g`` contains the compiler's options; clang describes calls only where it
+    optimises. Without ``-g``, only inlined functions show optimisation
     (:attr:`~suspectra.program.c.object.CObject.inlined`).
     """
     problems = []
     for path in objects:
         try:
-            found = _PRODUCER.search(read_evidence(os.path.splitext(path)[0] + ".o"))
+            data = read_evidence(os.path.splitext(path)[0] + ".o")
         except (OSError, ValueError):
             continue
+        found = _PRODUCER.search(data)
         if found and found[1] not in (b"g", b"0"):  # the last one counts
             problems.append(optimised(path, f"built with -O{(found[1] or b'').decode()}"))
+        elif found is None and b"clang version" in data and is_optimised(data):
+            problem = optimised(path, "built with optimisation by clang")
+            problems.append(replace(problem, cure="build with -O0 for exact lines and edges"))
     return problems
 
 
