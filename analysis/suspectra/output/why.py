@@ -99,8 +99,8 @@ def _fix(fix: AnswerFix, suspect: AnswerLine | None) -> Iterator[str]:
     there = "" if suspect and fix.is_at(suspect.location) else f" ({fix.location.short})"
     yield f"{fix.said[0].upper()}{fix.said[1:]}{there}:"
     yield from (f"    {line}" for line in fix.lines[:_MAX_CHANGED])
-    if more := len(fix.lines) - _MAX_CHANGED:
-        yield from [f"    … {many(more, 'more line')}"] if more > 0 else []
+    if len(fix.lines) > _MAX_CHANGED:
+        yield f"    … {many(len(fix.lines) - _MAX_CHANGED, 'more line')}"
 
 
 def _chain(answer: WhyAnswer) -> Iterator[str]:

@@ -47,7 +47,7 @@ from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
-from suspectra.fixes.kept_fixes import kept
+from suspectra.fixes.kept_fixes import KeptEdits, kept
 from suspectra.localizer import Localizer, cure_of_setup
 from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
@@ -103,6 +103,8 @@ class WhyInquiry(Inquiry[str]):
     _is_corrected: bool = field(default=False, init=False)  # whether all tests accept a change of the program
     _refused: Problem | None = field(default=None, init=False)  # why no test can be run again
     _fixes: AnswerFixSearch | None = field(default=None, init=False)  # changes with which tests pass
+    # the fixes that an earlier search has found, as edits, by the tests that they are for
+    _known_fixes: dict[tuple[str, ...], list[tuple[KeptEdits, ...]]] = field(default_factory=dict, init=False)
     _searched: bool = field(default=False, init=False)  # whether changes elsewhere were tried
     _all_tried: bool = field(default=False, init=False)  # whether no experiment is left
     _passing: Baseline | None = field(default=None, init=False)  # the older text with which tests pass
@@ -160,13 +162,12 @@ class WhyInquiry(Inquiry[str]):
         cannot = "can't" if len(self._tests) == 1 else "can"
         suspect = self.answer.suspect
         then = f" By the recording alone, look at {suspect.location} first." if suspect else ""
-        cure = f"{refused.cure[0].upper()}{refused.cure[1:]}."
         return replace(
             self.answer,
             conclusion=f"{it} {cannot} be run again: {refused.cause}.{then}",
             certainty=Certainty.LOW,
             because="nothing could be tried, so it is only what the recording says",
-            surer=Remedy(cure, cure, cure),
+            surer=_remedy(refused.cure),
         )
 
     def _learn(self) -> Iterator[str]:
@@ -333,7 +334,7 @@ class WhyInquiry(Inquiry[str]):
         seconds = min(self._left * _FOR_FIXES, self.seconds * _FOR_RIVALS if self._is_corrected else math.inf)
         if self.answer.changes or self._refused is not None or seconds < _LEAST_FIX_S:
             return
-        if self._is_corrected and kept(self.setup.workspace, [test.name for test in self._tests]):
+        if self._is_corrected and self._kept_fixes():
             self._searched = True  # before, for the same sources
             self._rank()
             return
@@ -342,10 +343,18 @@ class WhyInquiry(Inquiry[str]):
         with closing(self._fixes.steps()) as fixes:
             for fix in fixes:
                 yield f"They pass with a change of {Location(fix.file, fix.line, fix.end_line).short}"
+        self._known_fixes.clear()  # it may have kept some
         if self._fixes.tried:
             self._searched = True
             self._tried.append(many(self._fixes.tried, "changed run"))
         self._rank()
+
+    def _kept_fixes(self) -> list[tuple[KeptEdits, ...]]:
+        """What is kept for the tests of the group: read once, since each look at it reads all sources."""
+        tests = self._group.tests
+        if tests not in self._known_fixes:
+            self._known_fixes[tests] = kept(self.setup.workspace, tests)
+        return self._known_fixes[tests]
 
     def _shift_meanwhile(self, inquiry: ExperimentInquiry) -> None:
         """Try the differences that are known by now with the other tests, if other values are all that helps."""
@@ -402,8 +411,7 @@ class WhyInquiry(Inquiry[str]):
         certainty, because, surer = _weighed(best, len(self._group.tests), first.ep)
         fix = self._fixes.shown(first.location) if self._fixes else None
         if best is not None and best.accepted and not (fix and fix.is_at(first.location)):
-            known = kept(self.setup.workspace, self._group.tests)
-            fix = tried_change(best, self.evidence, self._group.tests, known) or fix
+            fix = tried_change(best, self.evidence, self._group.tests, self._kept_fixes()) or fix
         if certainty is Certainty.HIGH and best is not None and best.accepted:
             certainty, doubt = self._doubted(first)
             because += doubt
@@ -474,42 +482,41 @@ class WhyInquiry(Inquiry[str]):
         if all((stack := self.evidence.stacks.get(test.name)) and stack.is_missing_fixture for test in self._tests):
             return self._without_fixture()
         one = len(self._tests) == 1
-        who = "The failing test runs" if one else f"{every(len(self._tests)).capitalize()} failing tests run"
         it = "it runs" if one else "they run"
         how = f"If {it} your code in another process, record that one, too."
-        return WhyAnswer(
-            tests=tuple(test.name for test in self._tests),
-            failure=self._failure(self._tests[0].name),
-            conclusion=f"{who} none of your code.",
-            certainty=Certainty.HIGH,
-            because=f"{it} nothing that was recorded but test code",
-            surer=Remedy(how, how, how),
+        return self._without_suspect(
+            f"{self._all_tests} {'runs' if one else 'run'} none of your code.",
+            Certainty.HIGH,
+            f"{it} nothing that was recorded but test code",
+            Remedy(how, how, how),
         )
 
     def _without_fixture(self) -> WhyAnswer:
         """What is known of tests that ask for fixtures which nothing has."""
         cure = cure_of_setup(self.evidence, [test.name for test in self._tests])
-        how = f"{cure[0].upper()}{cure[1:]}."
-        who = "The failing test" if len(self._tests) == 1 else f"{every(len(self._tests)).capitalize()} failing tests"
-        return WhyAnswer(
-            tests=tuple(test.name for test in self._tests),
-            failure=self._failure(self._tests[0].name),
-            conclusion=f"{who} can't begin: {self.evidence.stacks[self._tests[0].name].message}.",
-            certainty=Certainty.SHOWN,
-            because="no plugin, conftest.py or test module has it",
-            surer=Remedy(how, how, how),
+        message = self.evidence.stacks[self._tests[0].name].message
+        because = "no plugin, conftest.py or test module has it"
+        return self._without_suspect(
+            f"{self._all_tests} can't begin: {message}.", Certainty.SHOWN, because, _remedy(cure)
         )
 
     def _uncollected(self) -> WhyAnswer:
         """What is known of tests whose modules can't be collected."""
-        return WhyAnswer(
-            tests=tuple(test.name for test in self._tests),
-            failure=self._failure(self._tests[0].name),
-            conclusion=f"{many(len(self._tests), 'test')} can't run any more.",
-            certainty=Certainty.HIGH,
-            because="no older text is known with which it can be collected",
-            surer=None,
-        )
+        because = "no older text is known with which it can be collected"
+        return self._without_suspect(f"{many(len(self._tests), 'test')} can't run any more.", Certainty.HIGH, because)
+
+    @property
+    def _all_tests(self) -> str:
+        """The failing tests, as the begin of a sentence."""
+        count = len(self._tests)
+        return "The failing test" if count == 1 else f"{every(count).capitalize()} failing tests"
+
+    def _without_suspect(
+        self, conclusion: str, certainty: Certainty, because: str, surer: Remedy | None = None
+    ) -> WhyAnswer:
+        """An answer about all failing tests, and no line."""
+        names = tuple(test.name for test in self._tests)
+        return WhyAnswer(names, self._failure(names[0]), conclusion, certainty, because, surer)
 
     def _failure(self, first: str) -> str:
         """How a test fails."""
@@ -706,6 +713,12 @@ def _weighed(best: Repair | None, tests: int, passing: int) -> tuple[Certainty, 
     if certainty is Certainty.MEDIUM and not others and tests > 1 and passing:
         certainty = Certainty.HIGH
     return certainty, f"{which} with one thing altered there, and {alone}", MORE_TIME
+
+
+def _remedy(cure: str) -> Remedy:
+    """What a problem's cure is for each reader."""
+    sentence = f"{cure[0].upper()}{cure[1:]}."
+    return Remedy(sentence, sentence, sentence)
 
 
 def _run(cause: BreakingChange) -> str:
