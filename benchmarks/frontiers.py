@@ -10,9 +10,11 @@ each state. The other oracle is the *test*: a state is polluted if the test pass
 search, through the same code, and each state counts once, in whichever step it was examined.
 
 The fault is *examined* when a state of a faulty line is altered, and *named* if such a state is among the suspected
-causes at the end. Pairs compare only the subjects on which both techniques get there. `at 1` says that one dependence
-is between the fault and the nearest suspected cause, as in Table 2. The last table is Table 3: of the states that were
-judged by the test, how many right ones it takes for wrong, and how many wrong ones for right.
+causes at the end. With the test as the oracle, changes of the statements of polluted states are tried then: `with
+changes` says whether the fault is named after that, and `first` whether it is the first suspected cause. Pairs compare
+only the subjects on which both techniques get there. `at 1` says that one dependence is between the fault and the
+nearest suspected cause, as in Table 2. The last table is Table 3: of the states that were judged by the test, how many
+right ones it takes for wrong, and how many wrong ones for right.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from state_based import Measured, environment_of
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import SuspectraError
+from suspectra.causes.confirmation import SECONDS, confirming_change
 from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.search import CauseNarrowing
 from suspectra.causes.techniques import TECHNIQUES
@@ -53,6 +56,7 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS
 
+WITH_CHANGES = ("with changes", "first", "confirmed")
 ORACLES = ("perfect", "test")
 Site = tuple[str, str, int]  # kind, file, number
 Result = dict[str, Any]
@@ -133,14 +137,14 @@ def fix(subject: Subject, folder: Path) -> list[str]:
 class Searched(CauseInquiry):
     """One failing test, searched by all techniques with both oracles."""
 
-    def searches(self, truth: Truth, faulty: set[tuple[str, int]]) -> Iterator[Result]:
+    def searches(self, techniques: Sequence[str], truth: Truth, faulty: set[tuple[str, int]]) -> Iterator[Result]:
         end = self.begin()
         with self.setup.folder() as folder:
             tests = self.setup.repeated(folder, [self.test], ("states", "values"), self._passing)
             try:
                 trace = self._traced(folder)
                 first = self._prepared(tests[self.test.name], trace, folder, end)
-                for technique in TECHNIQUES:
+                for technique in techniques:
                     for oracle in ORACLES:
                         yield self._result(technique, oracle, trace, first, truth, faulty)
             finally:
@@ -178,6 +182,12 @@ class Searched(CauseInquiry):
         at = [node for node, one in enumerate(is_faulty) if one]
         hops = trace.graph.hops(at)[list(roots)] if roots and at else np.zeros(0, np.int64)
         wrong = {node for node in order if not truth.is_right(trace, node)}
+        if oracle == "test":
+            narrowing.change = confirming_change(self.setup, self.test, self.suspects, narrowing.polluted, SECONDS)
+        suspected = [
+            any((state.file, line) in faulty for line in range(state.line, state.end_line + 1))
+            for state in narrowing.report.roots
+        ]
         return {
             "technique": technique,
             "oracle": oracle,
@@ -185,6 +195,9 @@ class Searched(CauseInquiry):
             "runs": alterations.count - before,
             "examined": examined,
             "named": any(is_faulty[node] for node in roots),
+            "named_with_changes": any(suspected),
+            "first": suspected[:1] == [True],
+            "confirmed": narrowing.change is not None,
             "suspected": len({(places[node].file, places[node].line) for node in roots}),
             "dependences": int(hops[hops >= 0].min()) if (hops >= 0).any() else None,
             "right_as_wrong": sum(polluted and node not in wrong for node, polluted in order.items()),
@@ -193,7 +206,7 @@ class Searched(CauseInquiry):
         }
 
 
-def measure(subject: Subject, python: Path, seconds: float) -> list[Result]:
+def measure(subject: Subject, python: Path, seconds: float, techniques: Sequence[str]) -> list[Result]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "faulty" / subject.folder.name
         measured = Measured(subject, python, folder)
@@ -212,14 +225,23 @@ def measure(subject: Subject, python: Path, seconds: float) -> list[Result]:
         places = [elements.location(int(one)) for one in np.unique(np.concatenate(faults))]
         searched = Searched(setup, test, Suspicion(evidence), seconds=seconds)
         faulty = {(place.file, place.line) for place in places}
-        return [{"subject": subject.name, **one} for one in searched.searches(truth, faulty)]
+        return [{"subject": subject.name, **one} for one in searched.searches(techniques, truth, faulty)]
 
 
 def tables(found: Sequence[Result]) -> Iterator[str]:
+    techniques = list(dict.fromkeys(one["technique"] for one in found))
     by = defaultdict[tuple[str, str], dict[str, Result]](dict)
     for one in found:
         by[one["technique"], one["oracle"]][one["subject"]] = one
-    columns = ("states", "runs", "fault examined", "fault named", "suspected lines", *(f"at {n}" for n in (0, 1, 2)))
+    columns = (
+        "states",
+        "runs",
+        "fault examined",
+        "fault named",
+        *WITH_CHANGES,
+        "suspected lines",
+        *(f"at {n}" for n in (0, 1, 2)),
+    )
     yield "| technique | oracle | " + " | ".join(columns) + " |"
     yield "|---|---|" + "---:|" * len(columns)
     for (technique, oracle), results in by.items():
@@ -227,13 +249,14 @@ def tables(found: Sequence[Result]) -> Iterator[str]:
         apart = Counter(one["dependences"] for one in rows)
         cells = [sum(one[key] for one in rows) for key in ("states", "runs")]
         cells += [sum(one["examined"] is not None for one in rows), sum(one["named"] for one in rows)]
+        cells += [sum(one[key] for one in rows) for key in ("named_with_changes", "first", "confirmed")]
         cells += [sum(one["suspected"] for one in rows), *(apart[n] for n in (0, 1, 2))]
         yield f"| `{technique}` | {oracle} | " + " | ".join(map(str, cells)) + " |"
     yield ""
     yield "| pair | oracle | both examine the fault | states until then | both name it | states until then |"
     yield "|---|---|---:|---:|---:|---:|"
     for oracle in ORACLES:
-        for first, second in combinations(TECHNIQUES, 2):
+        for first, second in combinations(techniques, 2):
             pairs = [(by[first, oracle][name], by[second, oracle][name]) for name in by[first, oracle]]
             seen = [(a["examined"], b["examined"]) for a, b in pairs if a["examined"] and b["examined"]]
             named = [(a["states"], b["states"]) for a, b in pairs if a["named"] and b["named"]]
@@ -242,7 +265,7 @@ def tables(found: Sequence[Result]) -> Iterator[str]:
     yield ""
     yield "| judged by the test | states | right, taken for wrong | wrong, taken for right |"
     yield "|---|---:|---:|---:|"
-    for technique in TECHNIQUES:
+    for technique in techniques:
         rows = by[technique, "test"].values()
         states = sum(one["states"] for one in rows)
         shares = [
@@ -259,6 +282,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subjects", action="append", choices=["small", "classic"], help="repeatable; by default both")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="names of subjects (repeatable)")
+    parser.add_argument("--technique", action="append", choices=list(TECHNIQUES), help="repeatable; by default all")
     parser.add_argument("--seconds", type=float, default=40, help="of each search")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "state_based")
     given = parser.parse_args()
@@ -267,7 +291,7 @@ def main() -> None:
     with suppress(KeyboardInterrupt):  # then what is known is printed
         for subject in subjects(given.subjects or ["small", "classic"], given.only, given.cache, None):
             try:
-                found = measure(subject, python, given.seconds)
+                found = measure(subject, python, given.seconds, given.technique or list(TECHNIQUES))
             except (SuspectraError, RuntimeError, subprocess.SubprocessError) as error:
                 print(f"{subject.name}: {error}", file=sys.stderr, flush=True)
                 continue

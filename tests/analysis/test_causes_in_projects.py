@@ -159,6 +159,44 @@ def test_failures_of_unittest_have_causes_slices_and_transitions(tmp_path, capsy
     assert {place["file"] for place in json.loads(capsys.readouterr().out)["report"]} == {"calc.py"}
 
 
+PRICE = """\
+def price(parts, percent):
+    net = sum(parts)
+    tax = net * percent / 100
+    whole = net - tax
+    return round(whole, 2)
+"""
+TEST_PRICE = """\
+from price import price
+
+def test_taxed():
+    assert price([100, 50], 10) == 165
+
+def test_free():
+    assert price([20, 5], 0) == 25
+
+def test_nothing():
+    assert price([], 10) == 0
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("technique", ["mdfs", "bisection"])
+def test_a_change_tells_which_of_many_values_is_at_fault(tmp_path, capsys, technique):
+    """In code that computes, values before the fault can be set so that the test passes; no change there suits all."""
+    record(tmp_path, {"price.py": PRICE, "test_price.py": TEST_PRICE}, failed=1)
+    command = ["causes", "--workspace", str(tmp_path), "taxed", "--technique", technique, "--seconds", "12"]
+    assert run([*command, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["roots"][0]["line"] == 4
+    assert found["change"]["line"] == 4
+    assert "+    whole = net + tax" in found["change"]["diff"]
+    assert run(command) == 0
+    out = capsys.readouterr().out
+    assert "Why the first one: a change there suits all tests" in out
+    assert "+ whole = net + tax" in out
+
+
 @pytest.mark.slow
 def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, capsys):
     """The text is too long, and of the page only a number is known; the fault is in what decides the text."""
@@ -166,7 +204,7 @@ def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, c
     assert run(["causes", "--workspace", str(tmp_path), "test_page.py::test_render", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["complete"]
-    assert {state["line"] for state in found["roots"]} <= {7, 8, 9, 10, 15}  # the function that decides, and its result
+    assert {state["line"] for state in found["roots"]} <= {7, 8, 9, 10, 11, 15}  # the function that decides, and its result
     assert found["roots"]
 
 

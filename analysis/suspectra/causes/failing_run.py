@@ -56,7 +56,14 @@ def failing_run(trace: DependenceTrace, read: Read, *, left_out: Bools | None = 
     led_to_it = graph.backward([trace.failure] if trace.failure >= 0 else [])
     graph = carried_contents(graph, trace.value, is_new, can_alter, led_to_it)
     return FailingRun(
-        graph, trace.failure, trace.outcome >= 0, trace.outcome == 1, is_right, is_input, ~can_alter & ~is_right
+        graph,
+        trace.failure,
+        trace.outcome >= 0,
+        trace.outcome == 1,
+        is_right,
+        is_input,
+        ~can_alter & ~is_right,
+        is_moved=_moved(trace, is_right | is_input, read),
     )
 
 
@@ -95,6 +102,48 @@ def _inputs(trace: DependenceTrace, is_right: Bools, read: Read) -> Bools:
         reading[node] = from_right and (site.line, site.column) in calls[site.file]
     stored = (kind_of == "value") & _all_sources(source, target, reading) & ~trace.is_test
     return np.asarray(given | reading | stored)
+
+
+def _moved(trace: DependenceTrace, is_given: Bools, read: Read) -> Bools:
+    """Values that are an input as the test gave it, since their statement only moves what it uses to another name."""
+    graph = trace.graph
+    kind_of = np.array([site.kind for site in trace.sites], object)[graph.site]
+    unchanged = is_given.copy()
+    moves: dict[str, frozenset[tuple[int, int]]] = {}
+    for node in np.flatnonzero(np.isin(kind_of, ("value", "decision")) & ~is_given).tolist():  # earlier ones are known
+        site = trace.sites[graph.site[node]]
+        if site.file not in moves:
+            moves[site.file] = _expressions_that_move(read(site.file))
+        here = slice(graph.start[node], graph.start[node + 1])
+        sources = graph.sources_of(node)[graph.kind[here] == DependenceKind.FLOW]
+        from_inputs = len(sources) > 0 and bool(unchanged[sources].all())
+        unchanged[node] = from_inputs and (site.line, site.column) in moves[site.file]
+    return np.asarray(unchanged & (kind_of == "value") & ~is_given)
+
+
+def _expressions_that_move(source: bytes | None) -> frozenset[tuple[int, int]]:
+    """Where statements, and decisions in them, begin that compute nothing: `last = last or first`."""
+    try:
+        tree = parse(source or b"")
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    found: set[tuple[int, int]] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Return) and node.value is not None and _moves(node.value):
+            found.add((node.lineno, node.col_offset))
+            found.update((one.lineno, one.col_offset) for one in ast.walk(node.value) if isinstance(one, ast.expr))
+    return frozenset(found)
+
+
+def _moves(expression: ast.expr) -> bool:
+    match expression:
+        case ast.Name():
+            return True
+        case ast.BoolOp(values=values):
+            return all(map(_moves, values))
+        case ast.IfExp(body=one, orelse=other):
+            return _moves(one) and _moves(other)
+    return False
 
 
 def _all_sources(source: Ints, target: Ints, among: Bools) -> Bools:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from suspectra.base.deadline import TimeIsUp, seconds_until
 from suspectra.base.errors import EvidenceError, Problem
-from suspectra.causes import solver
+from suspectra.causes import confirmation, solver
 from suspectra.causes.alterations import TIME_BOUND_S, KnownValues, StateAlterations
 from suspectra.causes.failing_run import points_of
 from suspectra.causes.failure_place import FailurePlace
@@ -48,6 +48,7 @@ class CauseInquiry(Inquiry[Narrowing]):
     ask: Ask | None = field(default=None, kw_only=True)  # asks the user about states that are found polluted
     # when the test has to be traced, as `time.monotonic` has it; before, nobody knows how long a run takes
     traced_until: float = field(default=math.inf, kw_only=True)
+    confirms: bool = field(default=True, kw_only=True)  # whether changes of statements are tried at the end
     # the cause of another failure that explains this one
     explained_by: CauseState | None = field(default=None, init=False)
     _search: CauseNarrowing | None = field(default=None, init=False)
@@ -68,11 +69,13 @@ class CauseInquiry(Inquiry[Narrowing]):
                     cause = f"the time was over before {self.test.name} was traced"
                     self.note([Problem("", "", cause, "give it more seconds")])
                     return
-                self._search = self._prepared(test, trace, folder, end)
+                confirm_s = min(confirmation.SECONDS, confirmation.SHARE * self.seconds) if self.confirms else 0.0
+                self._search = self._prepared(test, trace, folder, end - confirm_s)
                 try:
                     self.explained_by = self._search.explained_by(self.known)
                     if self.explained_by is None:
                         yield from self._search.steps()
+                        self._confirm(self._search, min(confirmation.SECONDS, end - time.monotonic()))
                 finally:  # also when the search is stopped
                     self._keep(test.trace.sources)
             finally:
@@ -81,6 +84,12 @@ class CauseInquiry(Inquiry[Narrowing]):
                 self.note(tests.notices)
                 if self._search is not None:
                     self.note(self._limits_of(self._search))
+
+    def _confirm(self, search: CauseNarrowing, seconds: float) -> None:
+        """Try changes of the statements that may be at fault, as far as nobody knows which is."""
+        states = () if search.fails_later else search.polluted
+        if self.confirms and states and not self.judgements and seconds > 0:
+            search.change = confirmation.confirming_change(self.setup, self.test, self.suspects, states, seconds)
 
     def _keep(self, sources: Mapping[str, str]) -> None:
         """Add what was found to the evidence of the workspace, where it counts as long as the sources are these."""

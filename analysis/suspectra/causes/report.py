@@ -16,6 +16,7 @@ from suspectra.dependences.trace import DependenceTrace
 MAX_AROUND = 20
 """Statements around the root causes that are listed."""
 
+_OF_A_CHANGE = ("file", "line", "end_line", "diff")
 _OUTCOMES = {0: "false", 1: "true"}
 
 
@@ -40,6 +41,22 @@ class CauseState(NamedTuple):
     def __str__(self) -> str:
         time = "" if self.instance == 1 else f" (the {ordinal(self.instance)} time)"
         return f"{self.file}:{self.line}{time}" + (f": {self.value}" if self.value else "")
+
+
+class ConfirmingChange(NamedTuple):
+    """A change of one statement with which the test passes, and all passing tests that execute it."""
+
+    file: str  # relative to the workspace
+    # from 1, both included
+    line: int
+    end_line: int
+    said: str  # which tests pass with it, in a sentence
+    lines: tuple[str, ...]  # what it removes and adds
+    diff: str  # as `git apply` takes it
+
+    def is_of(self, state: CauseState) -> bool:
+        """Whether a state is one of the changed statement."""
+        return state.file == self.file and self.line <= state.line <= self.end_line
 
 
 class Member(NamedTuple):
@@ -87,7 +104,7 @@ class CauseReport:
     """The causes of the failure of one test."""
 
     test: str  # its name
-    # the suspected causes, the most suspicious by all tests first
+    # the suspected causes: that whose statement `change` changes, then the most suspicious by all tests first
     roots: tuple[CauseState, ...]
     # how the fault got from there to the failure, or the fault where the search went past it; ordered as the roots
     transitive: tuple[CauseState, ...]
@@ -102,6 +119,8 @@ class CauseReport:
     states: int = 0  # how many states were examined: altered, or known to the user. Each counts once
     # values that count as right since the test passed with no other one, though the right one may not have been tried
     guessed: tuple[CauseState, ...] = ()
+    # what tells which state is at fault, of all with which the test would pass; None where nothing does
+    change: ConfirmingChange | None = None
 
     def after(self, seconds: float) -> CauseReport:
         """The same with another time."""
@@ -110,8 +129,8 @@ class CauseReport:
     def to_json(self) -> dict[str, object]:
         """The report for other tools.
 
-        With `roots`, `transitive`, `around`, `guessed`, `cuts`, `states`, `alterations`, `complete`, `seconds` and
-        `fails_later`.
+        With `roots`, `transitive`, `around`, `guessed`, `cuts`, `states`, `alterations`, `complete`, `seconds`,
+        `fails_later`, and `change`, which is null where nothing confirms a cause.
         """
         listed = {"roots": self.roots, "transitive": self.transitive, "around": self.around, "guessed": self.guessed}
         return {
@@ -122,6 +141,7 @@ class CauseReport:
             "complete": self.complete,
             "seconds": round(self.seconds, 3),
             "fails_later": self.fails_later,
+            "change": self.change and {name: getattr(self.change, name) for name in _OF_A_CHANGE},
         }
 
 

@@ -15,13 +15,14 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.causes.alterations import StateAlterations
 from suspectra.causes.failing_run import At, Read, capacities, constants, failing_run
 from suspectra.causes.judgements import Ask, JudgedAlterations, Judgement, judged
-from suspectra.causes.report import CauseReport, CauseState, CauseStates, Narrowing
+from suspectra.causes.report import CauseReport, CauseState, CauseStates, ConfirmingChange, Narrowing
 from suspectra.causes.techniques import DEFAULT, TECHNIQUES
 from suspectra.dependences.narrowing import (
     GETS_FURTHER,
     MAX_COMBINATION,
     PASSES,
     FailingRun,
+    FoundCauses,
     NarrowingSearch,
 )
 from suspectra.dependences.trace import DependenceTrace
@@ -76,6 +77,7 @@ class CauseNarrowing:
         self.judged = JudgedAlterations(alterations, known, self._states.for_node, ask)
         self.search: NarrowingSearch = chosen.load()(run, self.judged, wrong=wrong)
         self._search_later: NarrowingSearch = chosen.load()(run, self.judged, wanted=GETS_FURTHER, wrong=wrong)
+        self.change: ConfirmingChange | None = None  # what confirms one of the causes
         self.fails_later = False  # whether the test is not made to pass, but to fail later
 
     def explained_by(self, known: Iterable[CauseState]) -> CauseState | None:
@@ -175,7 +177,7 @@ class CauseNarrowing:
     def report(self) -> CauseReport:
         """What is known so far."""
         causes, states = self.search.causes, self._states
-        causes = replace(causes, roots=self._by_suspicion(causes.roots))
+        causes = self._confirmed(replace(causes, roots=self._by_suspicion(causes.roots)))
         return CauseReport(
             self._trace.test,
             states.all(causes.roots),
@@ -189,7 +191,25 @@ class CauseNarrowing:
             self.fails_later,
             len(self._examined),
             states.all(self._guessed()),
+            self.change,
         )
+
+    def _confirmed(self, causes: FoundCauses) -> FoundCauses:
+        """Put the state first whose statement a change confirms: the search may have gone past it."""
+        if self.change is None:
+            return causes
+        known = (*causes.roots, *causes.transitive)
+        first = next((node for node in known if self.change.is_of(self._states.for_node(node))), None)
+        if first is None:
+            return causes
+        roots = (first, *(node for node in causes.roots if node != first))
+        return replace(causes, roots=roots, transitive=tuple(one for one in causes.transitive if one != first))
+
+    @property
+    def polluted(self) -> tuple[CauseState, ...]:
+        """All states with which the test would pass if they were others."""
+        causes = self.search.causes
+        return self._states.all((*causes.roots, *causes.transitive))
 
     def _guessed(self) -> list[int]:
         """What counts as right at last, and has no value that the failed comparison suggests in its place."""

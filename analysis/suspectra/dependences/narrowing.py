@@ -61,6 +61,8 @@ class FailingRun:
     is_fixed: Bools  # whether there is nothing in a node that could be altered; shape (nodes,)
     capacity: Ints | None = None  # what it costs to have each node in a cut, from 1 to 999: less for suspicious ones
     is_partial: Bools | None = None  # nodes of which only a part can be altered
+    # values that are an input as the test gave it, under another name; nothing but the choice of it can be wrong there
+    is_moved: Bools | None = None
 
     def without_right(self, known: Mapping[int, bool]) -> FailingRun:
         """Leave out what only leads to nodes that somebody knows to be right."""
@@ -205,7 +207,12 @@ class NarrowingSearch(ABC):
     def _narrow(self, step: NarrowingStep) -> None:
         """Keep the part of the domain in which the causes are (Claims 3.2 and 3.3)."""
         run = self._run
-        if not step.polluted:
+        given = run.is_input if run.is_moved is None else run.is_input | run.is_moved
+        roots = tuple(node for node in step.entities if not given[node])
+        self._first_uses += [self._first_use(node) for node in step.entities if given[node]]
+        if step.polluted:
+            self._outside |= run.is_input
+        if not roots:
             in_cut = np.zeros(len(run.graph), bool)
             in_cut[list(step.cut)] = True
             unsure = in_cut & ~run.is_fixed & (False if run.is_partial is None else run.is_partial)
@@ -215,15 +222,15 @@ class NarrowingSearch(ABC):
                 self._begins = step.cut
             return
         self._transitive += [node for node in self._roots if node not in self._transitive]
-        self._first_uses += [self._first_use(node) for node in step.entities if run.is_input[node]]
-        self._roots = tuple(node for node in step.entities if not run.is_input[node])
-        self._outside |= run.is_input
+        self._roots = roots
         self._wanted = self._property(step.polluted) or self._wanted
         self._ends = self._roots
 
     def _first_use(self, node: int) -> int:
-        """The first node of the present domain that reads an input."""
+        """The first node of the present domain that reads an input; the node itself where it is such a use."""
         graph = self._run.graph
+        if not self._run.is_input[node]:
+            return node
         users = graph.target[graph.source == node]
         inside = users[graph.backward(self._ends)[users] & ~self._run.is_right[users]]
         return int(inside.min()) if len(inside) else node

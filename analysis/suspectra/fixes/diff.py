@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
@@ -23,6 +24,7 @@ class FileEdits(Protocol):
         """What is changed."""
 
 
+_SIGNS = {"-": "−", "+": "+"}
 _NO_END = "\\ No newline at end of file\n"
 
 
@@ -90,3 +92,22 @@ def _lines(text: str) -> list[str]:
 
 def _with_end(line: str) -> str:
     return line if line.endswith("\n") else f"{line}\n{_NO_END}"
+
+
+def shown_lines(diff: str) -> tuple[str, ...]:
+    """The lines of a difference that are shown, without their indentation; what it imports comes last."""
+    hunks = [hunk.splitlines()[1:] for hunk in re.split("^@@", diff, flags=re.MULTILINE)[1:]]
+    shown = [_changed(hunk) for hunk in hunks if hunk]
+    return tuple(line for lines in sorted(shown, key=_is_import) for line in lines)
+
+
+def _changed(hunk: Sequence[str]) -> list[str]:
+    """What a hunk removes and adds; if it only adds, with what is before and behind that."""
+    changed = [number for number, line in enumerate(hunk) if line[:1] in _SIGNS]
+    if all(hunk[number].startswith("+") for number in changed):
+        changed = [number for number in range(changed[0] - 1, changed[-1] + 2) if 0 <= number < len(hunk)]
+    return [f"{_SIGNS.get(hunk[number][:1], ' ')} {hunk[number][1:].strip()}" for number in changed]
+
+
+def _is_import(lines: Sequence[str]) -> bool:
+    return all(line[2:].startswith(("import ", "from ")) for line in lines if line[:1] != " ")

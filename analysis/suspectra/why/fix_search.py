@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
@@ -15,7 +14,7 @@ from suspectra.evidence.named_tests import with_failing
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
-from suspectra.fixes.diff import difference
+from suspectra.fixes.diff import difference, shown_lines
 from suspectra.fixes.fix import Fix, fix_in_words, in_order, passing, with_others
 from suspectra.fixes.kept_fixes import KeptEdits, keep, kept
 from suspectra.fixes.search import FixInquiry
@@ -25,7 +24,6 @@ from suspectra.techniques.experiments.repairs import Repair
 from suspectra.why.answer import AnswerFix
 
 _HOW = "with this change"
-_SIGNS = {"-": "−", "+": "+"}
 
 
 @dataclass
@@ -74,7 +72,7 @@ class AnswerFixSearch:
         alone = f"; it may fit only {'this test' if len(self.tests) == 1 else 'these tests'}" if fix.is_narrow else ""
         said = f"{fix_in_words(fix, len(self.tests), _HOW)}{alone}"
         number = self._kept.index(edits) + 1 if edits in self._kept else 0
-        return AnswerFix(at, _shown(diff), said, diff, edits, number)
+        return AnswerFix(at, shown_lines(diff), said, diff, edits, number)
 
 
 def tried_change(
@@ -101,27 +99,8 @@ def tried_change(
     edits = known[number - 1] if number else edits
     diff = difference(edits, read)
     said = with_others(f"{passing(len(tests), len(tests))} {_HOW}", others)
-    return AnswerFix(at, _shown(diff), said, diff, edits, number) if diff else None
+    return AnswerFix(at, shown_lines(diff), said, diff, edits, number) if diff else None
 
 
 def _changes(fix: Sequence[KeptEdits], at: Location) -> bool:
     return any(one.file == at.file and any(at.line <= edit.line <= at.end_line for edit in one.edits) for one in fix)
-
-
-def _shown(diff: str) -> tuple[str, ...]:
-    """The lines of a difference that are shown, without their indentation; what it imports comes last."""
-    hunks = [hunk.splitlines()[1:] for hunk in re.split("^@@", diff, flags=re.MULTILINE)[1:]]
-    shown = [_shown_of(hunk) for hunk in hunks if hunk]
-    return tuple(line for lines in sorted(shown, key=_is_import) for line in lines)
-
-
-def _shown_of(hunk: Sequence[str]) -> list[str]:
-    """What a hunk removes and adds; if it only adds, with what is before and behind that."""
-    changed = [number for number, line in enumerate(hunk) if line[:1] in _SIGNS]
-    if all(hunk[number].startswith("+") for number in changed):
-        changed = [number for number in range(changed[0] - 1, changed[-1] + 2) if 0 <= number < len(hunk)]
-    return [f"{_SIGNS.get(hunk[number][:1], ' ')} {hunk[number][1:].strip()}" for number in changed]
-
-
-def _is_import(lines: Sequence[str]) -> bool:
-    return all(line[2:].startswith(("import ", "from ")) for line in lines if line[:1] != " ")

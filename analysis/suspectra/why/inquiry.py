@@ -541,7 +541,7 @@ class WhyInquiry(Inquiry[str]):
         self.answer = replace(self.answer, tried=tuple(self._tried))
 
     def _search(self, test: FailingTest, suspicion: Suspicion) -> Iterator[str]:
-        inquiry = CauseInquiry(self.setup, test, suspicion, seconds=self._left, traced_until=self._end)
+        inquiry = CauseInquiry(self.setup, test, suspicion, seconds=self._left, traced_until=self._end, confirms=False)
         try:
             with closing(inquiry.steps()) as steps:
                 for step in steps:

@@ -83,6 +83,7 @@ class CausesAnswer(TypedDict):
     notice: str
     roots: list[StateAnswer]
     fails_later: bool
+    change: list[str]  # of the first root's statement, with which all tests pass; empty where none is known
     transitive: list[StateAnswer]
     around: list[StateAnswer]
     alterations: int
@@ -303,6 +304,7 @@ def causes_answer(
     budget: int,
     *,
     fails_later: bool,  # whether the test does not pass with other values of these states, but only fails later
+    change: Sequence[str] = (),  # what a change removes and adds that tells which root is at fault
 ) -> CausesAnswer:
     """Tell the causes of a failure."""
 
@@ -311,6 +313,7 @@ def causes_answer(
             "notice": NOTICE,
             "roots": _states(roots, most),
             "fails_later": fails_later,
+            "change": [as_data(line) for line in change[:most]],
             "transitive": _states(transitive, most),
             "around": _states(around, most),
             "alterations": spent.alterations,

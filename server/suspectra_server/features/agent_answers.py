@@ -210,7 +210,8 @@ class AgentTools:
             for states in (report.roots, report.transitive, report.around)
         )
         spent = Spent(report.complete, report.seconds, report.alterations)
-        return causes_answer(roots, transitive, around, spent, budget, fails_later=report.fails_later)
+        change = report.change.lines if report.change else ()
+        return causes_answer(roots, transitive, around, spent, budget, fails_later=report.fails_later, change=change)
 
     async def answer_suggest_fixes(self, folder: Folder, tests: list[str], seconds: float, budget: int) -> FixesAnswer:
         """Search fixes."""
