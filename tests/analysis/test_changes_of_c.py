@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -167,8 +168,12 @@ int main(int count, char **given)
 
 
 @pytest.mark.slow
-def test_the_first_different_value_of_c_is_a_variable_or_a_decision(tmp_path, tool, capsys, monkeypatch):
+@pytest.mark.parametrize("compiler", ["gcc", *(f"clang-{version}" for version in range(14, 20))])
+def test_the_first_different_value_of_c_is_a_variable_or_a_decision(compiler, tmp_path, tool, capsys, monkeypatch):
     tool("cmake", "cmake")
+    if compiler != "gcc" and not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    monkeypatch.setenv("CC", compiler)
     tests = "".join(f"add_test(NAME {name} COMMAND suite {name})\n" for name in CHANGES)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.16)\nproject(parts C)\nenable_testing()\n"
@@ -221,6 +226,13 @@ def test_why_a_test_of_c_fails_is_a_change_or_where_the_nearest_passing_run_part
     found = answer()  # the recording says which build it is
     assert (found["place"], found["certainty"]) == ("price.c:3", "certain")
     assert found["text"][0] == "One of your 2 changes since the last commit (HEAD) broke it:"
+    source = changed / "price.c"
+    source.write_text(f"/* edited */\n{source.read_text()}")
+    refused = answer()[1]
+    assert (
+        "Fix: build, and record the tests again: `cmake --build build && suspectra record-c --ctest build`" in refused
+    )
+    assert answer("--record")["place"] == "price.c:4"
     git(changed, "commit", "-q", "--amend", "-am", "one")
     (changed / ".suspectra" / "experiments" / "log.jsonl").unlink()
     found = answer("--ctest", "build")

@@ -47,3 +47,17 @@ def option_of(build: Path, workspace: Path) -> str:
     build, workspace = (Path(os.path.realpath(path)) for path in (build, workspace))
     place = os.path.relpath(build, workspace) if build.is_relative_to(workspace) else build
     return f"{BuildKind.for_build(build).value} {shlex.quote(str(place))}"
+
+
+def build_again(build: Path, workspace: Path) -> tuple[str, ...]:
+    """The command that builds what has changed since, as it is given in the folder of the workspace; () for plain make.
+
+    Nobody knows with which flags that was called.
+    """
+    folder = shlex.split(option_of(build, workspace))[1]
+    kind = BuildKind.for_build(build)
+    return {
+        BuildKind.CMAKE: ("cmake", "--build", folder),
+        BuildKind.MESON: ("meson", "compile", "-C", folder),
+        BuildKind.AUTOMAKE: ("make", "-C", folder),
+    }.get(kind, ())

@@ -153,12 +153,14 @@ def require_unchanged(evidence: Evidence, executed: Collection[str], workspace: 
     Raises EvidenceError with the first file that was edited.
     """
     from suspectra.evidence.sources import Sources
+    from suspectra.program.languages import is_python_or_cython
 
     sources = Sources(workspace)
     for file in evidence.files:
         if file.path in executed and (problem := sources.change(file.path, file.digest)) is not None:
             cause = "it was changed after the tests ran, so experiments would not fit the recording"
-            raise EvidenceError(Problem(problem.file, "", cause, f"record the tests again{_by(workspace)}"))
+            build = "" if is_python_or_cython(file.path) else "build, and "
+            raise EvidenceError(Problem(problem.file, "", cause, f"{build}record the tests again{_by(workspace)}"))
 
 
 def _by(workspace: Path) -> str:
@@ -171,8 +173,24 @@ def _by(workspace: Path) -> str:
         words = run_again_by(source)
     except EvidenceError:
         return ""
-    words = words if not words or words[0] in ("record", "record-c") else ("record", "--", *words)
-    return f": `{shlex.join(['suspectra', *words])}`" if words else ""
+    if not words:
+        return ""
+    building = build_again_by(words, workspace)
+    words = words if words[0] in ("record", "record-c") else ("record", "--", *words)
+    first = f"{shlex.join(building)} && " if building else ""
+    return f": `{first}{shlex.join(['suspectra', *words])}`"
+
+
+def build_again_by(words: Sequence[str], workspace: Path) -> tuple[str, ...]:
+    """The command that builds again what a recording of C or C++ is of; () where nobody knows it."""
+    from suspectra.c.build_kind import build_again
+    from suspectra.c.recorded_build import recorded_build
+
+    build = recorded_build(words, workspace)
+    try:
+        return () if build is None else build_again(build, workspace)
+    except EvidenceError:
+        return ()
 
 
 def has_python(evidence: Evidence) -> bool:

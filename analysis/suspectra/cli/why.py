@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suspectra.base.errors import NoEvidence, Problem
+from suspectra.base.errors import EvidenceError, NoEvidence, Problem
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, HIDE_VALUES, WHY_SECONDS
 from suspectra.cli.console import (
     INTERRUPTED,
@@ -31,6 +31,7 @@ from suspectra.cli.rerun import (
     BuiltOptions,
     Interruption,
     broken_tests,
+    build_again_by,
     build_of_tests,
     require_nothing_of_python,
     require_unchanged,
@@ -55,7 +56,11 @@ def register(cli: click.Group) -> None:
     @python_option
     @seconds_option(WHY_SECONDS)
     @click.option("--since", metavar="REVISION", help="What changed since this git revision.  [default: the last pass]")
-    @click.option("--record", is_flag=True, help="Run the tests and record them first, by the command behind --.")
+    @click.option(
+        "--record",
+        is_flag=True,
+        help="Run the tests and record them first, by the command behind --. Those of C and C++ are built before.",
+    )
     @click.option("--format", "form", type=click.Choice(["table", "json", "agent"]), default="table", show_default=True)
     @click.option("--output", "-o", type=click.Path(path_type=Path), help="A file instead of the terminal.")
     @options(*map(declared, (EXCLUDE_MARKERS, COPY, HIDE_VALUES)))
@@ -172,6 +177,7 @@ def _recorded(context: click.Context, command: Sequence[str], chosen: _Options) 
     python = ["--python", chosen["python"]] if chosen["python"] else []
     at = "--workspace", str(workspace)
     if again[:1] == ("record-c",):
+        _build(build_again_by(again, workspace), workspace)
         words = ["record-c", *at, *again[1:]]
     else:
         of_ctest = again[2:] if again[:1] == ("record",) else again
@@ -185,7 +191,7 @@ def _with_present_text(
 ) -> EvidenceSource:
     """The recording after the tests that changes can affect have run again, if sources were edited since.
 
-    Tests of other languages have to be built first, and other tools have recorded in their own way.
+    Tests of other languages are built first, if the user agrees, and other tools have recorded in their own way.
     """
     from suspectra.evidence.discovery import find_source, run_again_by
     from suspectra.evidence.recording import RecordingSource
@@ -194,13 +200,20 @@ def _with_present_text(
     workspace = chosen["workspace"]
     evidence = source.read()
     again = command or run_again_by(source)
-    if not isinstance(source, RecordingSource) or not again or again[0] in ("record", "record-c"):
-        return source
     sources = Sources(workspace)
     edited = [file.path for file in evidence.files if sources.change(file.path, file.digest) is not None]
-    if not edited:
+    if not edited or not again:
         return source
     files, it = ("1 file was", "it") if len(edited) == 1 else (f"{len(edited)} files were", "they")
+    if again[0] == "record-c" and (building := build_again_by(again, workspace)):
+        asked = f"{files} edited after the tests ran. Build with `{shlex.join(building)}`, and record them again?"
+        if not _agrees(asked):
+            return source
+        _build(building, workspace)
+        _run_and_record(context, ["record-c", "--workspace", str(workspace.absolute()), *again[1:]])
+        return find_source(workspace, edges=True)
+    if not isinstance(source, RecordingSource) or again[0] in ("record", "record-c"):
+        return source
     click.echo(f"{files} edited after the tests ran: those that failed or that {it} can affect run again.", err=True)
     python = ["--python", chosen["python"]] if chosen["python"] else []
     options = ["--failed-and-affected", "--no-suspects", *python]
@@ -213,6 +226,23 @@ def _with_present_text(
     finally:
         os.chdir(here)
     return find_source(workspace, edges=True)
+
+
+def _build(command: tuple[str, ...], workspace: Path) -> None:
+    """Build what changed since the tests of C or C++ ran; nothing where nobody knows how.
+
+    Raises EvidenceError when that fails.
+    """
+    from suspectra.processes.runner import CommandToRun, Streams, run
+
+    if not command:
+        return
+    ended = run(CommandToRun(command, str(workspace.absolute()), os.environ, Streams.STDERR))
+    if ended.interrupted:
+        raise KeyboardInterrupt
+    if ended.status:
+        cause = f"it ended with status {ended.status}, so the tests are not built"
+        raise EvidenceError(Problem(shlex.join(command), "", cause, "correct what it complains about"))
 
 
 def _run_and_record(context: click.Context, words: Sequence[str]) -> None:
