@@ -36,12 +36,16 @@ from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.safety import Safety
 from suspectra.paths.delta_debugging import Differences
 from suspectra.runs.experiment import EVERY, GOING_WITH, MOVE, UNDO, Experiment, ExperimentOutcome
-from suspectra.selection.revision import refusal
+from suspectra.selection.revision import is_shallow, refusal
 
 _MAX_CAUSES = 5
 _MAX_TESTS = 20
 _FEW = 4  # changes that are named in one sentence
 _MORE = 30  # that are undone with a cause
+
+
+class HistoryNotRead(EvidenceError):
+    """There may be older texts, but git does not say them."""
 
 
 @dataclass(frozen=True)
@@ -402,9 +406,7 @@ class ChangeIsolation(Inquiry[IsolationStep]):
                 found = True
                 yield baseline
         if not found:
-            cure = "commit the text with which the tests pass, or name a revision by --since"
-            unknown = Problem("", "", "no older text is known that differs from the present one", cure)
-            raise EvidenceError(refusal(str(self.setup.workspace)) or unknown)
+            raise _no_older_text(str(self.setup.workspace))
 
     def _nearest(self, program: MixedTests, baseline: Baseline, passed: list[str]) -> tuple[Baseline, list[str]]:
         """The last commit with which some of the tests pass, and these: found by bisection, if there are others."""
@@ -431,6 +433,18 @@ class ChangeIsolation(Inquiry[IsolationStep]):
             before = program.run(baseline, (), self.old)
         self._before |= {name: baseline for name in self.old if before.failed.get(name) == failing[name]}
         return [name for name in self.old if name in before.passed]
+
+
+def _no_older_text(workspace: str) -> EvidenceError:
+    """Why there is nothing to compare with: git does not say it, or nothing changed."""
+    if refused := refusal(workspace):
+        return HistoryNotRead(refused)
+    cause = "no older text is known that differs from the present one"
+    if is_shallow(workspace):
+        cause = f"{cause}, and the history of this repository is cut off"
+        return HistoryNotRead(Problem("", "", cause, "fetch more of it with `git fetch --deepen 50`"))
+    cure = "commit the text with which the tests pass, or name a revision by --since"
+    return EvidenceError(Problem("", "", cause, cure))
 
 
 def _said(units: Iterable[ChangeUnit]) -> frozenset[tuple[str, int, str, str]]:

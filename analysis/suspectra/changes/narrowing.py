@@ -146,14 +146,20 @@ class ChangeNarrowing:
         needed = self._order.together(cause, high)
         if len(cause) < len(needed) <= _FEW and self._verdict(test, cause) is not ConfigurationVerdict.FAILS:
             cause = needed if self._verdict(test, needed) is ConfigurationVerdict.FAILS else cause
-        own = self._only_for(cause, high).intersection(noticed, low) or self._runs_by(test, low, cause)
-        for part in dict.fromkeys((own, self._whole(own) & low)) if own else ():
-            if self._verdict(test, low - part) is ConfigurationVerdict.PASSES:
-                low, cause = low - part, cause | own
-                break
+        low, cause = self._with_own(test, low, cause, self._only_for(cause, high).intersection(noticed, low))
+        low, cause = self._with_own(test, low, cause, self._runs_by(test, low, cause))
         cause = self._breaking_alone(test, cause, high)
         cause = self._with_tested_code(test, low, cause, high)
         return low - cause, cause, minimal
+
+    def _with_own(
+        self, test: str, low: Differences, cause: Differences, own: Differences
+    ) -> tuple[Differences, Differences]:
+        """What is made besides a cause, and the cause with what is its own, if the test passes without that, too."""
+        for part in dict.fromkeys((own, self._whole(own) & low)) if own else ():
+            if self._verdict(test, low - part) is ConfigurationVerdict.PASSES:
+                return low - part, cause | own
+        return low, cause
 
     def run_with(self, test: str, high: Differences, cause: Differences) -> Differences:
         """Those of many changes that a test runs, and what runs by these alone and is needed for the failure.

@@ -12,7 +12,7 @@ from suspectra.base.english import first_of
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.since import Since
-from suspectra.runs.experiment import GOING_WITH, UNDO, Experiment
+from suspectra.runs.experiment import GOING_WITH, UNDO
 from suspectra.spectrum import changes_by_git
 
 _MAX_LISTED = 8  # lines or names in one sentence
@@ -67,8 +67,12 @@ def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
     Foreign names among them; empty where nothing is known to have changed.
     """
     found = list(broken_elsewhere(evidence))
-    imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence, ranked)]
-    if imported:
+    said = {(one.file, line) for one in evidence.undone_elsewhere for line in range(one.line, one.end_line + 1)}
+    at_import = [
+        one._replace(lines=tuple(line for line in one.lines if (one.file, line) not in said))
+        for one in changed_at_import(evidence, ranked)
+    ]
+    if imported := [f"{one.file}:{_listed(map(str, one.lines))}" for one in at_import if one.lines]:
         found.append(f"Also changed, in code that runs at import: {_listed(imported, '; ')}.")
     if evidence.replaced:
         found.append(f"Also changed: {_listed(map(str, evidence.replaced))}.")
@@ -76,21 +80,22 @@ def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
 
 
 def broken_elsewhere(evidence: Evidence, names: Collection[str] | None = None) -> Iterator[str]:
-    """The changes without which some tests pass, or any, where no statement can be suspected, as in a file of data."""
-    elements, tests = evidence.elements, dict[Location, list[str]]()
-    for one in evidence.experiments:
-        is_undone = one.kind == UNDO and one.outcome.repairs and one.place != GOING_WITH
-        is_undone &= names is None or one.test in names
-        if is_undone and not any(elements.at(one.file, line) is not None for line in _near(one)):
-            at = Location(one.file, one.line, one.line)
-            tests.setdefault(at, []).append(one.test.rpartition("::")[2])
-    for at, names in tests.items():
-        yield f"Without your change at {at} {first_of(names)} {'passes' if len(names) == 1 else 'pass'}."
-
-
-def _near(one: Experiment) -> range:
-    """The lines of a change; of a deleted text those around it."""
-    return range(one.line, one.end_line + 1) if one.end_line >= one.line else range(one.line - 1, one.line + 1)
+    """The changes without which some tests pass, or any, and which no suspect shows, as those of a file of data."""
+    alone, together = dict[Location, list[str]](), dict[str, list[Location]]()
+    for one in evidence.undone_elsewhere:
+        if one.place != GOING_WITH and (names is None or one.test in names):
+            at, test = Location(one.file, one.line, one.line), one.test.rpartition("::")[2]
+            if one.action == "1":  # changes that were undone with it
+                alone.setdefault(at, []).append(test)
+            else:
+                together.setdefault(test, []).append(at)
+    found: dict[tuple[Location, ...], list[str]] = {(at,): tests for at, tests in alone.items()}
+    for test, several in together.items():
+        found.setdefault(tuple(several), []).append(test)
+    for places, tests in found.items():
+        change = "change" if len(places) == 1 else "changes"
+        passes = "passes" if len(tests) == 1 else "pass"
+        yield f"Without your {change} at {first_of(list(map(str, places)))} {first_of(tests)} {passes}."
 
 
 def _listed(names: Iterable[str], between: str = ", ") -> str:

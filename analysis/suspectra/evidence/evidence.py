@@ -388,19 +388,37 @@ class Evidence:
     def _suspected_changes(self) -> Mapping[str, Row]:
         """`changed` without that of tests that fail without these changes, too, or were broken by other ones."""
         assumed = changes_by_git(self.changed).keys()
-        harmless = self.failed_before & assumed | self._broken_elsewhere & self.changed.keys()
+        harmless = self.failed_before & assumed | {one.test for one in self.undone_elsewhere} & self.changed.keys()
         if not harmless:
             return self.changed
         kept = {test: row for test, row in self.changed.items() if test not in harmless}
         return ChangedRows(kept, assumed - harmless)
 
-    @property
-    def _broken_elsewhere(self) -> frozenset[str]:
-        """The failing tests that pass without a change where no statement is, as in a file of data."""
+    @cached_property
+    def undone_elsewhere(self) -> tuple[Experiment, ...]:
+        """The undone changes without which a test passes, if it executes no statement of the program in any of them.
+
+        Such are changes of data and of test code, and those of what runs at import, as of the default of a parameter.
+
+        Examples
+        --------
+        >>> Evidence("by hand", (), (), (), np.zeros(0, np.int32)).undone_elsewhere
+        ()
+        """
         undone = [one for one in self.experiments if one.kind == UNDO and one.outcome.repairs]
-        lines = {one: range(min(one.line, one.end_line), max(one.line, one.end_line) + 1) for one in undone}
-        here = {one.test for one in undone if any(self.elements.at(one.file, line) is not None for line in lines[one])}
-        return frozenset(one.test for one in undone) - here
+        if not undone:
+            return ()
+        names = {one.test for one in undone}
+        rows = {test.name: row for test, row in zip(self.tests, self.rows, strict=True) if test.name in names}
+        candidates = self.candidates(include_tests=False)
+
+        def is_suspected(one: Experiment) -> bool:
+            first, last = sorted((one.line, one.end_line))
+            found = [self.elements.at(one.file, line) for line in range(first, last + 1)]
+            return any(at is not None and candidates[at] and at in rows.get(one.test, ()) for at in found)
+
+        shown = {one.test for one in undone if is_suspected(one)}
+        return tuple(one for one in undone if one.test not in shown)
 
     @cached_property
     def failed_before(self) -> frozenset[str]:

@@ -43,7 +43,8 @@ def write_changes(found: ChangeIsolation, out: TextIO) -> None:
     if not found.causes and (failed_before := [name for name in found.old if name in found.fail_before]):
         out.write(style(f"✗ {safe(_listed(failed_before))}", "bold") + ": failed before your changes, too\n")
     elif found.old and found.baseline:
-        out.write(f"{many(len(found.old), 'test')} failed there too: {safe(_listed(found.old))}\n")
+        it = "This test" if len(found.old) == 1 else f"These {len(found.old)} tests"
+        out.write(f"{it} failed before, too: {safe(_listed(found.old))}\n")
     if not found.complete:
         out.write("The time was over before all was tried: give it more with --seconds.\n")
 
@@ -75,9 +76,13 @@ def _effect(cause: BreakingChange) -> str:
     elif not cause.mends:
         said += f"; without {it} {'it still fails' if of == 1 else 'they still fail'}, so it may not be the only cause"
     elif not breaks:
-        said += "; alone it breaks nothing, so it takes others of the changes"
+        said += f"; alone {_nothing(len(cause.units))}, so it takes others of the changes, too"
     left = "" if cause.minimal else " There was no time to make it smaller."
     return f"{said[0].upper()}{said[1:]}.{left}"
+
+
+def _nothing(units: int) -> str:
+    return "it breaks nothing" if units == 1 else "they break nothing"
 
 
 def _difference(found: ValueDifference) -> str:

@@ -38,9 +38,10 @@ class Revision:
 
     workspace: str  # the folder
     name: str  # the name from the user
-    # mode and id of the content by path relative to the workspace, without submodules
+    # mode and id of the content by path relative to the workspace, with those of submodules that are checked out
     files: dict[str, tuple[str, str]]
     commit: str  # its id
+    submodules: tuple[str, ...] = ()  # the folders of these
 
     @classmethod
     def from_name(cls, workspace: str, name: str) -> Revision:
@@ -53,14 +54,18 @@ class Revision:
         git(workspace, "rev-parse", "--git-dir")
         found = git(workspace, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", missing=name)
         commit = found.decode("ascii").strip()
-        listing = git(workspace, "ls-tree", "-r", "-z", commit)
         files: dict[str, tuple[str, str]] = {}
-        for entry in listing.split(b"\0")[:-1]:
-            about, _, path = entry.partition(b"\t")
-            mode, _, content = about.decode("ascii").split(" ", 2)
-            if mode != _SUBMODULE:
-                files[os.fsdecode(path)] = mode, content
-        return cls(workspace, name, files, commit)
+        submodules: list[str] = []
+        waiting = [("", commit)]
+        while waiting:
+            folder, tree = waiting.pop()
+            for path, mode, content in _tree(workspace, folder, tree):
+                if mode != _SUBMODULE:
+                    files[path] = mode, content
+                elif _has_commit(workspace, path, content):
+                    submodules.append(path)
+                    waiting.append((path, content))
+        return cls(workspace, name, files, commit, tuple(submodules))
 
     def differs(self, path: str) -> bool:
         """Whether a file of the workspace differs from the revision, or is not in it."""
@@ -78,9 +83,22 @@ class Revision:
 
         By path; without files that git does not have or that are too large.
         """
-        wanted = [path for path in paths if path in self.files]
+        found: dict[str, bytes] = {}
+        by_folder: dict[str, list[str]] = {}
+        for path in paths:
+            if path in self.files:
+                by_folder.setdefault(self._repository(path), []).append(path)
+        for folder, wanted in by_folder.items():
+            found |= self._read(folder, wanted)
+        return found
+
+    def _repository(self, path: str) -> str:
+        """The folder of the innermost submodule that has a file, "" for none."""
+        return max((one for one in self.submodules if path.startswith(f"{one}/")), key=len, default="")
+
+    def _read(self, folder: str, wanted: Sequence[str]) -> dict[str, bytes]:
         asked = "".join(f"{self.files[path][1]}\n" for path in wanted).encode("ascii")
-        answer = git(self.workspace, "cat-file", "--batch", given=asked) if wanted else b""
+        answer = git(os.path.join(self.workspace, folder), "cat-file", "--batch", given=asked)
         found: dict[str, bytes] = {}
         at = 0
         for path in wanted:
@@ -104,6 +122,28 @@ class Revision:
             return False
         # git may be configured to store texts with other line ends
         return _id(data, content) == content or _id(data.replace(b"\r\n", b"\n"), content) == content
+
+
+def _tree(workspace: str, folder: str, tree: str) -> Iterator[tuple[str, str, str]]:
+    """The path, the mode and the id of each content of a tree in the repository of a folder of the workspace."""
+    before = f"{folder}/" if folder else ""
+    for entry in git(os.path.join(workspace, folder), "ls-tree", "-r", "-z", tree).split(b"\0")[:-1]:
+        about, _, path = entry.partition(b"\t")
+        mode, _, content = about.decode("ascii").split(" ", 2)
+        yield before + os.fsdecode(path), mode, content
+
+
+def _has_commit(workspace: str, path: str, commit: str) -> bool:
+    """Whether a submodule is checked out, in the workspace itself, and has a commit."""
+    folder = os.path.join(workspace, path)
+    inside = os.path.join(os.path.realpath(workspace), path)
+    if os.path.realpath(folder) != inside or not os.path.lexists(os.path.join(folder, ".git")):
+        return False
+    try:
+        git(folder, "cat-file", "-e", f"{commit}^{{commit}}")
+    except UsageError:
+        return False
+    return True
 
 
 def project_files(workspace: str, *, added: bool = False) -> list[str] | None:
@@ -196,6 +236,14 @@ def refusal(workspace: str) -> Problem | None:
     except UsageError as error:
         return error.problem
     return None
+
+
+def is_shallow(workspace: str) -> bool:
+    """Whether a part of the history of the repository is not here."""
+    try:
+        return git(workspace, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    except UsageError:
+        return False
 
 
 def _root(workspace: str) -> str:

@@ -26,7 +26,7 @@ from suspectra.base.location import Location
 from suspectra.causes.inquiry import CauseInquiry
 from suspectra.causes.report import CauseState
 from suspectra.changes.baselines import Baseline
-from suspectra.changes.isolation import BreakingChange, ChangeIsolation
+from suspectra.changes.isolation import BreakingChange, ChangeIsolation, HistoryNotRead
 from suspectra.changes.known_causes import known_causes
 from suspectra.changes.mixed_tests import MixedTests
 from suspectra.changes.units import ChangeUnit
@@ -51,7 +51,6 @@ from suspectra.fixes.kept_fixes import KeptEdits, kept
 from suspectra.localizer import Localizer, cure_of_setup
 from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
-from suspectra.selection.revision import refusal
 from suspectra.techniques.default import default_technique
 from suspectra.techniques.experiments.investigation import InvestigationReport, shifts_in_turn
 from suspectra.techniques.experiments.repairs import MUTANT, Repair
@@ -217,9 +216,10 @@ class WhyInquiry(Inquiry[str]):
                     self._left_out = frozenset(names.difference(test.name for test in isolation.tests))
                     self._narrowed(isolation)
                     yield f"Which of your changes broke it: {step}"
+        except HistoryNotRead as error:
+            self.note([error.problem])
+            return
         except EvidenceError:  # no change is known, or no text with which they pass
-            refused = refusal(str(self.setup.workspace))
-            self.note([refused] if refused else [])
             return
         if isolation.runs:
             self._tried.append(f"{many(isolation.runs, 'run')} with some of your changes")
@@ -237,10 +237,14 @@ class WhyInquiry(Inquiry[str]):
             self.answer = self._ranked(self._report)
 
     def _known_cause(self) -> BreakingChange | None:
-        """What an earlier search has found to break all of the tests; the sources are unchanged since then."""
-        wanted = set(self._group.tests)
+        """What an earlier search has found to break all of the tests, and maybe more of the same question.
+
+        The sources are unchanged since then.
+        """
+        wanted, failing = set(self._group.tests), {test.name for test in self.failing}
         found = known_causes(self.setup.workspace, self.evidence.digests)
-        return next((one for one in found if one.minimal and wanted == set(one.mends) == set(one.tests)), None)
+        mending = (one for one in found if one.minimal and set(one.mends) == set(one.tests))
+        return next((one for one in mending if wanted <= set(one.tests) <= failing), None)
 
     def _broken(self, cause: BreakingChange) -> WhyAnswer:
         """The answer that a change is, about the tests that it broke."""
@@ -274,7 +278,7 @@ class WhyInquiry(Inquiry[str]):
             conclusion=conclusion,
             certainty=Certainty.SHOWN if shown else Certainty.HIGH,
             because=because,
-            surer=None if shown else MORE_TIME,
+            surer=None if cause.minimal else MORE_TIME,
             suspect=None,
             changes=tuple(sorted(map(_changed, cause.units), key=lambda one: not _has(one, first))),
             first=first,
