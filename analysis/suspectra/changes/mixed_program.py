@@ -35,6 +35,8 @@ _FIRST_S = 120.0
 """For importing the program and running the tests, as long as nobody knows how long that takes."""
 _FACTOR, _LEAST_S = 10, 2.0
 """Tests with other changes may take so many times as long as in the first run, and a run at least so long."""
+_WITHOUT_S = 15.0
+"""For a run without any change, at least: nobody knows yet how long the tests take that pass."""
 _LOADING_FACTOR = 3
 """The same for a run with all that is loaded, which later ones find in memory."""
 _HANGING_S = 2.0
@@ -63,8 +65,11 @@ class MixedProgram:
         self._uncollected = any(test.uncollected for test in tests)
         self._modules: list[str] = []
         self._process: WaitingProcess | None = None
-        self._again = False
+        self._again = False  # whether a process that was started can make several runs
+        self._used = False  # whether it has made one
         self._seconds = _FIRST_S
+        self._loading = 0.0  # how long it takes to load the program
+        self._passing: dict[str, float] = {}  # how long tests take at most that pass
         self._scratch = ScratchFolder()
         self._files = MixedFiles(setup.workspace, folder)
 
@@ -84,15 +89,19 @@ class MixedProgram:
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._files.write(contents)
         self.runs += 1
+        self._get_ready()
         begin = time.monotonic()
         answer = self._asked(names, sorted(contents), fresh=fresh, without=bool(baseline.units) and not made)
         for name, one in answer.get("tests", {}).items():
-            if name in self._limits and one["verdict"] in _PASSED:
-                self._limits[name] = max(_LEAST_S / 2, _FACTOR * one["seconds"])
+            if one["verdict"] in _PASSED:
+                self._passing[name] = max(self._passing.get(name, 0.0), one["seconds"])
+                if name in self._limits:
+                    self._limits[name] = max(_LEAST_S / 2, _FACTOR * one["seconds"])
         if not self._modules and "modules" in answer:
             self._modules = answer["modules"]
-            took = sum(one["seconds"] for one in answer["tests"].values())
-            self._seconds = max(_LEAST_S, _FACTOR * took, _LOADING_FACTOR * (time.monotonic() - begin))
+            took, all_of_it = sum(one["seconds"] for one in answer["tests"].values()), time.monotonic() - begin
+            self._loading = max(all_of_it - took, 0.0)
+            self._seconds = max(_LEAST_S, _FACTOR * took, _LOADING_FACTOR * all_of_it)
         return _run_of(answer, uncollected=self._uncollected)
 
     def trace(self, baseline: Baseline, made: Collection[ChangeUnit], test: str) -> ValueTrace | None:
@@ -144,11 +153,10 @@ class MixedProgram:
         lines: bool = False,
         without: bool = False,  # whether none of the changes is made, so that tests may take as long as they need
     ) -> MixedAnswer:
-        if self._process is None or not self._again:
-            self._stop()
-            self._start()
+        self._get_ready()
         assert self._process is not None
-        limit = seconds_until(self._end, self._seconds * (_TRACED if lines else 1))
+        seconds = max(self._seconds, _WITHOUT_S) if without else self._seconds_for(names)
+        limit = seconds_until(self._end, seconds * (_TRACED if lines or columns else 1))
         request: MixedRequest = {
             "tests": names,
             "seconds": limit,
@@ -160,6 +168,7 @@ class MixedProgram:
             "most": MAX_VALUES,
             "lines": lines,
         }
+        self._used = True
         try:
             self._process.send(request)
             answer: MixedAnswer = json.loads(next(self._process.lines(limit + _LEAST_S)))
@@ -167,6 +176,19 @@ class MixedProgram:
             self.load_nothing_before()
             return {}
         return answer
+
+    def _get_ready(self) -> None:
+        """Start pytest, unless it waits already."""
+        if self._process is None or (self._used and not self._again):
+            self._stop()
+            self._start()
+
+    def _seconds_for(self, names: Collection[str]) -> float:
+        """How long a run of some tests may take: of those that were seen to pass it is known how long they need."""
+        if not self._passing.keys() >= set(names):
+            return self._seconds
+        known = _FACTOR * sum(self._passing[name] for name in names)
+        return min(self._seconds, max(_LEAST_S, known, _LOADING_FACTOR * self._loading))
 
     def _limit(self, name: str, without: bool) -> float:
         return max(self._limits[name], self._tests[name].hangs_s) if without else self._limits[name]
@@ -189,7 +211,7 @@ class MixedProgram:
             arguments = (*self._setup.command, "-p", "no:cacheprovider", *files)
             return CommandToRun(arguments, str(self._folder), environment, Streams.EVENTS)
 
-        self._process = WaitingProcess(program_for)
+        self._process, self._used = WaitingProcess(program_for), False
         late = Problem(files[0], "", "pytest did not start in time", "look at what its plugins do")
         command, seconds, end = self._setup.command, _MIXED_START_S, self._end
         line = first_line(self._process, command, files[0], seconds=seconds, end=end, late=late)
