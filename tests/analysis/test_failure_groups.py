@@ -479,15 +479,15 @@ def test_a_title_names_the_exception_and_where_half_of_the_tests_raised_it():
     spectrum, technique = replace(APART, raised=raised), make_technique("ochiai")
     exceptions = {"t1": "KeyError", "t2": "ValueError", "t3": "OSError", "t4": "OSError"}
     ranked = rank_groups(technique.localize(spectrum), technique, exceptions=exceptions)
-    titles = ["KeyError at program:5 in 1 of 2", "OSError at program:7 in 1 of 2"]
+    titles = ["1 with KeyError at program:5", "1 with OSError at program:7"]
     assert [group.title for group in ranked.groups] == titles
     raised[:3] = -1
     ranked = rank_groups(technique.localize(spectrum), technique, exceptions=exceptions)
-    titles = ["KeyError in 1 of 2, first suspect program:2", "OSError, first suspect program:3"]
+    titles = ["1 with KeyError, first suspect program:2", "OSError, first suspect program:3"]
     assert [group.title for group in ranked.groups] == titles
     assert ranked.for_test("t4") is ranked.groups[1]
     # it is not Python
-    assert ranked.groups[0].heading == "✗ 2 tests, perhaps with one fault: KeyError in 1 of 2, first suspect program:2"
+    assert ranked.groups[0].heading == "✗ 2 tests, perhaps with one fault: 1 with KeyError, first suspect program:2"
     assert ranked.groups[0].reason == "Both execute program:2, and no passing test does."
 
 

@@ -25,13 +25,13 @@ def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
     assert first == [{f"src/ledger/{name}.py"} for name in ("discounts", "tax", "statements")]
     assert "test_nothing.py::test_without_coverage" in "".join(groups[0]["tests"])
     assert "counted here because the group is the largest" in groups[0]["reason"]
-    assert groups[1]["title"] == "UnbalancedEntry at journal.py:41 in 2 of 3"
+    assert groups[1]["title"] == "2 with UnbalancedEntry at journal.py:41"
     assert all(suspect["ef"] for group in groups for suspect in group["suspects"])
     assert {suspect["ef"] + suspect["nf"] for suspect in listed["suspects"]} == {8}, "still over all of them"
 
     assert run(["rank", "--workspace", str(faulty_ledger), "--technique", "ochiai"]) == 0
     table = capsys.readouterr().out
-    heading = "✗ 3 tests: UnbalancedEntry at journal.py:41 in 2 of 3"
+    heading = "✗ 3 tests: 2 with UnbalancedEntry at journal.py:41"
     assert f"{heading}\nAll 3 execute tax.py:55; so does 1 passing test.\n" in table
     assert "for each of 3 failure groups" in table
 
@@ -78,7 +78,7 @@ def test_every_format_shows_the_groups(faulty_ledger, capsys, tmp_path):
     assert run(["report", "--workspace", str(faulty_ledger), "--html", str(page), "--technique", "ochiai"]) == 0
     text = page.read_text("utf-8")
     assert "3 failure groups" in text
-    assert "✗ 3 tests: UnbalancedEntry at journal.py:41 in 2 of 3" in text
+    assert "✗ 3 tests: 2 with UnbalancedEntry at journal.py:41" in text
 
 
 def test_agents_are_told_last_of_a_test_that_executes_no_suspect(tmp_path):

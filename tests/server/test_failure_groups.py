@@ -62,7 +62,7 @@ def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, l
     assert [len(group["tests"]) for group in groups] == [3, 3, 1]
     assert [one["tests"] for one in answer["unexplained"]] == [[UNCOVERED]]
     assert [group["current"] for group in groups] == [True, False, False]
-    assert groups[1]["heading"] == "✗ 3 tests: UnbalancedEntry at journal.py:41 in 2 of 3"
+    assert groups[1]["heading"] == "✗ 3 tests: 2 with UnbalancedEntry at journal.py:41"
     assert groups[0]["heading"].startswith("✗ 3 tests: ")
     assert answer["failed"] == 8
     lists = [grouped.request("suspectra/group", {"folder": ledger.as_uri(), "id": group["id"]}) for group in groups]
@@ -160,7 +160,7 @@ def test_a_client_without_lists_of_its_own_is_asked(connect, ledger, capable):
     client.initialize(ledger, capabilities=capable, options={"technique": "ochiai"})
     client.ask_until(lambda: len(client.suspects()["groups"]) == 3)
     assert client.command("selectGroup").startswith("✗ 1 test: ")
-    assert asked[-1][1] == "✗ 3 tests: UnbalancedEntry at journal.py:41 in 2 of 3 (group 2)"
+    assert asked[-1][1] == "✗ 3 tests: 2 with UnbalancedEntry at journal.py:41 (group 2)"
     assert client.command("mergeGroups") is True  # the current one and the last of the others
     assert [len(group["tests"]) for group in client.suspects()["groups"]] == [4, 3]
     assert client.command("splitGroup") is True

@@ -144,7 +144,7 @@ class RankedGroup:
     def _by(self, count: int, exception: str) -> str:
         """An exception, with how many of the tests it ended unless that is all of them."""
         tests = len(self.group.covered)
-        return exception if count == tests else f"{exception} in {count} of {tests}"
+        return exception if count == tests else f"{count} with {exception}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,9 +135,23 @@ class Listing:
     def extent(self) -> str:
         """How many of how many functions or statements are listed."""
         if self.by_line:
-            return f"{self.shown} of {len(self.report)} statements"
+            return f"{self.shown} of {len(self.report):,} statements"
         functions = len(self.report.function_levels)
-        return f"{min(self.top or functions, functions)} of {many(functions, 'function')} that failing tests execute"
+        if self._listed_functions == functions and not self.sections:
+            which = "The only function" if functions == 1 else f"All {functions:,} functions"
+        else:
+            which = f"{self._listed_functions} of {functions:,} functions"
+        return f"{which} that failing tests run"
+
+    @property
+    def is_one(self) -> bool:
+        """Whether one function or statement is listed."""
+        return (self.shown if self.by_line else self._listed_functions) == 1
+
+    @property
+    def _listed_functions(self) -> int:
+        functions = len(self.report.function_levels)
+        return min(self.top or functions, functions)
 
     @property
     def tied_beyond(self) -> int:

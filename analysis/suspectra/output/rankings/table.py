@@ -9,6 +9,7 @@ from typing import TextIO
 
 from suspectra.base.english import enumeration, many
 from suspectra.base.location import Location
+from suspectra.base.options import TECHNIQUE
 from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
@@ -21,6 +22,7 @@ from suspectra.output.rankings.ranking import (
     function_in_words,
 )
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width, wrapped
+from suspectra.runs.experiment import COMBINATION
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
@@ -113,17 +115,17 @@ def _heading(function: FunctionEntry, ranks: int, columns: int, style: Style) ->
 
 
 def summary(ranking: Listing) -> str:
-    """Summarize in one line: suspects, tests and technique."""
+    """Say how much of the ranking is listed, and what it is made of; its technique only if somebody has chosen one."""
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
-    without = f" without {enumeration(ranking.report.without)}" if ranking.report.without else ""
+    without = f", without {enumeration(ranking.report.without)}" if ranking.report.without else ""
     cloned = ", failed tests cloned" if technique.clone_failed else ""
-    most = "up to " if ranking.sections else ""
+    is_default = technique.info.name in (TECHNIQUE.default, COMBINATION)
+    ranked = "" if is_default and not without and not cloned else f" Ranked by {technique.info.title}{without}{cloned}."
+    up_to = "Up to " if ranking.sections else ""
     groups = f" for each of {len(ranking.groups)} failure groups" if ranking.sections else ""
-    return (
-        f"{most}{ranking.extent}{groups}, by {technique.info.title}{without}"
-        f"{cloned}, from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
-        f" ({ranking.evidence.source})"
-    )
+    listed = f"{up_to}{ranking.extent} {'is' if ranking.is_one else 'are'} listed{groups}."
+    ended = f"{many(counts.failed, 'test')} failed, {counts.passed:,} passed ({ranking.evidence.source})."
+    return f"{listed}{ranked} {ended}"
 
 
 def rank_text(best: int, worst: int) -> str:
