@@ -80,6 +80,20 @@ def test_a_changed_default_is_named_by_every_command(tmp_path, asked, capsys):
     assert "price.py:8, " not in status.partition("Also changed")[2]
 
 
+def test_a_changed_constant_is_a_suspect_and_said_once(tmp_path, asked, capsys):
+    text = PRICE.replace("def gross", "class Tax:\n    RATE = 19\n    UNUSED = 1\n\n\ndef gross").replace(
+        "+ 19", "+ Tax.RATE"
+    )
+    folder = committed(tmp_path / "project", price=text)
+    (folder / "price.py").write_text(text.replace("= 19", "= 20").replace("UNUSED = 1", "UNUSED = 2"))
+    assert asked(folder, "test_gross").startswith("✗ test_gross: broken by one of 2 changes since the last commit")
+    run(["status"])
+    status = capsys.readouterr().out
+    assert "\n   1  price.py:2" in status
+    assert "Without your change at price.py:2" not in status
+    assert "price.py:2, " not in status.partition("Also changed")[2]
+
+
 def test_a_new_file_is_named_with_the_call_for_which_it_was_made(tmp_path, asked):
     folder = committed(tmp_path / "project", price=PRICE)
     (folder / "half.py").write_text("def half(x):\n    return x * 0.4\n")

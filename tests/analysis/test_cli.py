@@ -203,8 +203,8 @@ def test_table(suspectra):
         "   4  0.4082  src/cart.py:10  total      1   1   2   4  amount += price * count\n"
         "      executed by 1 failing test: test_cart.py::Sums::test_parts\n"
         "\n"
-        "Up to 4 of 22 statements are listed for each of 2 failure groups. Ranked by Ochiai."
-        " 12 tests failed, 5 passed\n(.coverage).\n"
+        "At most 4 statements of each of the 2 failure groups are listed. Ranked by Ochiai. 12 tests failed, 5 passed\n"
+        "(.coverage).\n"
     )
     assert err == ""
 
@@ -263,8 +263,8 @@ def test_functions_come_first_each_with_its_best_lines(suspectra):
         "      0.7746  src/cart.py:11   3   2   0   3  return amount\n"
         "      executed by 3 failing tests: test_cart.py::Sums::test_parts, test_cart.py::test_strict and 1 more\n"
         "\n"
-        "Up to 2 of 2 functions that failing tests run are listed for each of 2 failure groups. Ranked by Ochiai."
-        " 12 tests\nfailed, 5 passed (.coverage).\n"
+        "At most 4 functions of each of the 2 failure groups are listed. Ranked by Ochiai. 12 tests failed, 5 passed"
+        " (.coverage).\n"
     )
 
 

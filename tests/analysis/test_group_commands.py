@@ -33,7 +33,7 @@ def test_three_faults_at_once_have_three_rankings(faulty_ledger, capsys):
     table = capsys.readouterr().out
     heading = "✗ 3 tests: 2 with UnbalancedEntry at journal.py:41"
     assert f"{heading}\nAll 3 execute tax.py:55; so does 1 passing test.\n" in table
-    assert "for each of 3 failure groups" in table
+    assert "of each of the 3 failure groups are listed" in table
 
     assert run(["rank", "--workspace", str(faulty_ledger), "--format", "csv", "--technique", "ochiai"]) == 0
     lines = capsys.readouterr().out.splitlines()

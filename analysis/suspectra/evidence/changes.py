@@ -12,8 +12,8 @@ from suspectra.base.english import first_of
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.since import Since
-from suspectra.runs.experiment import GOING_WITH, UNDO
-from suspectra.spectrum import changes_by_git
+from suspectra.runs.experiment import GOING_WITH, UNDO, Experiment
+from suspectra.spectrum import Spectrum, changes_by_git
 
 _MAX_LISTED = 8  # lines or names in one sentence
 
@@ -61,16 +61,24 @@ def changed_at_import(evidence: Evidence, ranked: Bools | None = None) -> tuple[
     )
 
 
-def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
+def besides(evidence: Evidence, spectrum: Spectrum | None = None) -> tuple[str, ...]:
     """What changed outside of what failing tests execute, in sentences, that first which broke tests.
 
-    Foreign names among them; empty where nothing is known to have changed.
+    Foreign names among them; empty where nothing is known to have changed. What a ranking of the spectrum shows is not
+    said once more.
     """
-    found = list(broken_elsewhere(evidence))
+    elements = evidence.elements
+
+    def is_shown(one: Experiment) -> bool:
+        found = [elements.at(one.file, line) for line in range(one.line, one.end_line + 1)]
+        return spectrum is not None and any(at is not None and spectrum.counts.ef[at] for at in found)
+
+    undone = [one for one in evidence.undone_elsewhere if not is_shown(one)]
+    found = list(_without_changes(undone))
     said = {(one.file, line) for one in evidence.undone_elsewhere for line in range(one.line, one.end_line + 1)}
     at_import = [
         one._replace(lines=tuple(line for line in one.lines if (one.file, line) not in said))
-        for one in changed_at_import(evidence, ranked)
+        for one in changed_at_import(evidence, None if spectrum is None else spectrum.changed_for > 0)
     ]
     if imported := [f"{one.file}:{_listed(map(str, one.lines))}" for one in at_import if one.lines]:
         found.append(f"Also changed, in code that runs at import: {_listed(imported, '; ')}.")
@@ -81,9 +89,13 @@ def besides(evidence: Evidence, ranked: Bools | None = None) -> tuple[str, ...]:
 
 def broken_elsewhere(evidence: Evidence, names: Collection[str] | None = None) -> Iterator[str]:
     """The changes without which some tests pass, or any, and which no suspect shows, as those of a file of data."""
+    return _without_changes(one for one in evidence.undone_elsewhere if names is None or one.test in names)
+
+
+def _without_changes(undone: Iterable[Experiment]) -> Iterator[str]:
     alone, together = dict[Location, list[str]](), dict[str, list[Location]]()
-    for one in evidence.undone_elsewhere:
-        if one.place != GOING_WITH and (names is None or one.test in names):
+    for one in undone:
+        if one.place != GOING_WITH:
             at, test = Location(one.file, one.line, one.line), one.test.rpartition("::")[2]
             if one.action == "1":  # changes that were undone with it
                 alone.setdefault(at, []).append(test)

@@ -32,7 +32,7 @@ def write_status(ranking: Listing, age: float | None, affected: int, out: TextIO
     ended = f"Of {many(counts.failed + counts.passed, 'test')} {counts.failed} failed{when}."
     changes = f" Changes since then can affect {many(affected, 'other')}." if affected else ""
     out.write(style(ended + changes, "bold") + "\n")
-    out.writelines(f"{safe(sentence)}\n" for sentence in besides(ranking.evidence, ranking.ranked_as_changed))
+    out.writelines(f"{safe(sentence)}\n" for sentence in besides(ranking.evidence, ranking.report.spectrum))
     out.write("\n")
     write_first_suspects(ranking, out)
 

@@ -83,7 +83,7 @@ def _ranking(ranking: Listing, sources: Sources, most: int, top: int) -> Ranking
         "tests": _outcome(ranking),
         "changed_besides": []
         if brief
-        else [as_data(one, MAX_PROBLEM) for one in besides(ranking.evidence, ranking.ranked_as_changed)],
+        else [as_data(one, MAX_PROBLEM) for one in besides(ranking.evidence, ranking.report.spectrum)],
         "groups": groups,
         "more_groups": max(0, len(ranking.groups) - MAX_GROUPS),
         "problems": [as_data(str(problem), MAX_PROBLEM) for problem in ranking.notices[:most]],

@@ -76,7 +76,7 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             shown=ranking.shown,
             cut=ranking.cut,
             problems=ranking.notices,
-            besides=besides(evidence, ranking.ranked_as_changed),
+            besides=besides(evidence, ranking.report.spectrum),
             functions=[_function(one) for one in replace(ranking, top=_FUNCTIONS_TOP).functions()],
             groups=list(_groups(ranking, heat, sources)),
             failure_groups=[

@@ -22,7 +22,7 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
 
     Where failing tests are in several groups, each group has a table.
     """
-    for sentence in besides(ranking.evidence, ranking.ranked_as_changed):
+    for sentence in besides(ranking.evidence, ranking.report.spectrum):
         out.write(f"{_plain(sentence)}\n\n")
     for group, listing in ranking.sections:
         out.write(f"### {_plain(group.heading)}\n\n{_plain(group.reason)}\n\n")

@@ -133,20 +133,17 @@ class Listing:
 
     @property
     def extent(self) -> str:
-        """How many of how many functions or statements are listed."""
+        """How much of the ranking is listed, as a sentence."""
+        if self.sections:
+            most = many(self.top or len(self.report), "statement" if self.by_line else "function")
+            return f"At most {most} of each of the {len(self.groups)} failure groups are listed."
         if self.by_line:
-            return f"{self.shown} of {len(self.report):,} statements"
-        functions = len(self.report.function_levels)
-        if self._listed_functions == functions and not self.sections:
-            which = "The only function" if functions == 1 else f"All {functions:,} functions"
-        else:
-            which = f"{self._listed_functions} of {functions:,} functions"
-        return f"{which} that failing tests run"
-
-    @property
-    def is_one(self) -> bool:
-        """Whether one function or statement is listed."""
-        return (self.shown if self.by_line else self._listed_functions) == 1
+            return f"{self.shown:,} of {len(self.report):,} statements {'is' if self.shown == 1 else 'are'} listed."
+        functions, listed = len(self.report.function_levels), self._listed_functions
+        if listed == functions:
+            every = "The only function" if functions == 1 else f"All {functions:,} functions"
+            return f"{every} that failing tests run {'is' if functions == 1 else 'are'} listed."
+        return f"{listed} of {functions:,} functions that failing tests run {'is' if listed == 1 else 'are'} listed."
 
     @property
     def _listed_functions(self) -> int:

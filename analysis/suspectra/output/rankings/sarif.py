@@ -64,7 +64,7 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
                     *map(_uncollected, ranking.evidence.collection_errors),
                     *(
                         {"level": "note", "message": {"text": safe(text)}}
-                        for text in besides(ranking.evidence, ranking.ranked_as_changed)
+                        for text in besides(ranking.evidence, ranking.report.spectrum)
                     ),
                     *_cut(ranking),
                     *(_notification(problem) for problem in ranking.problems),

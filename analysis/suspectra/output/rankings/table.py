@@ -38,7 +38,7 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
     Where failing tests are in several groups, each group has a section with its own table.
     """
     style = Style(out)
-    for sentence in besides(ranking.evidence, ranking.ranked_as_changed):
+    for sentence in besides(ranking.evidence, ranking.report.spectrum):
         out.write(style(safe(sentence), "bold") + "\n")
     for group, listing in ranking.sections:
         out.write(style(safe(group.heading), "bold") + "\n")
@@ -121,11 +121,8 @@ def summary(ranking: Listing) -> str:
     cloned = ", failed tests cloned" if technique.clone_failed else ""
     is_default = technique.info.name in (TECHNIQUE.default, COMBINATION)
     ranked = "" if is_default and not without and not cloned else f" Ranked by {technique.info.title}{without}{cloned}."
-    up_to = "Up to " if ranking.sections else ""
-    groups = f" for each of {len(ranking.groups)} failure groups" if ranking.sections else ""
-    listed = f"{up_to}{ranking.extent} {'is' if ranking.is_one else 'are'} listed{groups}."
     ended = f"{many(counts.failed, 'test')} failed, {counts.passed:,} passed ({ranking.evidence.source})."
-    return f"{listed}{ranked} {ended}"
+    return f"{ranking.extent}{ranked} {ended}"
 
 
 def rank_text(best: int, worst: int) -> str:
