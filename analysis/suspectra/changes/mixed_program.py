@@ -89,8 +89,9 @@ class MixedProgram:
             return MixedRun(frozenset(), {}, {}, "it can't be compiled")
         self._files.write(contents)
         self.runs += 1
-        self._get_ready()
         begin = time.monotonic()
+        self._get_ready()
+        ready = time.monotonic()
         answer = self._asked(names, sorted(contents), fresh=fresh, without=bool(baseline.units) and not made)
         for name, one in answer.get("tests", {}).items():
             if one["verdict"] in _PASSED:
@@ -100,7 +101,7 @@ class MixedProgram:
         if not self._modules and "modules" in answer:
             self._modules = answer["modules"]
             took, all_of_it = sum(one["seconds"] for one in answer["tests"].values()), time.monotonic() - begin
-            self._loading = max(all_of_it - took, 0.0)
+            self._loading = max(time.monotonic() - ready - took, 0.0)
             self._seconds = max(_LEAST_S, _FACTOR * took, _LOADING_FACTOR * all_of_it)
         return _run_of(answer, uncollected=self._uncollected)
 
@@ -188,7 +189,7 @@ class MixedProgram:
         if not self._passing.keys() >= set(names):
             return self._seconds
         known = _FACTOR * sum(self._passing[name] for name in names)
-        return min(self._seconds, max(_LEAST_S, known, _LOADING_FACTOR * self._loading))
+        return min(self._seconds, max(2 * _LEAST_S, known, 2 * _LOADING_FACTOR * self._loading))
 
     def _limit(self, name: str, without: bool) -> float:
         return max(self._limits[name], self._tests[name].hangs_s) if without else self._limits[name]
