@@ -533,3 +533,22 @@ def test_inlined_calls_that_an_exception_left_are_said(tool, tmp_path):
     run, _ = record(tmp_path, "fine\t./t\nthrown\t./t 1\n")
     assert [problem.file for problem in run.problems] == ["thrown"]
     assert run.problems[0].cause.startswith("exceptions or jumps left calls that the compiler had inlined")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+@pytest.mark.parametrize("kept", ["p", "libpart.so"])
+def test_optimisation_is_said_where_all_is_compiled_and_linked_at_once(tool, tmp_path, compiler, kept):
+    """There is no object file, so it is seen in the program or the library; a ranking says it again."""
+    path = tool(compiler, compiler)
+    (tmp_path / "part.c").write_text("int part(int n) {\n    return n + 1;\n}\n")
+    (tmp_path / "p.c").write_text("int part(int);\nint main(int n, char **v) {\n    return !v + part(n) > 2;\n}\n")
+    flags = {name: "-O2" if name == kept else "-O0" for name in ("p", "libpart.so")}
+    for arguments in (("part.c", "-fPIC", "-shared", "-o", "libpart.so"), ("p.c", "./libpart.so", "-o", "p")):
+        command = [path, flags[arguments[-1]], "--coverage", *arguments]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    run, evidence = record(tmp_path, "fine\t./p\nfails\t./p 1\n")
+    for problems in (run.problems, evidence.problems):
+        (problem,) = problems
+        assert problem.cause.startswith("it was built with optimisation")
+        assert kept.removesuffix(".so").removeprefix("lib") in problem.file

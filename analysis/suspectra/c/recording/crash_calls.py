@@ -29,6 +29,9 @@ CALLS_FILE, OPEN_FILE = "calls", "calls-open"
 For crashes, and for processes that have written no profile.
 """
 
+MEASURED_FILE = "calls-measured"
+"""The same for the programs and libraries that write profiles."""
+
 LEFT_FILE = "calls-left"
 """The same for calls that an exception, a jump or the end of a thread left."""
 

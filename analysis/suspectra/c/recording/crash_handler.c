@@ -12,13 +12,15 @@
  * Where SUSPECTRA_CALLS names a file, the addresses of the calls that are under way go into one with this name and the
  * number of the process, and what is mapped where. Nothing is looked up in the crashing program: the program that reads
  * the file finds the lines. For a program of clang the same goes for exit(), with "-exit" behind the name: gcc knows
- * which calls may not return, and counts accordingly. It does not know that of exec(). A file with "-open" behind the name is there as long as a process
- * has written no profile.
+ * which calls may not return, and counts accordingly. It does not know that of exec(). A file with
+ * "-open" behind the name is there as long as a process has written no profile, and one with "-measured" names the program
+ * and its libraries that have profiles.
  */
 #define _GNU_SOURCE
 #include "recorded_calls.h"
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -77,6 +79,7 @@ static struct {
     void (*write)(void);
     void (*between)(void), (*reset)(void); /* to go on counting after it was written; NULL where the program has none */
     int by_clang; /* whether several libraries can have one list of counters, which is written each time */
+    const char *path; /* of the library; empty for the program itself, NULL if it is not known */
 } dumps[MAX_DUMPS]; /* each program and shared library has a copy of libgcov of its own */
 static size_t found;
 static int by_clang; /* whether clang built any of them */
@@ -378,6 +381,21 @@ static void note_program(void) {
     if (*calls_file && access(calls_name("-open.", own_number()), F_OK) == 0)
         note("-open.replaced.");
     note_open();
+}
+
+/* What was measured, for the recorder to find out how it was compiled. */
+static void note_measured(void) {
+    int descriptor = *calls_file ? open(calls_name("-measured", 0), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+    for (size_t i = 0; descriptor >= 0 && i < found; i++) {
+        char line[PATH_MAX + 1];
+        if (!dumps[i].path || !realpath(*dumps[i].path ? dumps[i].path : "/proc/self/exe", line))
+            continue;
+        size_t size = strlen(line);
+        line[size] = '\n';
+        put(descriptor, line, size + 1);
+    }
+    if (descriptor >= 0)
+        close(descriptor);
 }
 
 __attribute__((visibility("hidden"))) void suspectra_note_process(void) {
@@ -803,6 +821,7 @@ static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) 
             by_clang |= clang;
             own_unwinder |= clang && address_in(file, size, "_Unwind_SetIP");
             dumps[found].by_clang = clang;
+            dumps[found].path = object->dlpi_name ? object->dlpi_name : "";
             *(void **)&dumps[found].between = between ? (void *)(object->dlpi_addr + between) : NULL;
             *(void **)&dumps[found].reset = reset ? (void *)(object->dlpi_addr + reset) : NULL;
             *(void **)&dumps[found++].write = (void *)(object->dlpi_addr + address);
@@ -878,6 +897,9 @@ static void find_dumps(void) {
 #ifdef __linux__
     dl_iterate_phdr(look_into, NULL);
 #endif
+#ifdef KNOWS_CALLS
+    note_measured();
+#endif
     if (!found && (*(void **)&dumps[0].write = dlsym(RTLD_DEFAULT, "__gcov_dump")))
         found = 1;
 #endif
@@ -940,6 +962,7 @@ __attribute__((constructor)) static void install(void) {
     arm();
 #ifdef KNOWS_CALLS
     note_program();
+    note_measured();
 #endif
 }
 

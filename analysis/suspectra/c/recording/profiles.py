@@ -20,9 +20,11 @@ from typing import Any
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.crash_calls import CallUnderWay
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
+from suspectra.c.recording.measured_programs import MeasuredPrograms
 from suspectra.evidence.c.call_ends import common_name
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
-from suspectra.evidence.c.profiles import NotesFolder, optimisation_problems, profile_files, source_digests
+from suspectra.evidence.c.profiles import NotesFolder, profile_files, source_digests
+from suspectra.evidence.c.tables import optimised
 from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.formats.gcovr import gcovr_table
 from suspectra.evidence.source_paths import SourcePaths
@@ -58,6 +60,7 @@ class ProfileReader:
     ):
         self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
         self.objects: dict[str, int] = {}
+        self._programs = MeasuredPrograms()
         self.readers: set[str] = set()
         """Descriptions of the readers that were used."""
         self._described: dict[str, GcovrObject] = {}
@@ -79,6 +82,11 @@ class ProfileReader:
             except EvidenceError as error:
                 problems.append(error.problem)
         return TestData(self._counters(measured, problems))
+
+    def add_programs(self, scratch: str) -> None:
+        """Find out how the programs were compiled that a test with a scratch folder ran."""
+        with self._lock:
+            self._programs.add(scratch)
 
     def measured(self, prefix: str, problems: list[Problem]) -> list[tuple[GcovrObject, str]]:
         """Find the objects of the profiles in a folder, each with the path of its profile where it was built."""
@@ -147,7 +155,7 @@ class ProfileReader:
             try:
                 with self._lock:
                     notes = self.notes.find(there)
-                    number = self._number(notes, problems)
+                    number = self._number(notes, there, problems)
                 with open(one.profile, "rb") as file:
                     profile = parse_profile(file.read(), notes, there)
             except EvidenceError as error:
@@ -161,14 +169,15 @@ class ProfileReader:
             counters[number] = values.tobytes()
         return counters
 
-    def _number(self, notes: CObject, problems: list[Problem]) -> int:
+    def _number(self, notes: CObject, profile: str, problems: list[Problem]) -> int:
         if notes.name not in self.objects:
             digests, stale = source_digests({notes.name: notes}, self.paths)
-            problems += [*stale, *optimisation_problems({notes.name: notes})]
+            how = notes.optimised or self._programs.optimised(profile)
+            problems += [*stale, *([optimised(notes.name, f"built with {how}")] if how else [])]
             with open(notes.name, "rb") as file:
                 data = file.read()
             folder = notes.folder if notes.compiler.is_clang else ""
-            self.objects[notes.name] = self.recorder.add_object(notes.name, data, digests, folder)
+            self.objects[notes.name] = self.recorder.add_object(notes.name, data, digests, folder, how)
         return self.objects[notes.name]
 
     def exclusions(self, previous: Exclusions, problems: list[Problem]) -> Exclusions:

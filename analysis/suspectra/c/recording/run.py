@@ -270,6 +270,7 @@ class _Session:
             return None, []
         problems: list[Problem] = _complaints(case, ended)
         measured = self.reader.measured(prefix, problems)
+        self.reader.add_programs(scratch)
         if empty := [one for one in measured if not os.path.getsize(one[0].profile)]:
             measured = [one for one in measured if one not in empty]
             problems.append(_about_empty(case, empty[0][1]))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,9 +19,8 @@ from suspectra.evidence import places
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.c.builder import CAssembler, TestProfile
 from suspectra.evidence.c.compilation_folder import with_folder
-from suspectra.evidence.c.debug_information import is_optimised
 from suspectra.evidence.c.failures import CFailures
-from suspectra.evidence.c.tables import optimised
+from suspectra.evidence.c.optimisation import optimised_by
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.formats.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.opening import read_evidence
@@ -99,7 +97,7 @@ class GcovRawSource:
         if not objects:
             raise EvidenceError(problems[0] if problems else _empty(str(self.profiles)))
         digests, stale = source_digests(objects, self._paths)
-        problems += [*stale, *optimisation_problems(objects)]
+        problems += stale
         evidence = self._assembler.evidence(str(self.profiles), objects, digests, profiles, problems)
         return self._failures.added(evidence, self._outcomes)
 
@@ -219,7 +217,8 @@ class NotesFolder:
         return known.notes
 
     def _parsed(self, path: str) -> CObject:
-        return with_folder(parse_notes(read_evidence(path), path), self.roots)
+        compiled = with_folder(parse_notes(read_evidence(path), path), self.roots)
+        return replace(compiled, optimised=_optimisation(path))
 
 
 def _no_notes(home: str, profile: str) -> EvidenceError:
@@ -279,29 +278,12 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
     return digests, problems
 
 
-_PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]* -O([0-9sgz]|fast)?(?=[ \0])")
-
-
-def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
-    """Report objects that were built with optimisation, according to their debug information.
-
-    An object that gcc compiled with ``-g`` contains the compiler's options; clang describes calls only where it
-    optimises. Without ``-g``, only inlined functions show optimisation
-    (:attr:`~suspectra.program.c.object.CObject.inlined`).
-    """
-    problems = []
-    for path in objects:
-        try:
-            data = read_evidence(os.path.splitext(path)[0] + ".o")
-        except (OSError, ValueError):
-            continue
-        found = _PRODUCER.search(data)
-        if found and found[1] not in (b"g", b"0"):  # the last one counts
-            problems.append(optimised(path, f"built with -O{(found[1] or b'').decode()}"))
-        elif found is None and b"clang version" in data and is_optimised(data):
-            problem = optimised(path, "built with optimisation by clang")
-            problems.append(replace(problem, cure="build with -O0 for exact lines and edges"))
-    return problems
+def _optimisation(notes: str) -> str:
+    """How an object was optimised, by the path of its notes; empty where it was not, or that is not known."""
+    try:
+        return optimised_by(read_evidence(os.path.splitext(notes)[0] + ".o"))
+    except (OSError, ValueError):
+        return ""
 
 
 def mark_of(path: str | os.PathLike[str]) -> Mark:

@@ -77,7 +77,7 @@ class CRecordingSource:
         self.workspace = os.path.abspath(workspace)  # paths of the evidence are relative to it
         root = Path(self.workspace)
         self._recording = CRecording(root / (folder if folder is not None else FOLDER), root)
-        self._parsed: dict[tuple[str, str], CObject | EvidenceError] = {}
+        self._parsed: dict[tuple[str, str, str], CObject | EvidenceError] = {}
         self._assemblers: tuple[CAssembler, CLineTables] | None = None
         self._settings: tuple[object, ...] | None = None
         self._evidence: Evidence | None = None
@@ -250,11 +250,11 @@ class CRecordingSource:
         return problems
 
     def _notes(self, stored: StoredObject) -> CObject | EvidenceError:
-        key = (stored.digest, stored.folder)
+        key = (stored.digest, stored.folder, stored.optimised)
         if key not in self._parsed:
             try:
                 parsed = parse_notes(self._recording.notes(stored.digest), stored.path)
-                self._parsed[key] = replace(parsed, folder=stored.folder or parsed.folder)
+                self._parsed[key] = replace(parsed, folder=stored.folder or parsed.folder, optimised=stored.optimised)
             except EvidenceError as error:
                 self._parsed[key] = error
         return self._parsed[key]

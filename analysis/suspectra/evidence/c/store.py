@@ -56,6 +56,7 @@ class StoredObject:
     # SHA-256 of the sources that did not change since they were compiled, by path in the workspace
     sources: Mapping[str, str]
     folder: str = ""  # in which it was compiled, if the notes do not say it
+    optimised: str = ""  # how, such as -O2, as far as that is known
 
 
 @dataclass(frozen=True)
@@ -162,9 +163,9 @@ class CRecording:
             _all(int, fields["id"])
             if not _DIGEST.fullmatch(digest):  # it names a file
                 raise ValueError("not a digest")
-            folder = fields.get("folder", "")
-            _all(str, folder)
-            self.objects[fields["id"]] = StoredObject(path, digest, sources, folder)
+            folder, optimised = fields.get("folder", ""), fields.get("optimised", "")
+            _all(str, folder, optimised)
+            self.objects[fields["id"]] = StoredObject(path, digest, sources, folder, optimised)
         elif kind == "test":
             name, objects = fields.pop("name"), tuple(fields.pop("objects"))
             _check_test(name, objects, fields)

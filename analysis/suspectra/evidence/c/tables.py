@@ -218,9 +218,10 @@ class CTables:
 
     def _optimised(self) -> tuple[Problem, ...]:
         return tuple(
-            optimised(path, f"{len(compiled.inlined)} functions contain lines of others")
+            optimised(path, compiled.optimised and f"built with {compiled.optimised}")
             for path, compiled in self.objects.items()
-            if any(self._source(compiled, compiled.by_name[name].file) for name in compiled.inlined)
+            if compiled.optimised
+            or any(self._source(compiled, compiled.by_name[name].file) for name in compiled.inlined)
         )
 
     def _compiled_by_clang(self) -> tuple[Problem, ...]:
@@ -242,7 +243,7 @@ def optimised(path: str, place: str) -> Problem:
         "it was built with optimisation, so lines of inlined functions count with their callers, and code that was "
         "merged or moved may be on the wrong line"
     )
-    return Problem(path, place, cause, "build with -O0 (or -Og) for exact lines and edges")
+    return Problem(path, place, cause, "build with -O0 for exact lines and edges")
 
 
 def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, list[str]]:

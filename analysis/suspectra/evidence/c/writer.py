@@ -102,7 +102,9 @@ class CRecorder:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
-    def add_object(self, path: str, notes: bytes, sources: Mapping[str, str], folder: str = "") -> int:
+    def add_object(
+        self, path: str, notes: bytes, sources: Mapping[str, str], folder: str = "", optimised: str = ""
+    ) -> int:
         """Store the notes of an object, unless they are stored already."""
         self._keep_lines(sources)
         digest = hashlib.sha256(notes).hexdigest()
@@ -110,14 +112,15 @@ class CRecorder:
         newest, objects = self.recording.newest.get(path), self.recording.objects
         if number is not None:
             sources = {**objects[number].sources, **sources}
-        if number is not None and number == newest and objects[number] == StoredObject(path, digest, sources, folder):
+        whole = StoredObject(path, digest, dict(sources), folder, optimised)
+        if number is not None and number == newest and objects[number] == whole:
             return number  # not if only the sources differ: notes contain no constants
         stored = self.folder / "objects" / f"{digest}.gcno.z"
         if not stored.exists():
             _replace(stored, zlib.compress(notes))
         number, self._next = self._next, self._next + 1
         self._numbers[path, digest] = number
-        self.recording.objects[number] = StoredObject(path, digest, dict(sources), folder)
+        self.recording.objects[number] = whole
         self._write(_object_fields(number, self.recording.objects[number]))
         return number
 
@@ -201,7 +204,8 @@ def _pass_fields(name: str, last: LastPass) -> dict[str, object]:
 
 def _object_fields(number: int, stored: StoredObject) -> dict[str, object]:
     fields = {"id": number, "path": stored.path, "digest": stored.digest, "sources": dict(stored.sources)}
-    return {"kind": "object", **fields, **({"folder": stored.folder} if stored.folder else {})}
+    more = {"folder": stored.folder, "optimised": stored.optimised}
+    return {"kind": "object", **fields, **{name: text for name, text in more.items() if text}}
 
 
 def _framed(fields: Mapping[str, object], blob: bytes = b"") -> bytes:

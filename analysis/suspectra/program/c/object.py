@@ -104,6 +104,7 @@ class CObject:
     stamp: int  # identifies the build; a profile has the stamp of the object that wrote it
     folder: str  # the folder in which the compiler ran, from which relative source paths start
     functions: tuple[CFunction, ...]  # in the order of the file
+    optimised: str = ""  # how, such as -O2, as far as that is known; the notes do not say it
 
     @cached_property
     def first_counter(self) -> dict[int, int]:

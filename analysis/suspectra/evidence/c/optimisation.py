@@ -1,0 +1,70 @@
+"""Whether a compiler has optimised the code that it measured, by an object file or a program (ELF).
+
+With ``-g`` gcc writes its options. Otherwise what tells is a function that the compiler adds to each object, since
+without optimisation it always looks the same: that of gcc enters a frame and returns, that of clang makes room on the
+stack at once. Known for x86-64 and aarch64; other and stripped files say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from mmap import mmap
+
+import numpy as np
+
+_OPTIONS = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]* -O([0-9sgz]|fast)?(?=[ \0])[^\0]*")
+_MEASURED = (b"-fprofile-arcs", b"--coverage")
+_ADDED = re.compile(rb"(?<=\0)(?:_sub_I_00100_0|__llvm_gcov_writeout)(?:\.[^\0]*)?\0")
+_SYMBOL_TABLE, _FUNCTION = 2, 2
+_MACHINES = {62: "x86-64", 183: "aarch64"}
+_SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+_UNOPTIMISED = {
+    # what marks the target of an indirect call, push %rbp and mov %rsp,%rbp; the last instruction is ret
+    ("x86-64", "gcc"): re.compile(rb"(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5.*\xc3", re.DOTALL),
+    # the same, or no frame, and sub $…,%rsp
+    ("x86-64", "clang"): re.compile(rb"(?:\xf3\x0f\x1e\xfa)?(?:\x55\x48\x89\xe5)?\x48\x83\xec.*", re.DOTALL),
+    # the last instruction is ret
+    ("aarch64", "gcc"): re.compile(rb".*\xc0\x03\x5f\xd6", re.DOTALL),
+    # what signs the return address, and sub sp, sp, …
+    ("aarch64", "clang"): re.compile(rb"(?:[\x3f\x7f\x5f\x9f]..\xd5)?\xff[\x03-\xff].\xd1.*", re.DOTALL),
+}
+"""The code of the added function, by machine and compiler."""
+
+
+def optimised_by(data: bytes | mmap) -> str:
+    """How measured code of a file was optimised, such as ``-O2``; empty where it was not, or that is not known."""
+    for found in _OPTIONS.finditer(data):
+        if found[1] != b"0" and any(option in found[0] for option in _MEASURED):
+            return f"-O{(found[1] or b'').decode()}"
+    try:
+        unlike = any(not _UNOPTIMISED[kind].fullmatch(code) for kind, code in _added_functions(data))
+    except (struct.error, IndexError, ValueError, OverflowError):  # a damaged file
+        return ""
+    return "optimisation" if unlike else ""
+
+
+def _added_functions(data: bytes | mmap) -> Iterator[tuple[tuple[str, str], bytes]]:
+    """The code of what compilers added to the objects in a file, each with its machine and compiler."""
+    if data[:6] != b"\x7fELF\x02\x01":  # 64 bits, little endian
+        return
+    (machine,) = struct.unpack_from("<H", data, 0x12)
+    if machine not in _MACHINES:
+        return
+    (at,) = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQI", data, at + number * size) for number in range(count)]
+    for _, type_, _, _, offset, length, link in sections:
+        if type_ != _SYMBOL_TABLE:
+            continue
+        names = data[sections[link][4] : sections[link][4] + sections[link][5]]
+        wanted = {found.start(): found[0] for found in _ADDED.finditer(names)}
+        symbols = np.frombuffer(data, _SYMBOL, length // _SYMBOL.itemsize, offset)
+        for symbol in symbols[np.isin(symbols["name"], list(wanted)) & (symbols["info"] & 15 == _FUNCTION)]:
+            _, _, _, address, start, _, _ = sections[symbol["section"]]
+            first = start + int(symbol["value"]) - address
+            compiler = "clang" if b"llvm" in wanted[int(symbol["name"])] else "gcc"
+            yield (_MACHINES[machine], compiler), data[first : first + int(symbol["size"])]
