@@ -552,3 +552,83 @@ def test_optimisation_is_said_where_all_is_compiled_and_linked_at_once(tool, tmp
         (problem,) = problems
         assert problem.cause.startswith("it was built with optimisation")
         assert kept.removesuffix(".so").removeprefix("lib") in problem.file
+
+
+EXEC = 'execl("./t", "t", "1", "2", (char *)0);'
+PROCESSES = """\
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int *nowhere;
+static int store(int n) {
+    *nowhere = n;
+    return n;
+}
+static int fine(int n) {
+    return n;
+}
+static int start(int n) {
+    int child = fork();
+    fine(n);
+    if (child) {
+        waitpid(child, 0, 0);
+        store(1);
+        fine(1);
+    }
+    return n;
+}
+static int becomes(int n) {
+    if (n == 3) {
+        n = store(n);
+        return n;
+    }
+    fine(n);
+    execl("./t", "t", "1", "2", (char *)0);
+    return n;
+}
+static int several(int n) {
+    n += 1; n = fine(
+        fine(n) +
+        store(n));
+    return n;
+}
+int main(int n, char **words) {
+    if (n == 1) {
+        n = start(n);
+        return 0;
+    }
+    if (n < 4) {
+        n = becomes(n);
+        return n;
+    }
+    n = several(n);
+    return n;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+def test_processes_that_part_and_calls_of_several_lines(tool, tmp_path, compiler):
+    """What one process left, another one that it forked, or became, may have ended in."""
+    (tmp_path / "t.c").write_text(PROCESSES)
+    build(tmp_path, "t.c", "-o", "t", compiler=tool(compiler, compiler))
+    _, evidence = record(tmp_path, "parts\t./t\nbecomes\t./t 1\nseveral\t./t 1 2 3\n")
+    places = {
+        test.name: {evidence.elements.location(int(element)).line for element in row}
+        for test, row in zip(evidence.tests, evidence.rows, strict=True)
+    }
+    text = PROCESSES.splitlines()
+
+    def ran(test, function):
+        first = next(at for at, line in enumerate(text) if f" {function}(int n" in line and line.endswith("{"))
+        last = text.index("}", first)
+        return [line.strip() for at, line in enumerate(text[:last]) if at > first and at + 1 in places[test]]
+
+    assert ran("parts", "main") == ["if (n == 1) {", "n = start(n);", "return 0;"]
+    assert "fine(1);" not in ran("parts", "start")
+    assert "return n;" in ran("parts", "start")
+    assert ran("becomes", "becomes") == ["if (n == 3) {", "n = store(n);", "fine(n);", EXEC]
+    assert ran("becomes", "main") == ["if (n == 1) {", "if (n < 4) {", "n = becomes(n);"]
+    assert ran("several", "several") == ["n += 1; n = fine(", "fine(n) +", "store(n));"]
+    assert ran("several", "main") == ["if (n == 1) {", "if (n < 4) {", "n = several(n);"]

@@ -87,6 +87,10 @@ def test_a_file_that_defines_tests_of_a_framework_is_test_code(tmp_path, tool, f
         ("#include <boost/test/unit_test.hpp>\n", "", True),
         ("extern int srunner_create(int); // \nint n = srunner_create (1);\n", "", True),
         ('#include "common.h"\n', "#include <cmocka.h>\n", True),
+        ('#include "common.h"\n', '#include "CuTest.h"\n', True),
+        ('#include "libtap/tap.h"\n', "", True),
+        ("#include <tap/basic.h>\n", "", True),
+        ('#include "tap.h"\n', "", False),  # a network interface
         ('#include "check.h"\n', "#define CHECK(x) ((x) ? 0 : abort())\n", False),
         ('#include "../../../outside.h"\n// see check.h and unity.h\n', "", False),
         ("", "", False),

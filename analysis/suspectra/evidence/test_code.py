@@ -24,13 +24,13 @@ _C_TEST = re.compile(
 
 _DOCTEST = re.compile(r"DOCTEST_ANON_(FUNC|CLASS|TMP|SUITE|CAPTURE|REGISTER)|^_GLOBAL__|^__cxx_global")
 _OF_A_FRAMEWORK = re.compile(  # the framework itself, where projects keep a copy of it
-    r"(^|/)(unity(_fixture|_memory)?|cmocka|munit|greatest|acutest|doctest|catch(_amalgamated)?|gtest(-\w+)?|gmock(-\w+)?)"
+    r"(^|/)(unity(_fixture|_memory)?|cmocka|munit|greatest|acutest|CuTest|utest|libtap/tap|doctest|catch(_amalgamated)?|gtest(-\w+)?|gmock(-\w+)?)"
     r"\.(c|cc|cpp|h|hpp)$"
     r"|\.moc$|(^|/)moc_[^/]*\.cpp$"  # what Qt writes for it
 )
 _USES_FRAMEWORK = re.compile(
     rb"^[ \t]*#[ \t]*include[ \t]*(<check\.h>"
-    rb"|[<\"]([^>\"]*/)?(unity(_fixture)?|cmocka|munit|greatest|acutest|minunit|CppUTest/\w+|CUnit/\w+)\.h[>\"]"
+    rb"|[<\"]([^>\"]*/)?(unity(_fixture)?|cmocka|munit|greatest|acutest|minunit|CuTest|utest|libtap/tap|tap/basic|CppUTest/\w+|CUnit/\w+)\.h[>\"]"
     rb"|[<\"](gtest|gmock|catch2|boost/test|cgreen|criterion|cppunit|QtTest)/"
     rb"|[<\"](QtTest|QTest|catch\.hpp|catch_amalgamated\.hpp)[>\"])"
     rb"|^[ \t]*(START_TEST|BOOST_(AUTO|FIXTURE|DATA|PARAM)_TEST_CASE|QTEST_\w*MAIN|TEST_GROUP)\s*\("

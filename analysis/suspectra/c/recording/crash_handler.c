@@ -108,7 +108,7 @@ struct trace {
 static char calls_file[4096]; /* the beginning of its name; empty for none */
 static size_t calls_length;
 static struct call calls[MAX_CALLS], forked_in[MAX_CALLS]; /* those under way now, and when this process was forked */
-static int call_count, before_fork;
+static int call_count, before_fork, went_on;
 static volatile sig_atomic_t unwinding, damaged;
 static void *unwound[5]; /* where to go on if the stack is damaged */
 static _Unwind_Reason_Code (*unwind)(_Unwind_Trace_Fn, void *);
@@ -265,26 +265,29 @@ int suspectra_records_calls(void) {
 int suspectra_by_clang(void) { return by_clang; }
 int suspectra_own_unwinder(void) { return own_unwinder; }
 
-static void put_calls(int descriptor, int from, int to) {
+static void put_calls(int descriptor, const char *mark, const struct call *all, int from, int to) {
     static struct call counted[MAX_COUNTED];
     static uintptr_t times[MAX_COUNTED];
     int some = 0;
     for (int i = from; i < to; i++) {
         if (i < from + FULL_CALLS) {
-            suspectra_put_call(descriptor, calls[i], 1);
+            suspectra_put(descriptor, mark);
+            suspectra_put_call(descriptor, all[i], 1);
             continue;
         }
         int known = 0;
-        while (known < some && counted[known].at != calls[i].at)
+        while (known < some && counted[known].at != all[i].at)
             known++;
         if (known < MAX_COUNTED) {
             times[known] = known < some ? times[known] + 1 : 1;
-            counted[known] = calls[i];
+            counted[known] = all[i];
             some += known == some;
         }
     }
-    for (int i = 0; i < some; i++)
+    for (int i = 0; i < some; i++) {
+        suspectra_put(descriptor, mark);
         suspectra_put_call(descriptor, counted[i], times[i]);
+    }
 }
 
 static uintptr_t exit_frame; /* the call of exit() that is under way, with the calls further out written */
@@ -304,14 +307,14 @@ static void write_calls(const char *kind, int from, int to) {
     int begun_here = call_count, i = before_fork;
     for (; i > 0 && begun_here > 0 && calls[begun_here - 1].at == forked_in[i - 1].at; i--)
         begun_here--;
-    put_calls(descriptor, from, begun_here < to ? begun_here : to);
-    if (by_clang && i > 0 && begun_here > 0 && calls[begun_here - 1].frame == forked_in[i - 1].frame) {
-        put(descriptor, "+", 1); /* this process goes on there, with counters of its own */
-        suspectra_put_call(descriptor, forked_in[i - 1], 1);
+    put_calls(descriptor, "", calls, from, begun_here < to ? begun_here : to);
+    if (by_clang && !went_on) { /* this process went on behind the others, with counters of its own */
+        put_calls(descriptor, "+", forked_in, 0, i);
+        went_on = 1;
     }
     if (begun_here < to) {
         put(descriptor, "-\n", 2); /* the others began in the process that forked this one */
-        put_calls(descriptor, begun_here > from ? begun_here : from, to);
+        put_calls(descriptor, "", calls, begun_here > from ? begun_here : from, to);
     }
     if (damaged)
         suspectra_put(descriptor, "?stack\n");
@@ -364,7 +367,7 @@ static void write_hidden_exit(void) {
         at++;
     while (at < call_count && in_library(calls[at].at, &library))
         at++;
-    if (at + 1 < call_count && calls[at + 1].at) /* not only that of _start */
+    if (before_fork || (at + 1 < call_count && calls[at + 1].at)) /* not only that of _start */
         write_calls("-exit.", 0, first_interrupted());
 }
 
@@ -641,6 +644,7 @@ void suspectra_not_replaced(void) {
 #ifdef KNOWS_CALLS
     if (found && *calls_file && suspectra_own_process()) {
         suspectra_remove_calls("-exit.", own_number());
+        went_on = 0;
         suspectra_remove_calls("-left.", own_number());
         note_open();
     }
@@ -697,6 +701,7 @@ static void forked(void) {
 #ifdef KNOWS_CALLS
     if (found && *calls_file) {
         before_fork = suspectra_unwind(forked_in, MAX_CALLS);
+        went_on = 0;
         note_open();
     }
 #endif

@@ -327,9 +327,10 @@ class _Session:
         times: Counter[CallUnderWay] = Counter()
         for call in crashed:
             if not call.inherited:
-                times[call._replace(times=(call.times > 0) - (call.times < 0))] += call.times
+                times[call._replace(times=abs(call.times) and 1)] += call.times
         found = []
-        for call, number in list(times.items())[:_MAX_ENDS]:
+        # where as many go on as end, nothing is left over
+        for call, number in [one for one in times.items() if one[1] or not one[0].times][:_MAX_ENDS]:
             for at, place in enumerate(call.places):
                 if (name := self.files.resolve(place.path, folder)) is None:
                     continue
@@ -358,6 +359,7 @@ class _Session:
         calls = [
             place._replace(function=demangled(place.function))
             for call in (crashes[0] if crashes else ())
+            if call.times > 0
             for place in call.places
         ]
         texts = [_clipped(ended.stderr), _clipped(ended.stdout)]

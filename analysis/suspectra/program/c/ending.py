@@ -54,7 +54,11 @@ def ends_in(
     chosen = _fitting(without, effects)
     ends = tuple(places[number] for places, number in zip(options, chosen, strict=True))
     none, all_of_them = _impossible(_counts(flow, counters, [(), ends], ()))
-    return ends if all_of_them <= none else ()
+    if all_of_them <= none:
+        return ends
+    # what begins another program has counted what leaves its block only if that failed
+    some = _fitting(without, [np.concatenate([effect, np.zeros_like(effect[:1])]) for effect in effects])
+    return tuple(places[number] for places, number in zip(options, some, strict=True) if number < len(places))
 
 
 def _places(function: CFunction, files: set[str], line: int, calling: bool) -> tuple[BlockEnd, ...]:

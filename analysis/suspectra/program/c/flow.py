@@ -111,9 +111,9 @@ class CFlow:
         running = np.zeros((self.blocks + 1, given.shape[1]), np.int64)
         imbalance = self._imbalance @ given
         for end in ends:  # as if an arc led from there to the exit, taken once
-            function = int(np.searchsorted(self.first_block, end.block, "right")) - 1
+            leaves = self.first_block[self._function_with(end.block)] + EXIT
             imbalance[self._position[end.block], end.run] -= end.times
-            imbalance[self._position[self.first_block[function] + EXIT], end.run] += end.times
+            imbalance[self._position[leaves], end.run] += end.times
         np.cumsum(imbalance, axis=0, out=running[1:])
         counts[self._tree] = (running[self._cut_end] - running[self._cut_start]) * self._cut_sign[:, None]
         return counts
@@ -162,6 +162,11 @@ class CFlow:
         ended: dict[tuple[int, int], list[FlowEnd]] = {}
         for end in ends:
             ended.setdefault((end.run, end.block), []).append(end)
+        for run, number in {(run, self._function_with(block)) for run, block in ended}:
+            # of a call in several lines only the last block counts, to which it did not get
+            first, last = np.searchsorted(self.block_lines[0], self.first_block[number : number + 2])
+            blocks, lines = (part[first:last] for part in self.block_lines)
+            executed[lines[entered[blocks, run]], run] = True
         for (run, block), those in ended.items():
             left_over = sum(end.times for end in those)
             if left_over > 0 and dense_product(self._entering[[block]], arcs[:, run])[0] <= left_over:
@@ -170,9 +175,12 @@ class CFlow:
                     executed[line, run] = entered[owners[owners != block], run].any()
         return executed
 
+    def _function_with(self, block: int) -> int:
+        return int(np.searchsorted(self.first_block, block, "right")) - 1
+
     def _lines_after(self, block: int, place: int) -> set[int]:
         """The lines of a block that come only after one of its places, as indices into `lines`."""
-        number = int(np.searchsorted(self.first_block, block, "right")) - 1
+        number = self._function_with(block)
         owner, within = self.objects[number], block - int(self.first_block[number])
         there = [(owner, file, line) for at, file, line in self.functions[number].lines if at == within]
         return {self._index[key] for key in {*there[place + 1 :]} - {*there[: place + 1]}}
