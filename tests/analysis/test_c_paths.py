@@ -457,7 +457,7 @@ def reckoner(build_reckoner, tmp_path_factory):
 
 @pytest.mark.slow
 def test_the_command_compares_tests_of_ctest(reckoner):
-    done = reckoner("paths", "largest_below_zero", "--ctest", "build", "--format", "json")
+    done = reckoner("paths", "largest_below_zero", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["technique"], found["with"], found["candidates"]) == ("nearest-path", "mean_below_zero", 20)
@@ -491,7 +491,7 @@ def test_techniques_that_need_state_rank_tests_of_ctest(reckoner, monkeypatch):
     explained = reckoner("explain", place, "--technique", "switching").stdout
     assert "1 failing test passes if this comes out true the 2nd time." in explained
 
-    observed = reckoner("investigate", "--ctest", "build", "--technique", "value-predicates", "--seconds", "600")
+    observed = reckoner("investigate", "--technique", "value-predicates", "--seconds", "600")
     assert "all tests were observed" in observed.stdout, observed.stderr
     explained = reckoner("explain", place, "--technique", "value-predicates").stdout
     assert "In both failing tests that were observed `result < 0` here, in no passing one of 4." in explained

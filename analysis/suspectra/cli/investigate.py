@@ -32,7 +32,7 @@ from suspectra.cli.rerun import (
     BeforeCommand,
     BuiltOptions,
     Interruption,
-    first_build,
+    build_of_tests,
     require_nothing_of_python,
     rerun_setup,
     suspicious_tests,
@@ -41,6 +41,8 @@ from suspectra.runs.experiment import COMBINATION, COMPILED, KINDS, Experiment
 from suspectra.runs.observation import VALUE_PREDICATES, Observation
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from typing_extensions import Unpack
 
     from suspectra.c.experiments.switching import CSwitchInquiry
@@ -108,14 +110,16 @@ def _investigate(command: Sequence[str], chosen: _Options) -> int:
 
     began = time.monotonic()
     technique = make_technique(chosen["technique"], break_ties=None, **technique_parameters(chosen["parameters"]))
-    evidence = since_revision(find_source(chosen["workspace"], edges=True).read(), chosen["workspace"], None)
-    compiled = first_build(chosen) is not None
+    source = find_source(chosen["workspace"], edges=True)
+    evidence = since_revision(source.read(), chosen["workspace"], None)
+    build = build_of_tests(chosen, evidence, source)
+    compiled = build is not None
     everywhere = compiled or chosen["technique"] != COMBINATION
     tests, suspicion = suspicious_tests(
         evidence, chosen["workspace"], chosen["tests"], everywhere=everywhere, compiled=compiled
     )
     progress = InvestigationProgress(sys.stderr, len(tests), partial(_line_of, evidence.elements))
-    make = _for_c if compiled else _for_python
+    make = partial(_for_c, build) if build is not None else _for_python
     inquiry = make(command, chosen, technique, tests, suspicion, progress)
     inquiry.seconds = _left(chosen["investigation_seconds"], began)
     guard = Watchdog(os.environ) if compiled else nullcontext()  # ends a build if this process is killed
@@ -155,6 +159,7 @@ def _for_python(
 
 
 def _for_c(
+    build: Path,
     command: Sequence[str],
     chosen: _Options,
     technique: Technique,
@@ -170,8 +175,6 @@ def _for_c(
     if technique.name not in COMPILED:
         cause = f"{technique.name} alters tests of Python only"
         raise UsageError(Problem("--technique", "", cause, f"choose {' or '.join(COMPILED[1:])} for tests of C"))
-    build = first_build(chosen)
-    assert build is not None
     project = TracedProject(chosen["workspace"], build)
     if technique.name == VALUE_PREDICATES:
         return CValueInquiry(project=project, tests=tests, suspects=suspicion, notify=partial(_observing, progress))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from suspectra.base.english import many
-from suspectra.base.errors import Problem, UsageError
 from suspectra.base.options import COPY, EXCLUDE_MARKERS, PATHS_SECONDS
 from suspectra.cli.console import (
     INTERRUPTED,
@@ -31,8 +30,7 @@ from suspectra.cli.rerun import (
     BeforeCommand,
     BuiltOptions,
     Interruption,
-    first_build,
-    has_python,
+    build_of_tests,
     one_failing_test,
     require_nothing_of_python,
     require_unchanged,
@@ -41,6 +39,8 @@ from suspectra.cli.rerun import (
 from suspectra.paths.searches.techniques import DEFAULT, TECHNIQUES
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from typing_extensions import Unpack
 
     from suspectra.c.paths.inquiry import CPathInquiry
@@ -102,27 +102,20 @@ def _paths(command: Sequence[str], chosen: _Options) -> int:
     from suspectra.processes.watchdog import Watchdog
     from suspectra.techniques import make_technique
 
-    evidence = find_source(chosen["workspace"]).read()
-    if first_build(chosen) is None and evidence.files and not has_python(evidence):
-        cause = "these are not tests of Python"
-        raise UsageError(
-            Problem(
-                evidence.source, "", cause, "name the build of the tests with --ctest, --meson, --automake or --shell"
-            )
-        )
+    source = find_source(chosen["workspace"])
+    evidence = source.read()
+    build = build_of_tests(chosen, evidence, source)
     test = one_failing_test(evidence, chosen["test"])
     ranking = Localizer(make_technique("ochiai")).update(evidence)
     require_unchanged(evidence, _executed_files(ranking.spectrum, test.name), chosen["workspace"])
     bar = TimeBar(sys.stderr, chosen["paths_seconds"])
     inquiry = (
         _for_python(command, chosen, test, ranking, bar)
-        if first_build(chosen) is None
-        else _for_c(command, chosen, test, ranking)
+        if build is None
+        else _for_c(build, command, chosen, test, ranking)
     )
     with (
-        nullcontext()
-        if first_build(chosen) is None
-        else Watchdog(os.environ),  # ends a build if this process is killed
+        nullcontext() if build is None else Watchdog(os.environ),  # ends a build if this process is killed
         Interruption() as interruption,
         closing(inquiry.steps()) as reports,
         bar,
@@ -161,13 +154,13 @@ def _order(name: str | None) -> Nearness | None:
     return Nearness(name) if name else None
 
 
-def _for_c(command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport) -> CPathInquiry:
+def _for_c(
+    build: Path, command: Sequence[str], chosen: _Options, test: FailingTest, ranking: RankedReport
+) -> CPathInquiry:
     from suspectra.c.paths.inquiry import CPathInquiry
     from suspectra.paths.searches.search import PathOptions
 
     require_nothing_of_python(command, chosen)
-    build = first_build(chosen)
-    assert build is not None
     return CPathInquiry(
         chosen["workspace"],
         build,
