@@ -500,17 +500,11 @@ def test_techniques_that_need_state_rank_tests_of_ctest(reckoner, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--ctest", "build", "--copy"], "it is for tests of Python, and another option names tests of C"),
-        ([], "name the build of the tests with --ctest, --meson, --automake or --shell"),
-    ],
-)
-def test_what_the_command_refuses(reckoner, options, message):
+@pytest.mark.parametrize("options", [["--ctest", "build", "--copy"], ["--copy"]])
+def test_what_the_command_refuses(reckoner, options):
     done = reckoner("paths", "largest_below_zero", *options)
     assert done.returncode == 2
-    assert message in done.stderr
+    assert "it is for tests of Python" in done.stderr
 
 
 def test_a_build_can_be_stopped_and_says_what_is_wrong_with_it(tmp_path, tool):

@@ -229,7 +229,7 @@ def require_nothing_of_python(
         **more,
     }
     if unusable := next((option for option, value in given.items() if value), None):
-        cause = "it is for tests of Python, and another option names tests of C"
+        cause = "it is for tests of Python, and these are of C"
         raise UsageError(Problem(unusable, "", cause, "leave one of both out"))
 
 
