@@ -204,7 +204,7 @@ def test_values_that_can_not_be_written_down_are_not_taken_for_right(tmp_path, c
     assert run(["causes", "--workspace", str(tmp_path), "test_page.py::test_render", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["complete"]
-    assert {state["line"] for state in found["roots"]} <= {7, 8, 9, 10, 11, 15}  # the function that decides, and its result
+    assert {state["line"] for state in found["roots"]} <= {7, 8, 9, 10, 11, 15}  # what decides, and its result
     assert found["roots"]
 
 

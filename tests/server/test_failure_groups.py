@@ -122,7 +122,7 @@ def test_everything_in_the_editor_is_about_the_current_group(grouped, ledger):
     hover = grouped.request(
         "textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": place["line"], "character": 8}}
     )
-    assert "3 tests: UnbalancedEntry" in hover["contents"]["value"]
+    assert "3 tests: 2 with UnbalancedEntry" in hover["contents"]["value"]
     lenses = grouped.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     assert any("of 3 failing)" in lens["command"]["title"] for lens in lenses)
     jump = grouped.command("jump", {"uri": uri, "position": {"line": place["line"], "character": 0}})
