@@ -25,6 +25,8 @@ MAPPED = mmap.mmap(os.open("mapped.txt", os.O_RDWR), 0)
 CONNECTED = socket.create_connection(("127.0.0.1", int(open("port.txt").read())))
 PIPED = subprocess.Popen(["sh", "-c", "read line && touch new.txt"], stdin=subprocess.PIPE)
 BOTH = open("kept.txt", "r+")
+KNOWN = sqlite3.connect(":memory:")
+from sqlite3 import connect as CONNECT_BY_NAME
 CHMOD, CONNECT, SOCKET = (getattr(ctypes.CDLL(None), name) for name in ("chmod", "connect", "socket"))
 def act(tmp_path):
     with open("log.txt", "w") as stream:
@@ -108,6 +110,19 @@ HARMFUL = {
     "name of an address": "socket.getnameinfo(('192.0.2.1', 80), 0)",
     "attached database": "sqlite3.connect(':memory:').execute('attach \\'kept.db\\' as k')",
     "copy of a database": "sqlite3.connect(':memory:').execute('vacuum into \\'new.db\\'')",
+    "attached by one that was connected before": "KNOWN.execute('attach \\'kept.db\\' as k')",
+    "database by an address with signs": "sqlite3.connect('file:kept%2edb', uri=True).execute('drop table t')",
+    "database by an address with options": (
+        "sqlite3.connect('file:kept.db?x=mode=ro', uri=True).execute('drop table t')"
+    ),
+    "database with the name of an address": "sqlite3.connect('file:new?mode=ro')",
+    "interpreter of this process": (
+        "import importlib; found = importlib.util.find_spec('_interpreters') or"
+        " importlib.util.find_spec('_xxsubinterpreters');"
+        " importlib.import_module(found.name).create()"
+    ),
+    "history of others": "readline.append_history_file(1, 'new.txt')",
+    "the foreground": "os.tcsetpgrp(os.open(here, os.O_RDONLY), os.getpgrp())",
     "another interpreter": "multiprocessing.get_context('spawn').Process(target=print).start()",
     "another process of a pool": "multiprocessing.get_context('fork').Pool(1)",
     "signal by descriptor": "signal.pidfd_send_signal(os.pidfd_open(other), signal.SIGKILL)",
@@ -168,6 +183,8 @@ HARMLESS = {
     "nothing": "open(os.devnull, 'w').write('x')",
     "reading": "open('kept.txt').read(); os.listdir('.'); os.stat('kept.txt'); pathlib.Path('kept.txt').read_text()",
     "own database": "sqlite3.connect(tmp_path / 'x.db').execute('create table t (a)'); sqlite3.connect(':memory:')",
+    "database that is only read": "sqlite3.connect('file:kept.db?mode=ro', uri=True).execute('select * from t')",
+    "database that others share": "CONNECT_BY_NAME('file:any?mode=memory&cache=shared', uri=True)",
     "environment": "os.environ['A'] = 'b'; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.umask(0o22)",
     "own server": (
         "server = socket.create_server(('127.0.0.1', 0)); socket.create_connection(server.getsockname()).close()"

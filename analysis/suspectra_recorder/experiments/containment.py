@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from suspectra_recorder.experiments.databases import Databases
 from suspectra_recorder.experiments.inherited import Inherited, path_of
 from suspectra_recorder.experiments.landlock import Landlock
 from suspectra_recorder.experiments.library_functions import LibraryFunctions
@@ -66,6 +67,7 @@ class Containment:
         self._bound: list[weakref.ref[Any]] = []
         self._inherited = Inherited(())
         self._functions: LibraryFunctions | None = None
+        self._databases: Databases | None = None
         self._starts = False  # whether a program that may be started is being started
         self._references: list[tuple[Any, str, Callable[..., Any]]] = []
         self._shared: set[str] = set()  # the names of memory that this process has made for others
@@ -99,6 +101,7 @@ class Containment:
             with suppress(ImportError):
                 __import__(name)
         self._functions = LibraryFunctions()
+        self._databases = Databases(self._may_attach)
         self._references = list(self._find_unheard())
         self._least_free = max(_free(self._folder) - _MAX_WRITTEN, _free(self._folder) // 2)
         sys.addaudithook(self._hear)
@@ -273,23 +276,22 @@ class Containment:
         return path == os.devnull or self._inside(path)
 
     def _database(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
-        name = _text(arguments[0])
-        if name in ("", ":memory:") or (name.startswith("file:") and ("mode=memory" in name or "mode=ro" in name)):
-            return None
-        path = name.removeprefix("file:").partition("?")[0] if name.startswith("file:") else name
-        return None if self._inside(os.path.realpath(path)) else (event, os.path.realpath(path))
+        assert self._databases is not None
+        files = map(os.path.realpath, self._databases.files(_text(arguments[0]), strictly=self._refuses))
+        outside = next((one for one in files if not self._inside(one)), None)
+        return None if outside is None else (event, outside)
 
-    def _within_database(self, action: int, name: str | None, *_: object) -> int:
-        """Decide about what a statement does; SQLite calls this. Attached files, and copies, are databases, too."""
-        if action != _ATTACH or not self._watches:
-            return 0
-        call = self._database("sqlite3.attach", (name or "",))
+    def _may_attach(self, name: str) -> bool:
+        """Decide about what a statement attaches; SQLite asks, to which no exception can be told."""
+        if not self._watches:
+            return True
+        call = self._database("sqlite3.attach", (name,))
         try:
             if call is not None:
                 self._judge(call)
         except RefusedCall:
-            return 1  # the statement fails
-        return 0
+            return False
+        return True
 
     def _socket(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
         one, address = arguments[0], arguments[1] if len(arguments) > 1 else None
@@ -364,10 +366,8 @@ class Containment:
         """Watch the functions that no hook is told of."""
         for module, name, instead in self._references:
             setattr(module, name, instead)
-        for module in ("sqlite3", "sqlite3.dbapi2", "_sqlite3"):
-            loaded = sys.modules.get(module)
-            if (connect := getattr(loaded, "connect", None)) is not None:
-                setattr(loaded, "connect", self._connecting(connect))  # noqa: B010  # modules have no such attribute
+        if self._databases is not None:
+            self._databases.prepare()
 
     def _find_unheard(self) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
         """Where modules have functions that no hook is told of, also imported by name, and what to call instead."""
@@ -393,10 +393,13 @@ class Containment:
             (("signal.pidfd_send_signal", "_signal.pidfd_send_signal"), _any_call),
             (("_posixsubprocess.fork_exec",), self._executed),
             (("_gdbm.open", "_dbm.open", "readline.write_history_file"), self._file),
+            (("readline.append_history_file",), self._appended),
             (("_posixshmem.shm_open",), self._memory),
             (("_posixshmem.shm_unlink",), self._memory),
             (("time.clock_settime", "time.clock_settime_ns"), _any_call),
             (tuple(f"termios.{name}" for name in ("tcsetattr", "tcsendbreak", "tcflow", "tcsetwinsize")), _terminal),
+            (("posix.tcsetpgrp", "os.tcsetpgrp"), _terminal),
+            (("posix.setns", "os.setns"), _any_call),
             (("_multiprocessing.sem_unlink", "multiprocessing.synchronize.sem_unlink"), _semaphore),
         ]
 
@@ -415,6 +418,9 @@ class Containment:
         place = os.path.realpath(_text(arguments[0])) if arguments and arguments[0] is not None else ""
         return None if self._inside(place) else (event, place)
 
+    def _appended(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
+        return self._file(event, arguments[1:], named)
+
     def _memory(self, event: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Call | None:
         """Memory that has a name, which other programs may know."""
         name = _text(arguments[0] if arguments else named["path"])
@@ -423,14 +429,6 @@ class Containment:
         if makes and not os.path.exists(f"{_SHARED_MEMORY}/{name.strip('/')}"):
             self._shared.add(name)
         return None if name in self._shared else (event, name)
-
-    def _connecting(self, connect: Callable[..., Any]) -> Callable[..., Any]:
-        def connecting(*arguments: Any, **named: Any) -> Any:
-            connection = connect(*arguments, **named)
-            connection.set_authorizer(self._within_database)
-            return connection
-
-        return connecting
 
     def _watched(
         self,
@@ -503,9 +501,10 @@ def _places(calls: set[Call]) -> tuple[set[str], set[str]] | None:
 _ALWAYS = (
     "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "os.startfile/2",
     "os.fork", "os.forkpty", "pty.spawn", "_winapi.CreateProcess", "socket.sethostname", "syslog.syslog", "os.lockf",
-    "sqlite3.load_extension", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.call_function", "ctypes.cdata",
-    "ctypes.cdata/buffer", "ctypes.string_at", "ctypes.wstring_at", "ctypes.create_string_buffer", "msvcrt.locking",
-    "winreg.CreateKey", "winreg.DeleteKey", "winreg.DeleteValue", "winreg.LoadKey", "winreg.SaveKey", "winreg.SetValue",
+    "cpython.PyInterpreterState_New", "sqlite3.load_extension", "ctypes.dlsym", "ctypes.dlsym/handle",
+    "ctypes.call_function", "ctypes.cdata", "ctypes.cdata/buffer", "ctypes.string_at", "ctypes.wstring_at",
+    "ctypes.create_string_buffer", "msvcrt.locking", "winreg.CreateKey", "winreg.DeleteKey", "winreg.DeleteValue",
+    "winreg.LoadKey", "winreg.SaveKey", "winreg.SetValue",
 )
 # fmt: on
 """Events that are refused whatever they are about."""
@@ -525,9 +524,6 @@ _ABOUT_DESCRIPTORS = frozenset(
                  "F_GETPATH", "F_GETPIPE_SZ", "F_SETPIPE_SZ", "F_GETLEASE", "F_FULLFSYNC", "F_GET_SEALS", "F_ADD_SEALS")
     if hasattr(fcntl, name)
 )  # fmt: skip
-
-_ATTACH = 24
-"""The number by which SQLite asks whether a file may be attached."""
 
 _ENVIRONMENT_AT = {"subprocess.Popen": 3, "os.exec": 2, "os.posix_spawn": 2, "os.spawn": 3}
 """Which argument is the environment of a program: pytest changes that for each phase of a test."""
