@@ -1,6 +1,7 @@
 """Fixes: which candidates there are, which of them need a run, and what is found in programs with faults."""
 
 import copy
+import hashlib
 import json
 import math
 import re
@@ -17,6 +18,7 @@ import pytest
 
 from suspectra.changes.units import ChangeUnit, FileDifference
 from suspectra.cli.main import run
+from suspectra.experiments.log import ExperimentLog
 from suspectra.fixes import search, waiting
 from suspectra.fixes.candidate import together
 from suspectra.fixes.candidates import candidates, sites_by_line, stages
@@ -33,6 +35,7 @@ from suspectra.fixes.same_meaning import meaning
 from suspectra.fixes.undoing import undone
 from suspectra.mutation.edit import Edit
 from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 from suspectra.spectrum import Elements, Spectrum
 from suspectra_recorder.experiments.results.evaluator import Evaluator, RaisedInstead, UnknownResult, ast, key_of
 from suspectra_recorder.experiments.variants import Choice, Variants
@@ -753,6 +756,22 @@ def test_the_command_finds_judges_and_writes_a_fix(shop, capsys, monkeypatch):
 
 
 @pytest.mark.slow
+def test_the_command_uses_what_experiments_have_shown(tmp_path, capsys):
+    (tmp_path / "far.py").write_text("def far(number):\n    most = 5\n    return number > most\n")
+    tests = "from far import far\ndef test_near():\n    assert not far(7000)\ndef test_far():\n    assert far(8020)\n"
+    (tmp_path / "test_far.py").write_text(tests)
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in tmp_path.glob("*.py")}
+    place = ("value", "far.py", 2, 2, 11, "assignment", EVERY, "returned")
+    shown = Experiment("test_far.py::test_near", *place, ExperimentOutcome.PASSED, detail="8019")
+    with ExperimentLog(tmp_path) as log:
+        log.add(shown, digests)
+    assert run(["fix", "--workspace", str(tmp_path), "--format", "json", "--seconds", "120", "--", *PYTEST]) == 0
+    assert "+    most = 8019\n" in "".join(one["diff"] for one in json.loads(capsys.readouterr().out)["fixes"])
+
+
+@pytest.mark.slow
 def test_a_patch_of_several_files_is_tried_whole(tmp_path, capsys):
     right = {
         "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 2\n",
@@ -1096,12 +1115,23 @@ def patch(old, new, *defined):
         (("a = b + 1 + 1", "a = b + 2", "a = b + 3 - 1", "a = 1 + b + 1"), 1),
         (("a = b - c - 1", "a = b - 1 - c", "a = b + 1 - c - 2", "a = b - (c + 1)"), 1),
         (("if a < b + 1:", "if a - 1 < b:", "if a <= b:"), 2),
+        (("if a or b == c:", "if b == c or a:", "elif b == c or a:"), 1),
+        (("while not a and (b or c):", "while (c or b) and not a:"), 1),
+        (("if a is None or a.b:", "if a.b or a is None:"), 2),
+        (("return a or b", "return b or a"), 2),
         (("if a < b - 1 < 2:", "if a + 1 < b < 2:"), 2),
         (("a = '1' + b", "a = b + '1'", "a = 1 + b", "a = b - c", "a = b + c"), 5),
     ],
 )
 def test_the_same_calculation_is_known_in_other_words(texts, count):
     assert len({meaning(text).text for text in texts}) == count
+
+
+def test_an_item_that_is_asked_for_and_never_stored_is_stored():
+    source = "def f(counts, key, kept):\n    if counts[key] < 2:\n        kept.append(key)\n    return kept\n"
+    assert {"counts[key] += 1", "counts[key] = kept"} <= lines_after(source, 3)
+    stored = source.replace("return", "counts[0] = 1; return")
+    assert "counts[key] += 1" not in lines_after(stored, 3)
 
 
 @pytest.mark.parametrize(

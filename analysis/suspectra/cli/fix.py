@@ -82,7 +82,7 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     began = time.monotonic()
     workspace = chosen["workspace"]
     source = find_source(workspace, edges=True)
-    evidence = since_revision(source.read(), workspace, None)
+    evidence = with_experiments(since_revision(source.read(), workspace, None), workspace)
     tests, suspicion = suspicious_tests(evidence, workspace, chosen["tests"])
     names, number = {test.name for test in tests}, chosen["applied"]
     if number is not None and chosen["form"] != "json" and (known := kept(workspace, names)):

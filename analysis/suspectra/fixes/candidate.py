@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,9 @@ from suspectra.mutation.excerpt import edited_excerpt, excerpt_of, first_line
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
 from suspectra_recorder.experiments.messages import RunRequest
+
+_CALCULATES = re.compile(r"\d|\b(?:or|and)\b")
+"""What may be written in other words."""
 
 AS_BEFORE = "as before"
 """The kind of candidates that undo a change of the user."""
@@ -47,7 +51,7 @@ class Candidate:
     def key(self) -> tuple[str, int, int, tuple[str, ...]]:
         """What is the same of candidates that have the same effect on the text, or calculate the same."""
         first, count, lines = self.edit.changed_lines(self.source.lines)
-        if len(lines) == 1 and any(map(str.isdigit, lines[0])):
+        if len(lines) == 1 and _CALCULATES.search(lines[0]):
             lines = (meaning(lines[0]).text or lines[0],)
         return self.file, first, count, lines
 

@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from suspectra.base.deadline import TimeIsUp
-from suspectra.base.errors import EvidenceError, Problem
+from suspectra.base.errors import Problem
 from suspectra.experiments.repeated_tests import RepeatedTests
 from suspectra.fixes.candidate import Candidate, together
 from suspectra.fixes.executing_tests import ExecutingTests
 from suspectra.fixes.halves import Halves
 from suspectra.fixes.judge import JudgingTest
+from suspectra.fixes.judges import Judges
 from suspectra.fixes.search_time import SearchTime
 
 _COMPARED, _COMPARING_SHARE = 12, 0.03
@@ -48,8 +49,8 @@ class Jury:
         note: Callable[[Sequence[Problem]], object],
     ):
         self._tests, self._names, self._executing, self._halves, self._time = tests, failing, executing, halves, time_
-        self._seconds, self._forks, self._note = seconds, forks, note
-        self._judges: dict[str, JudgingTest | None] = {}
+        self._seconds, self._note = seconds, note
+        self._judges = Judges(tests, time_, note, forks=forks)
         self._accepting: dict[str, set[Change]] = defaultdict(set)  # by the name of the test
 
     def close(self) -> None:
@@ -60,16 +61,12 @@ class Jury:
     @property
     def failing(self) -> list[JudgingTest]:
         """The failing tests that have started."""
-        return [judge for judge in self._started if judge.fails]
+        return [judge for judge in self._judges.started if judge.fails]
 
     @property
     def passing(self) -> list[JudgingTest]:
         """The passing tests that have started."""
-        return [judge for judge in self._started if not judge.fails]
-
-    @property
-    def _started(self) -> list[JudgingTest]:
-        return [judge for judge in self._judges.values() if judge is not None]
+        return [judge for judge in self._judges.started if not judge.fails]
 
     def quickest(self) -> JudgingTest | None:
         """The failing test that most candidates can be run with: one that hangs only if all do."""
@@ -81,7 +78,7 @@ class Jury:
             hanging = sum(judge.hangs for judge in known)
             if (enough and hanging < len(known)) or hanging == len(known) == _MAX_HANGING:
                 break
-            if (judge := self._judge(name, fails=True)) is not None:
+            if (judge := self._judges.get(name, fails=True)) is not None:
                 known.append(judge)
                 until = min(until, time.monotonic() + _COMPARING_SHARE * self._time.left)
         return min(known, key=lambda one: (one.hangs, one.seconds), default=None)
@@ -143,12 +140,12 @@ class Jury:
         """The other failing tests, those first that refused most candidates; they start when there is one for them."""
         if not left:
             return
-        known = [judge for name in self._names if (judge := self._judges.get(name)) is not None]
+        known = self._judges.started_of(self._names)
         others = sorted((judge for judge in known if judge is not first), key=lambda one: -one.rejected)
         hanging = [judge for judge in others if judge.hangs]  # each of their runs may take seconds
         yield from (judge for judge in others if not judge.hangs)
         for name in self._names:
-            if name not in self._judges and (judge := self._judge(name, fails=True)) is not None:
+            if name not in self._judges and (judge := self._judges.get(name, fails=True)) is not None:
                 if judge.hangs:
                     hanging.append(judge)
                 else:
@@ -162,23 +159,11 @@ class Jury:
         """
         names = list(dict.fromkeys(name for several in left for one in several for name in executing(one)))
         names = [name for name in names if not self._accepting[name].issuperset(left)]
-        known = [judge for name in names if (judge := self._judges.get(name)) is not None]
+        known = self._judges.started_of(names)
         yield from sorted(known, key=lambda judge: (-judge.rejected, judge.seconds))
         for name in sorted(names, key=lambda name: (not self._tests.runs(name), self._seconds(name))):
-            if name not in self._judges and (judge := self._judge(name, fails=False)) is not None:
+            if name not in self._judges and (judge := self._judges.get(name, fails=False)) is not None:
                 yield judge
-
-    def _judge(self, name: str, *, fails: bool) -> JudgingTest | None:
-        if name not in self._judges:
-            end = self._time.end
-            try:
-                machine = self._tests.machine(name, end)
-                self._judges[name] = JudgingTest(name, machine, fails=fails, end=end, forks=self._forks)
-            except EvidenceError as error:
-                self._judges[name] = None
-                if fails:
-                    self._note([error.problem])
-        return self._judges[name]
 
     def _accepted(
         self,

@@ -1,4 +1,7 @@
-"""What is the same calculation in other words: `len(a) + 1 > 1` and `len(a) > 1 - 1` ask what `len(a) > 0` asks."""
+"""What is the same calculation in other words: `len(a) + 1 > 1` and `len(a) > 1 - 1` ask what `len(a) > 0` asks.
+
+`if a or b` asks what `if b or a` asks, as long as neither of them can raise: `if a is None or a.b` does not.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import NamedTuple
 
 _UNPARSABLE = (SyntaxError, ValueError, RecursionError)
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_EQUALITIES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
 _BY_ONE = (ast.Mult, ast.FloorDiv, ast.Div, ast.Pow)
 
 
@@ -35,6 +39,18 @@ class _Calculated(ast.NodeTransformer):
     """Adds whole numbers up, and brings those that are added to a side of a comparison to the other one."""
 
     roundabout = False
+
+    def visit_If(self, node: ast.If) -> ast.stmt:
+        """Bring the parts of a condition into one order."""
+        self.generic_visit(node)
+        node.test = _in_one_order(node.test)
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.stmt:
+        """The same for the condition of a loop."""
+        self.generic_visit(node)
+        node.test = _in_one_order(node.test)
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Bring the numbers of a sum together at its end."""
@@ -78,6 +94,27 @@ class _Calculated(ast.NodeTransformer):
     def _visited(self, node: ast.expr) -> ast.expr:
         found: ast.expr = self.visit(node)
         return found
+
+
+def _in_one_order(condition: ast.expr) -> ast.expr:
+    """The same condition, of which only the truth counts, with its parts in an order that does not depend on theirs."""
+    if not isinstance(condition, ast.BoolOp):
+        return condition
+    parts = list(map(_in_one_order, condition.values))
+    return ast.BoolOp(condition.op, sorted(parts, key=ast.dump) if all(map(_never_raises, parts)) else parts)
+
+
+def _never_raises(node: ast.expr) -> bool:
+    """Whether asking for the truth of something can't raise, where names are bound and comparisons are sane."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(_never_raises, node.values))
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not) and _never_raises(node.operand)
+    if isinstance(node, ast.Compare):
+        return all(isinstance(one, _EQUALITIES) for one in node.ops) and all(
+            map(_never_raises, (node.left, *node.comparators))
+        )
+    return isinstance(node, (ast.Name, ast.Constant))
 
 
 def _terms(node: ast.expr, adds: bool) -> Iterator[tuple[ast.expr, bool]]:

@@ -17,7 +17,9 @@ from suspectra.experiments.inquiry import Inquiry, RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.fixes.changed_functions import changed_functions
 from suspectra.fixes.judge import JudgingTest
+from suspectra.fixes.judges import Judges
 from suspectra.fixes.patches import PatchRefused, patched
+from suspectra.fixes.search_time import SearchTime
 from suspectra.spectrum import Spectrum
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
@@ -60,22 +62,15 @@ class PatchTrial(Inquiry[JudgedPatch]):
         with self.setup.folder() as folder:
             tests = self.setup.repeated(folder, self.tests, ("mutant", "results"), passing)
             programs = tests.altered_programs()
-            judges: dict[str, JudgingTest | None] = {}
+            judges = Judges(tests, SearchTime(end), self.note)
             judged = 0
-
             starts: dict[str, float] = {}  # how long it takes to collect a module of tests
 
             def judge(name: str, *, fails: bool) -> JudgingTest | None:
-                if name not in judges:
-                    try:
-                        began = time.monotonic()
-                        machine = tests.machine(name, end)
-                        starts.setdefault(tests.file_of(name), time.monotonic() - began)
-                        judges[name] = JudgingTest(name, machine, fails=fails, end=end)
-                    except EvidenceError as error:
-                        judges[name] = None
-                        self.note([error.problem])
-                return judges[name]
+                began = time.monotonic()
+                found = judges.get(name, fails=fails)
+                starts.setdefault(tests.file_of(name), time.monotonic() - began)
+                return found
 
             def run(texts: Mapping[str, str], names: Mapping[str, bool]) -> Iterator[_Ended]:
                 """How tests end with other texts, module by module; of each it is known whether it fails without."""
@@ -84,8 +79,9 @@ class PatchTrial(Inquiry[JudgedPatch]):
                     by_file[tests.file_of(name)].append(name)
                 for file, several in by_file.items():
                     seconds_until(end)
-                    started = [one for name in several if (one := judge(name, fails=names[name])) is not None]
-                    yield from ((name, None, names[name]) for name in several if judges[name] is None)
+                    known = {name: judge(name, fails=names[name]) for name in several}
+                    started = [one for one in known.values() if one is not None]
+                    yield from ((name, None, names[name]) for name, one in known.items() if one is None)
                     if started:
                         asked = [one.request_alone() for one in started]
                         answers = programs.run(texts, file, asked, starts[file], end)
