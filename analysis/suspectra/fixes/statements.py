@@ -347,6 +347,11 @@ def _ready_made(place: FixSite) -> Iterator[tuple[str, float]]:
         yield f"{name} -= 1", 2.7 + more
         for value in ("0", "None", "[]", "{}", "False", "True"):
             yield f"{name} = {value}", 3.2 + more
+    for number, text in enumerate(_never_stored(place)[:_MAX_REPEATED]):
+        yield f"{text} += 1", 2.3 + 0.04 * number
+        yield f"{text} -= 1", 2.5 + 0.04 * number
+        for second, other in enumerate(near[:_MAX_REPEATED]):
+            yield f"{text} = {other}", 2.5 + 0.04 * (number + second)
     for number, name in enumerate(place.scope.own_attributes[:NEAR]):
         for second, other in enumerate(near[:_MAX_REPEATED]):
             if name not in place.scope.updated_attributes:
@@ -356,6 +361,14 @@ def _ready_made(place: FixSite) -> Iterator[tuple[str, float]]:
         yield f"{name}.clear()", 3.2
         yield f"{name} += 1", 2.8
         yield f"{name} -= 1", 2.8
+
+
+def _never_stored(place: FixSite) -> list[str]:
+    """The items of containers that the function asks for, and never puts there, though it can be told what for here."""
+    items = [one for one in ast.walk(place.scope.function) if isinstance(one, ast.Subscript)]
+    stored = {ast.unparse(one.value) for one in items if not isinstance(one.ctx, ast.Load)}
+    asked = (one for one in items if not isinstance(one.slice, ast.Slice) and ast.unparse(one.value) not in stored)
+    return list(dict.fromkeys(place.source.segment(one) for one in asked if place.fits(one)))
 
 
 def _containers(place: FixSite) -> dict[str, tuple[str, ...]]:
