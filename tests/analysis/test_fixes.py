@@ -1127,6 +1127,24 @@ def test_the_same_calculation_is_known_in_other_words(texts, count):
     assert len({meaning(text).text for text in texts}) == count
 
 
+def test_another_summary_of_a_container_and_what_a_comprehension_waits_for():
+    assert "return sum(one for one in items)" in lines_after("def f(items):\n    return max(one for one in items)\n", 2)
+    source = "async def f(items):\n    return [g(one) for one in items], (g(one) for one in items)\n"
+    waiting = {one for one in lines_after(source, 2) if "await" in one}
+    assert waiting == {"return [await g(one) for one in items], (g(one) for one in items)"}
+
+
+@pytest.mark.slow
+def test_what_a_long_test_had_time_for_counts(tmp_path, capsys):
+    program = "import time\ndef slow(number):\n    time.sleep(3)\n    return number - 1\n"
+    (tmp_path / "slow.py").write_text(program)
+    (tmp_path / "test_slow.py").write_text("from slow import slow\ndef test_slow():\n    assert slow(1) == 2\n")
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    run(["fix", "--workspace", str(tmp_path), "--format", "json", "--seconds", "15", "--", *PYTEST])
+    assert json.loads(capsys.readouterr().out)["tried"] > 0
+
+
 def test_an_item_that_is_asked_for_and_never_stored_is_stored():
     source = "def f(counts, key, kept):\n    if counts[key] < 2:\n        kept.append(key)\n    return kept\n"
     assert {"counts[key] += 1", "counts[key] = kept"} <= lines_after(source, 3)

@@ -153,10 +153,15 @@ class Machine(Runs):
     ) -> list[MachineRunAnswer | None]:
         """Run a test unaltered, and fork it where the function that all jobs edit is first executed.
 
-        None for jobs that were not reached, or can't be done like this.
+        None for jobs that were not reached, can't be done like this, or were not run in time.
         """
         what: Request = {**request(test, jobs, steps=steps, seconds=seconds, end=end), "fork": True, "directly": True}
-        by_job = {answer["job"]: answer for answer in self._ask(what, len(jobs) + 1) if "job" in answer}
+        answers: Sequence[MachineRunAnswer]
+        try:
+            answers = self._ask(what, len(jobs) + 1)
+        except TimeIsUp as cut:
+            answers = cut.answers
+        by_job = {answer["job"]: answer for answer in answers if "job" in answer}
         found = [by_job.get(number) for number in range(len(jobs))]
         return [None if one is None or one["outcome"] == "not reached" else one for one in found]
 

@@ -53,6 +53,9 @@ _UNLIKE = 0.3
 _SHARED = 1.1
 """What it costs to copy a parameter whose default value is kept, and changes with the object."""
 
+_SUMMARIES = ("sum", "max", "min", "len")
+"""Functions that make one number of the items of a container."""
+
 _OPPOSITES = {
     "min": "max",
     "max": "min",
@@ -465,6 +468,9 @@ def _names(place: FixSite) -> Iterator[Made]:
         if called:
             if node.id in _OPPOSITES:
                 yield _OPPOSITES[node.id], "function", 1.2
+            if node.id in _SUMMARIES and isinstance(place.parent, ast.Call) and len(place.parent.args) == 1:
+                for name in _SUMMARIES:
+                    yield name, "function", 1.7
             if isinstance(place.statement, ast.Raise) and place.parent is place.statement.exc:
                 for number, name in enumerate(dict.fromkeys([*ingredients.exceptions, *EXCEPTIONS])):
                     yield name, "exception", 1.4 + 0.1 * min(number, 6)
@@ -511,8 +517,14 @@ def _awaited(place: FixSite) -> Iterator[Made]:
         return
     if isinstance(node, ast.Await):
         yield place.source.segment(node.value), "await", 1.8
-    elif isinstance(node, ast.Call) and not place.bound:
+    elif isinstance(node, ast.Call) and not (place.bound and _runs_later(place)):
         yield f"await {place.text}", "await", 1.3
+
+
+def _runs_later(place: FixSite) -> bool:
+    """Whether an expression is in a function without a name, or in a generator: nothing can be waited for there."""
+    around = (one for one in ast.walk(place.statement) if isinstance(one, (ast.Lambda, ast.GeneratorExp)))
+    return any(inner is place.node for one in around for inner in ast.walk(one))
 
 
 def _calls(place: FixSite) -> Iterator[Made]:

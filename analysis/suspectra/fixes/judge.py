@@ -42,6 +42,9 @@ _LEAST_BATCH, _BATCH, _BATCH_S = 16, 64, 0.4
 _FORKS_FROM_S, _WORTH_FORKS = 0.03, 4
 """From which time on a test is forked where it is altered, and for how many alterations."""
 
+_TAKES_LONG_S = 1.0
+"""From which time on a test is not run again to know whether its message is the same each time."""
+
 _PLAIN: RunRequest = {"kind": "plain"}
 
 
@@ -70,7 +73,7 @@ class JudgingTest:
         self._unaltered = outcome, answer["exception"]
         self._message = self._message_of_pytest = answer.get("message", "")
         self._directly = True  # whether runs may leave out what pytest does around them
-        if fails and not self.hangs:
+        if fails and not self.hangs and whole_s < _TAKES_LONG_S:
             again, third = runs.ask(
                 name, [_PLAIN] * 2, steps=_HANG_STEPS, seconds=_HANG_S, end=end, keep=True, directly=True
             )
@@ -84,7 +87,7 @@ class JudgingTest:
         if fails:
             self.steps = _HANGING_STEPS if self.hangs else _ENDING_STEPS
             self.limit_s = max(self.limit_s, _REPAIRED_S)
-        self._together = runs.together and self.seconds < 1.0 and outcome != "crashed"
+        self._together = runs.together and self.seconds < _TAKES_LONG_S and outcome != "crashed"
         self._each = self.seconds
         # functions before which so little is executed that a fork takes longer
         self._soon: set[tuple[str, str, int]] = set()

@@ -26,6 +26,9 @@ _MAX_HANGING = 2
 _WIDELY_S = 2.0
 """For letting the other tests of a function judge, too, which its change hardly reaches."""
 
+_CONFIRMING_S, _CONFIRMING_TIMES = 1.0, 3.0
+"""For confirming what was found when the time was nearly up: at least, and how many times as long as the test takes."""
+
 Change = tuple[Candidate, ...]
 """One edit, or two that are made together."""
 
@@ -117,7 +120,10 @@ class Jury:
     def confirms(self, one: Change) -> bool:
         """Whether the failing tests pass with a change in processes of their own, too."""
         job = together(one)
-        return all(judge.confirms(job, self._time.end + 1.0) for judge in self.failing)
+        return all(
+            judge.confirms(job, self._time.end + max(_CONFIRMING_S, _CONFIRMING_TIMES * judge.seconds))
+            for judge in self.failing
+        )
 
     def keepers(self, one: Change) -> tuple[str, ...]:
         """The passing tests that were run with a change and accept it."""
