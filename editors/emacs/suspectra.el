@@ -272,18 +272,30 @@ With a prefix argument, choose another TECHNIQUE that finds the run."
                            (display-buffer (diff-no-select failing passing "-U99999" t))))
                        nil nil (suspectra--cursor)))
 
+(defun suspectra--show-answer (answer &optional doing)
+  "Show ANSWER; DOING is what the server does to find out more."
+  (with-help-window "*suspectra why*"
+    (princ (plist-get answer :headline))
+    (seq-doseq (sentence (plist-get answer :sentences))
+      (princ "\n\n")
+      (princ sentence))
+    (when doing
+      (princ (format "\n\nStill finding out more. %s…" doing)))))
+
+(cl-defmethod eglot-handle-notification
+  (_server (_method (eql suspectra/answerSoFar)) &key answer doing &allow-other-keys)
+  "Show ANSWER, which is what is known so far, and what is being DOING."
+  (suspectra--show-answer answer doing))
+
 (defun suspectra-why ()
-  "Say why failing tests fail: the test at point, or those of the group."
+  "Say why failing tests fail: the test at point, or those of the group.
+What is known by now comes first, and is replaced when more is."
   (interactive)
   (suspectra--ask-then "why"
                        (lambda (found)
                          (when found
-                           (with-help-window "*suspectra why*"
-                             (princ (plist-get found :headline))
-                             (seq-doseq (sentence (plist-get found :sentences))
-                               (princ "\n\n")
-                               (princ sentence)))))
-                       nil nil (suspectra--cursor) '(:show :json-false)))
+                           (suspectra--show-answer found)))
+                       nil nil (suspectra--cursor) '(:show :json-false :soFar t)))
 
 (defun suspectra-find-fix ()
   "Search changes with which failing tests pass and no other one fails."

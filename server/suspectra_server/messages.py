@@ -440,6 +440,17 @@ class Answer(TypedDict):
     """The change with which the tests pass, if it names one; clients show it before they apply it."""
 
 
+class AnswerSoFar(TypedDict):
+    """What is known of an answer while it is looked for."""
+
+    command: str
+    """The command that will answer."""
+    answer: Answer
+    """What is known by now: without how sure that is, and without what can be done, since more may be found out."""
+    doing: str
+    """What the server does now, in words, without a full stop."""
+
+
 class Learned(TypedDict):
     """What was learned from the reader's moves."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STATUS = "suspectra/status"
+ANSWER_SO_FAR = "suspectra/answerSoFar"
 SUSPECTS = "suspectra/suspects"
 TECHNIQUES = "suspectra/techniques"
 EXPLANATION = "suspectra/explanation"
@@ -357,7 +358,12 @@ COMMANDS = (
             Argument(
                 "cursor?", "{uri, position}", "Where the reader is: its folder, and its failing test if it is in one."
             ),
-            _SHOWN,
+            Argument(
+                "options?",
+                "{show?: boolean, soFar?: boolean}",
+                f"{_SHOWN.text} `soFar`: whether it sends `{ANSWER_SO_FAR}` meanwhile. The default is false, but true"
+                " for a client that supports `suspectra/status`.",
+            ),
         ),
         "Answer | null",
         "Say why failing tests fail, in one answer of at most fifteen lines, the conclusion first: which of the changes"
@@ -752,5 +758,11 @@ NOTIFICATIONS = (
         "Status",
         'Sent only to a client that has `"experimental": {"suspectra": {"status": true}}` in its capabilities, whenever'
         " the state or the suspects change.",
+    ),
+    NotificationDeclaration(
+        ANSWER_SO_FAR,
+        "AnswerSoFar",
+        "Sent while `suspectra.server.why` runs with the option `soFar`: at once what is known by the ranking, and"
+        " again whenever more is known or something else is done.",
     ),
 )

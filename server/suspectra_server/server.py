@@ -30,9 +30,9 @@ from suspectra_server.features import (
 )
 from suspectra_server.features.commands import commands
 from suspectra_server.features.compared_runs import diagnostics_of
-from suspectra_server.messages import Status
+from suspectra_server.messages import AnswerSoFar, Status
 from suspectra_server.positions import path_of
-from suspectra_server.protocol import STATUS
+from suspectra_server.protocol import ANSWER_SO_FAR, STATUS
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.configuration import Configuration
 from suspectra_server.session.experiments.cause_search import CauseSearch
@@ -327,6 +327,11 @@ class SuspectraServer(LanguageServer):
         """Send `suspectra/status` where the client takes it."""
         if self.supports_status and not self.protocol.finished.done():
             self.protocol.notify(STATUS, self.status())
+
+    def send_so_far(self, known: AnswerSoFar) -> None:
+        """Send what is known of an answer, to a client that is still there."""
+        if not self.protocol.finished.done():
+            self.protocol.notify(ANSWER_SO_FAR, known)
 
     def status(self) -> Status:
         """What is going on, over all folders."""

@@ -103,6 +103,8 @@ def test_a_failure_is_explained_with_values_and_fixes(broken_shop, run_script):
     tests, code = (str(broken_shop.folder / name) for name in ("test_shop.py", "shop.py"))
     seen, _ = run_script(broken_shop.folder, "failure.el", E2E_FILE=tests, E2E_CODE=code)
     assert "with wrong values and with checks skipped" in seen["question"]
+    assert seen["first"].startswith("You changed shop.py:2")
+    assert "Still finding out more. " in seen["first"]
     assert "test_ten failed at test_shop.py:4: AssertionError: assert 0 == 1" in seen["why"]
     assert seen["values"] == {"2": "→ false", "4": "→ 0"}
     assert seen["hidden"] == "The values are hidden."

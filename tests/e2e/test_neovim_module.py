@@ -317,7 +317,12 @@ def test_a_failure_is_explained_with_values_and_fixes(broken_shop, current_neovi
     wait(lambda: neovim.marked(project), "marks")
     neovim.nvim.current.window.cursor = (3, 0)
     neovim.nvim.command("Suspectra why")
-    said = wait(lambda: floating(neovim), "the answer in a window", A_RUN)
+    first = wait(lambda: floating(neovim), "what is known at once", A_RUN)
+    assert first.startswith("**You changed ")
+    assert "Still finding out more. " in first
+    known = lambda: (said := floating(neovim)) and "Still finding out more. " not in said and said  # noqa: E731
+    said = wait(known, "the answer in its place", A_RUN)
+    assert said.startswith("**Your only change since ")
     assert "`test_ten` failed at `test_shop.py:4`: AssertionError: assert 0 == 1" in said
     assert "AssertionError" not in reported(neovim), "it is shown once"
 

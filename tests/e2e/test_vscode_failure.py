@@ -61,6 +61,8 @@ def test_who_changed_it_why_it_fails_and_how_that_is_undone(committed_shop, work
     # why: the conclusion, the difference, how sure that is
     bench.command("Suspectra: Why Does It Fail?")
     bench.agree()
+    bench.explanation().locator("p", has_text="Still finding out more").wait_for()
+    bench.picture("what-is-known-at-once")
     bench.explanation().locator("pre", has_text="+ if amount > 10:").wait_for()
     wait(lambda: not bench.toasts(), "its notification is gone")
     document(bench, "vscode-why.png")

@@ -1,5 +1,7 @@
 """*Why does it fail?* in an editor: the command, its consent, its offers, and the tool of agents."""
 
+from itertools import pairwise
+
 import pytest
 
 CODE = """\
@@ -64,3 +66,25 @@ def test_it_is_offered_above_the_failing_test_and_at_the_first_suspect(client, p
         lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": client.open(project / name)}})
         commands = [lens["command"] for lens in lenses if lens["range"]["start"]["line"] == line]
         assert [title] == [found["title"] for found in commands if found["command"] == "suspectra.server.why"]
+
+
+@pytest.mark.slow
+def test_what_is_known_by_the_ranking_is_sent_before_anything_was_tried(client, project):
+    client.start(project)
+    client.agree()
+    answer = client.command("why")
+    sent = [one["params"] for one in client.received if one.get("method") == "suspectra/answerSoFar"]
+    first, last = sent[0], sent[-1]
+    assert first["command"] == "suspectra.server.why"
+    assert first["answer"]["headline"] == "Look at many.py:4 in is_many first: it is the most suspicious line."
+    assert first["answer"]["sentences"][0] == "    return False"
+    assert first["answer"]["sentences"][-1].startswith("test_ten_are_many failed at test_many.py:5: AssertionError")
+    assert first["answer"]["location"]["range"]["start"]["line"] == 3
+    assert first["doing"] == "Looking for the change that broke it"
+    assert "Trying what makes them pass" in [one["doing"] for one in sent]
+    assert last["answer"]["headline"] == answer["headline"]
+    assert all(one["answer"]["fix"] is None for one in sent), "an edit would change what runs"
+    assert all(before != after for before, after in pairwise(sent))
+
+    client.command("why", None, None, None, {"soFar": False})
+    assert [one["params"] for one in client.received if one.get("method") == "suspectra/answerSoFar"] == sent

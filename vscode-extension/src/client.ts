@@ -21,7 +21,7 @@ import {
 } from './environment/privateEnvironment';
 import { rememberStorage } from './environment/storage';
 import { t } from './l10n';
-import { methods, serverCommands, type Status } from './protocol';
+import { type AnswerSoFar, methods, serverCommands, type Status } from './protocol';
 import { askUser } from './questions';
 import { withDifference, withMenu } from './lenses';
 import {
@@ -59,6 +59,7 @@ export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private readonly changed = new vscode.EventEmitter<Condition>();
   private readonly executed = new vscode.EventEmitter<{ command: string; result: unknown }>();
+  private readonly foundOut = new vscode.EventEmitter<AnswerSoFar>();
   private readonly crashes = new Crashes();
   private readonly runs = new RunNotification((token) =>
     this.client?.sendNotification('window/workDoneProgress/cancel', { token }),
@@ -77,6 +78,9 @@ export class Server implements vscode.Disposable {
 
   /** Fires with the result of every server command, from the palette, a lens or a code action. */
   readonly onDidExecute = this.executed.event;
+
+  /** Fires with what is known of an answer while the server looks for it. */
+  readonly onDidFindOut = this.foundOut.event;
 
   constructor(
     private readonly home: Home,
@@ -142,6 +146,7 @@ export class Server implements vscode.Disposable {
     this.cancelInstallation();
     this.changed.dispose();
     this.executed.dispose();
+    this.foundOut.dispose();
     return this.stop();
   }
 
@@ -178,6 +183,7 @@ export class Server implements vscode.Disposable {
       clear: () => undefined,
     });
     client.onNotification(methods.status, (status: Status) => this.changed.fire(status));
+    client.onNotification(methods.answerSoFar, (known: AnswerSoFar) => this.foundOut.fire(known));
     client.onDidChangeState(({ newState }) => {
       if (newState === library.State.Starting) {
         this.changed.fire({ state: 'starting' });

@@ -413,6 +413,16 @@ export interface Answer {
   fix: WorkspaceEdit | null;
 }
 
+/** What is known of an answer while it is looked for. */
+export interface AnswerSoFar {
+  /** The command that will answer. */
+  command: string;
+  /** What is known by now: without how sure that is, and without what can be done, since more may be found out. */
+  answer: Answer;
+  /** What the server does now, in words, without a full stop. */
+  doing: string;
+}
+
 /** What was learned from the reader's moves. */
 export interface Learned {
   /** The setting `learnJumps`: whether moves are counted and used. */
@@ -762,6 +772,7 @@ export interface AgentAnswer {
 
 export const methods = {
   status: 'suspectra/status',
+  answerSoFar: 'suspectra/answerSoFar',
   suspects: 'suspectra/suspects',
   group: 'suspectra/group',
   causes: 'suspectra/causes',

@@ -80,6 +80,13 @@ describe('what tells suspects apart', () => {
     expect(text).not.toContain('data-action="fix"');
   });
 
+  it('says what is done as long as it is not the whole answer', () => {
+    const told = { markdown: '', headline: 'Look at a.py:3 first.', sentences: ['    x < 1'], location: null };
+    const known = { ...told, change: null, fix: null };
+    expect(answer(known, 'Trying <what> makes it pass').text).toContain('Trying &#60;what&#62; makes it pass…');
+    expect(answer(known).text).not.toContain('Still');
+  });
+
   it('offers the change that it ends with, below that', () => {
     const sentences = ['The failing test passes with this change:', '    − x = 1', '    + x = 2', 'This is likely.'];
     const told = { markdown: '', headline: 'Most likely a.py:3 is wrong.', sentences, location: null, change: null };

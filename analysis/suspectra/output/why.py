@@ -79,6 +79,11 @@ def answer_lines(answer: WhyAnswer, reader: Reader) -> list[str]:
     return [safe(line) for line in (*lines, *end)]
 
 
+def lines_so_far(answer: WhyAnswer) -> list[str]:
+    """The lines of an answer while more is found out: without how sure it is, which may change with each step."""
+    return [safe(line) for line in (*_conclusion(answer), answer.failure)]
+
+
 def _conclusion(answer: WhyAnswer) -> Iterator[str]:
     yield answer.conclusion
     for change in answer.changes[:2]:

@@ -129,7 +129,7 @@ class WhyInquiry(Inquiry[str]):
         Raises EvidenceError when a log can't be written.
         """
         self._end = self.begin()
-        yield "What is recorded"
+        yield "Looking for the change that broke it"
         yield from self._steps()
 
     def _steps(self) -> Iterator[str]:
@@ -307,6 +307,7 @@ class WhyInquiry(Inquiry[str]):
             suspicion,
             seconds=self._left * _FOR_EXPERIMENTS,
         )
+        yield "Trying what makes them pass"
         made, looked, news, enough = 0, time.monotonic(), False, math.inf
         try:
             with closing(inquiry.steps()) as steps:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from lsprotocol import types as lsp
 
-from suspectra_server.messages import Status
+from suspectra_server.messages import AnswerSoFar, Status
 from suspectra_server.session.client import Client
 from suspectra_server.session.experiments.cause_search import CauseSearch
 from suspectra_server.session.experiments.consent import Consent
@@ -52,6 +52,9 @@ class Session(Client, Protocol):
 
     def publish(self, folder: Folder) -> None:
         """Publish those diagnostics of a folder that changed."""
+
+    def send_so_far(self, known: AnswerSoFar) -> None:
+        """Send what is known of an answer."""
 
     def status(self) -> Status:
         """The params of `suspectra/status`, over all folders."""

@@ -7,8 +7,10 @@ import type { Answer } from '../protocol';
 /**
  * A headline, and a sentence in each paragraph; lines that begin with spaces are code. What can be done comes after that.
  * A click reports `location`, `undo` or `fix`.
+ *
+ * @param doing - What is done now to find out more; undefined once this is the whole answer.
  */
-export function answer({ headline, sentences, location, change, fix }: Answer): Html {
+export function answer({ headline, sentences, location, change, fix }: Answer, doing?: string): Html {
   const actions = html`<p class="actions">
     ${location ? html`<button data-action="location">${t('Go to the Line')}</button>` : html``}
     ${change ? html`<button data-action="undo">${t('Undo This Change')}</button>` : html``}
@@ -19,7 +21,10 @@ export function answer({ headline, sentences, location, change, fix }: Answer): 
     isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${withCode(part)}</p>`,
   );
   const before = isCode(found[1] ?? '') ? 2 : 1; // the code that the first sentence is about belongs to it
+  const searching =
+    doing === undefined ? html`` : html`<p class="soft searching">${t('Still finding out more. {0}…', doing)}</p>`;
   return html`<h1>${withCode(headline)}</h1>
+${searching}
 ${shown.slice(0, before)}
 ${location || change || fix ? actions : html``}
 ${shown.slice(before)}`;

@@ -1,6 +1,6 @@
 import type { Server } from '../../src/client';
 import type { Interpreter } from '../../src/environment/python';
-import type { Status } from '../../src/protocol';
+import type { AnswerSoFar, Status } from '../../src/protocol';
 import type { Condition } from '../../src/messages';
 import { Emitter, workbench } from './workbench';
 
@@ -28,6 +28,8 @@ export class ScriptedServer {
   readonly onDidChange = this.changed.event;
   readonly executed = new Emitter<{ command: string; result: unknown }>();
   readonly onDidExecute = this.executed.event;
+  readonly found = new Emitter<AnswerSoFar>();
+  readonly onDidFindOut = this.found.event;
   readonly output = workbench.output;
   program: Interpreter | undefined;
   restarts = 0;

@@ -218,6 +218,35 @@ export class Tree {
   }
 }
 
+/** A panel beside the code. */
+export class WebviewPanel {
+  title = '';
+  visible = true;
+  /** What it was given to show, the last one last. */
+  readonly contents: string[] = [];
+  private readonly reported = new Emitter<unknown>();
+  private readonly disposed = new Emitter<unknown>();
+  readonly onDidDispose = this.disposed.event;
+  readonly webview = {
+    html: '',
+    onDidReceiveMessage: this.reported.event,
+    postMessage: (content: string) => Promise.resolve(void this.contents.push(content)),
+  };
+
+  reveal(): void {
+    this.visible = true;
+  }
+
+  /** What the script in it sends. */
+  report(message: string): void {
+    this.reported.fire(message);
+  }
+
+  dispose(): void {
+    this.disposed.fire(undefined);
+  }
+}
+
 type Settings = Record<string, unknown>;
 
 /** The settings of the extension with the defaults that its manifest gives them. */
@@ -274,6 +303,8 @@ export const workbench = {
   input: undefined as Input | undefined,
   tree: undefined as Tree | undefined,
   causes: undefined as Tree | undefined,
+  /** By their types, the panels that were opened last. */
+  panels: new Map<string, WebviewPanel>(),
   tests: undefined as TestController | undefined,
   /** Whether the extension Python Debugger is installed. */
   debugger: true,
@@ -291,6 +322,7 @@ export const workbench = {
     workbench.user = {};
     workbench.context = {};
     workbench.registered.clear();
+    workbench.panels.clear();
     for (const list of [
       workbench.errors,
       workbench.informed,
@@ -379,6 +411,11 @@ export const workbench = {
     createStatusBarItem: () => ({ show: none, hide: none, dispose: none }),
     createTerminal: () => ({ show: none, sendText: (line: string) => workbench.sent.push(line) }),
     createOutputChannel: () => workbench.output,
+    createWebviewPanel: (id: string) => {
+      const panel = new WebviewPanel();
+      workbench.panels.set(id, panel);
+      return panel;
+    },
     showErrorMessage: (text: string, ...buttons: string[]) => {
       workbench.errors.push(text);
       return Promise.resolve(buttons.find((button) => button === workbench.answer));

@@ -279,11 +279,36 @@ function M.investigate()
   command('investigate', { vim.NIL, vim.NIL, cursor() })
 end
 
---- Say why failing tests fail, in one answer in a window: the test under the cursor, or those of the current group.
+local answer_window -- the last window with an answer
+
+--- Show an answer in a window, in place of what was known of it before. `doing` is what the server does to find out more.
+local function show_answer(answer, doing)
+  if answer_window and vim.api.nvim_win_is_valid(answer_window) then
+    vim.api.nvim_win_close(answer_window, true)
+  end
+  local lines = vim.split(answer.markdown, '\n')
+  if doing then
+    vim.list_extend(lines, { '', 'Still finding out more. ' .. doing .. '…' })
+  end
+  local _, window = vim.lsp.util.open_floating_preview(lines, 'markdown', { border = 'rounded', max_width = 100 })
+  answer_window = window
+end
+
+--- What is known so far; not once the user has closed its window.
+vim.lsp.handlers['suspectra/answerSoFar'] = function(_, found)
+  local is_first = answer_window == nil
+  if is_first or vim.api.nvim_win_is_valid(answer_window) then
+    show_answer(found.answer, found.doing)
+  end
+end
+
+--- Say why failing tests fail, in one answer in a window: the test under the cursor, or those of the current group. What
+--- is known by now comes first, and is replaced when more is.
 function M.why()
-  command('why', { vim.NIL, vim.NIL, cursor(), { show = false } }, function(found)
+  answer_window = nil
+  command('why', { vim.NIL, vim.NIL, cursor(), { show = false, soFar = true } }, function(found)
     if found then
-      vim.lsp.util.open_floating_preview(vim.split(found.markdown, '\n'), 'markdown', { border = 'rounded', max_width = 100 })
+      show_answer(found)
     end
   end)
 end

@@ -70,12 +70,12 @@ def parse_jump_options(options: object, ask: bool) -> tuple[tuple[str, int] | No
     return to, ask, limit
 
 
-def parse_show(options: object, shown: bool) -> bool:
-    """Whether the server is to show its answer; `shown` where the client does not say."""
-    show = parse_fields(options).get("show", shown)
-    if (options is not None and not isinstance(options, Mapping)) or not isinstance(show, bool):
-        raise JsonRpcInvalidParams("the options are {show}, which must be true or false")
-    return show
+def parse_flag(options: object, name: str, default: bool) -> bool:
+    """One of the options that are true or false; `default` where the client does not say."""
+    flag = parse_fields(options).get(name, default)
+    if (options is not None and not isinstance(options, Mapping)) or not isinstance(flag, bool):
+        raise JsonRpcInvalidParams(f"the option {name} must be true or false")
+    return flag
 
 
 def parse_tests(tests: object) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from suspectra.base.location import Location
 from suspectra.evidence.evidence import Evidence
-from suspectra_server.features.commands.arguments import parse_location, parse_show
+from suspectra_server.features.commands.arguments import parse_flag, parse_location
 from suspectra_server.features.commands.refusals import CHANGED, RequestFailed
 from suspectra_server.features.commands.registry import Handlers
 from suspectra_server.features.commands.traced_runs import TracedRuns
@@ -65,7 +65,7 @@ class SliceCommands:
         return await self._slice(*parse_location(uri, line), test, options, forward=True)
 
     async def _slice(self, uri: str, line: int, test: object, options: object, *, forward: bool) -> SliceMessage | None:
-        show = parse_show(options, not self._session.supports_status)
+        show = parse_flag(options, "show", not self._session.supports_status)
         found = self._session.folders.containing(uri)
         evidence = found[0].snapshot.ranking.evidence if found else None
         if found is None or evidence is None or not found[0].snapshot.ranking.failing:

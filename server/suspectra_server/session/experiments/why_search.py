@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +43,8 @@ class WhySearch:
     evidence: Evidence  # of the recording in which the tests failed
     tests: tuple[FailingTest, ...]
     seconds: float | None = None  # how long it may take; by default as the settings say
+    # called with what is known, and with what is done now
+    on_news: Callable[[WhyAnswer, str], None] = field(default=lambda _answer, _sentence: None, kw_only=True)
     title: str = field(default="finding out why it fails", init=False)
     answer: WhyAnswer | None = field(default=None, init=False)  # what is known by now
     outcome: WorkOutcome | None = field(default=None, init=False)  # None as long as it lasts
@@ -99,6 +102,7 @@ class WhySearch:
         if sentence:
             line = plain(f"{self.folder.root.name}: {sentence}", MAX_TEXT)
             self.client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, line))
+            self.on_news(news.answer, sentence)
         return Shown(self.tests[0].name, self._steps, news.share, sentence, plain(news.answer.conclusion, MAX_TEXT))
 
     def end(self, outcome: WorkOutcome) -> None:
