@@ -644,7 +644,7 @@ class FoundChange(TypedDict):
     """A change of the source with which failing tests pass."""
 
     title: str
-    """The new text, in one line."""
+    """What it replaces by what, in one line."""
     place: str
     """The file and the line, as text."""
     said: str

@@ -99,3 +99,10 @@ def test_any_log_is_read_or_refused_in_words(tmp_path):
 
 
 # mutants
+
+
+def test_a_value_of_a_whole_statement_is_what_that_gives():
+    made = Experiment(
+        "test_a", "value", "cart.py", 1, 1, 0, "this", 2, "state", ExperimentOutcome.PASSED, 0.01, detail="(0, 5)"
+    )
+    assert str(made) == "cart.py:1: test_a passes if this gives (0, 5) the 2nd time"

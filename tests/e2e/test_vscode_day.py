@@ -154,7 +154,7 @@ def test_the_day_in_the_editor(sqlparse, workbench, wait, document, film):
     bench.see(TOASTS, "altered runs", 120)
     bench.command("Notifications: Clear All Notifications")
     bench.see(".activitybar .badge")
-    found = re.compile(r"Most suspicious \(2 of 2 failing\) · (1 failing test passes with this|`nidx)")
+    found = re.compile(r"Most suspicious \(2 of 2 failing\) · (1 failing test passes if this gives |`nidx)")
     bench.see(".codelens-decoration", found)
     bench.command("Suspectra: Explain Suspect")
     found = f"{WRONG} → pass repairs 2 tests and breaks 1 test"

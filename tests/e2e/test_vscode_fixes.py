@@ -55,7 +55,9 @@ def test_fixes_are_seen_before_one_is_applied_and_what_tells_them_apart_becomes_
     bench.agree()
     bench.see(".quick-input-title", "changes were found", 120)
     first, second, *_ = bench.choices()
-    assert first.startswith(f"size <= room, src/ledger/money.py:{line}, The failing test passes, and ")
+    assert first.startswith(
+        f"return size < room → return size <= room, src/ledger/money.py:{line}, The failing test passes, and "
+    )
     assert second.startswith("Write a Test, With it `fits(size=")
     bench.see(".monaco-diff-editor .view-line", "return size < room")
     wait(lambda: not bench.toasts(), "its notification is gone")

@@ -77,7 +77,7 @@ def test_a_fix_is_shown_and_applied_only_by_the_user(client, project):
     found = client.command("findFix", None, [FAILING])
     assert found >= 1
     assert shown[0].startswith("prices.py:7: the failing test passes, and the other that was run still does.")
-    assert f"Change 1 of {found}: net += price" in shown[0]
+    assert f"Change 1 of {found}: net = price → net += price" in shown[0]
     (edit,) = sent
     (change,) = edit["documentChanges"]
     assert change["textDocument"]["uri"] == uri
@@ -137,7 +137,7 @@ def test_a_test_that_tells_changes_apart_is_shown_and_written_only_by_the_user(m
     search = SimpleNamespace(
         ordered=[fix],
         apart=SimpleNamespace(get=lambda _: told),
-        folder=SimpleNamespace(uri_of=lambda path: f"file:///work/{path}"),
+        folder=SimpleNamespace(uri_of=lambda path: f"file:///work/{path}", placement=lambda _: None),
     )
     editor = Editor("Write a Test", "Close")
     asyncio.run(FixCommands(editor, None, None)._show(search))

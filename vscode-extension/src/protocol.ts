@@ -610,7 +610,7 @@ export interface RunTexts {
 
 /** A change of the source with which failing tests pass. */
 export interface FoundChange {
-  /** The new text, in one line. */
+  /** What it replaces by what, in one line. */
   title: string;
   /** The file and the line, as text. */
   place: string;

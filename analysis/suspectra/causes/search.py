@@ -27,7 +27,7 @@ from suspectra.dependences.narrowing import (
 )
 from suspectra.dependences.trace import DependenceTrace
 from suspectra.experiments.unusable_tests import CURE_OF_A_PASS
-from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
+from suspectra.runs.experiment import EVERY, THIS, Experiment, ExperimentOutcome
 
 MAX_INSTANCES = 10
 """Times of a statement that are altered to find out whether it explains another failure, the last ones."""
@@ -153,7 +153,7 @@ class CauseNarrowing:
                 state.line,
                 state.end_line,
                 state.column,
-                "if" if decides else "this" if known else "another value here",
+                "if" if decides else THIS if known else "another value here",
                 EVERY if once else state.instance,
                 "other" if decides else "state",
                 ExperimentOutcome.FAILED if value is None else ExperimentOutcome.PASSED,

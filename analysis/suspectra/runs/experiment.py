@@ -11,6 +11,9 @@ from suspectra.runs.observation import VALUE_PREDICATES
 EVERY = 0
 """As an instance: each time that the place was reached."""
 
+THIS = "this"
+"""As the place of a value: that of the whole statement."""
+
 UNDO = "undo"
 """The kind that leaves out changes of the user: `suspectra changes` makes it, and no technique asks for it."""
 
@@ -129,6 +132,8 @@ class Experiment:
             at = "" if self.instance == EVERY else f" the {ordinal(self.instance)} time"
             if not self.detail:
                 return f"with {self.place}{at}"
+            if self.place == THIS:
+                return f"if this gives {self.detail}{at}"
             equals = "" if self.place.endswith("=") else " ="
             return f"with {self.place}{equals} {self.detail}{at}"
         if self.place == "for":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from lsprotocol import types as lsp
@@ -11,6 +12,7 @@ from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import FileEdits, edits_by_file
 from suspectra.fixes.fix import Fix, fix_in_words
 from suspectra.mutation.edit import Edit
+from suspectra.output.changed_lines import difference_of
 from suspectra.output.fixes import apart_in_words
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder
@@ -34,9 +36,28 @@ def told_apart(number: int, told: Apart | None) -> str:
     return plain(f"{apart_in_words(number, told)}.", MAX_TEXT) if told is not None else ""
 
 
-def changed_text(fix: Fix) -> str:
-    """The new text of a fix, in one line."""
-    return plain(" … ".join(" ".join(one.edit.text.split()) for one in fix.candidates), MAX_TEXT)
+def changed_text(folder: Folder, fix: Fix) -> str:
+    """What a fix replaces by what, in one line; what it imports is not said."""
+    texts = list[str]()
+    for file, candidates in edits_by_file(fix.candidates).items():
+        placement = folder.placement(file)
+        if placement is not None:
+            texts += _changed_texts(list(placement.run), {edit for one in candidates for edit in one.edits})
+    alone = [text for text in texts if not text.startswith(("+ import ", "+ from "))]
+    return plain(" … ".join(alone or texts), MAX_TEXT)
+
+
+def _changed_texts(before: list[str], edits: Collection[Edit]) -> Iterator[str]:
+    """What each changed part of a text was, and what it is then."""
+    text = "\n".join(before)
+    for edit in sorted(edits, reverse=True):
+        text = edit.apply(text)
+    after = text.split("\n")
+    for kind, *ranges in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            first, end, new_first, new_end = ranges
+            was, now = (" ".join(" ".join(part).split()) for part in (before[first:end], after[new_first:new_end]))
+            yield " → ".join(difference_of(was, now)) if was and now else f"− {was}" if was else f"+ {now}"
 
 
 def shows_edits_first(session: Session) -> bool:

@@ -97,7 +97,7 @@ class FixCommands:
             test = edit_with_test(search.folder, fix, told) if told is not None and writes else None
             changes.append(
                 {
-                    "title": changed_text(fix),
+                    "title": changed_text(search.folder, fix),
                     "place": place_of(fix),
                     "said": said_of(fix),
                     "apart": told_apart(number, told),
