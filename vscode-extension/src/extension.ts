@@ -45,7 +45,8 @@ export function activate(context: vscode.ExtensionContext): void {
   server = started;
   const model = new Model(started);
   const status = new StatusItem(model);
-  const view = new SuspectsView(model, context.workspaceState);
+  const offer = new RunOffer(model, context.globalState);
+  const view = new SuspectsView(model, context.workspaceState, offer);
   const runs = new Runs(started);
   const slices = new Slices(started);
   const testing = new Testing(started, model);
@@ -63,7 +64,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Changes(started, runs),
     new RunLines(started),
     new NativeProject(() => started.addPartsForC()),
-    new RunOffer(model, context.globalState),
+    offer,
     registerAgentTools(started, contributes.languageModelTools),
     registerMcpServer(started, context.extensionPath),
     new Debugging(started, context.workspaceState),

@@ -12,6 +12,7 @@ import { StatusItem } from '../src/status';
 import { Testing } from '../src/testing/testing';
 import { TestingView } from '../src/testing/testingView';
 import { SuspectsView } from '../src/suspects/suspectsView';
+import { RunOffer } from '../src/testing/runOffer';
 import { defined, failure, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
@@ -25,11 +26,14 @@ beforeEach(async () => {
   server.answers[methods.suspects] = report;
   const model = new Model(server.server);
   const memory = { get: (_key: string, otherwise: unknown) => otherwise, update: () => Promise.resolve() };
-  const view = new SuspectsView(model, memory as unknown as vscode.Memento);
+  const memento = memory as unknown as vscode.Memento;
+  const offer = new RunOffer(model, memento);
+  const view = new SuspectsView(model, memento, offer);
   const bar = new StatusItem(model);
   const testing = new Testing(server.server, model);
   const slices = {} as unknown as Slices;
   all = vscode.Disposable.from(
+    offer,
     registerCommands({
       server: server.server,
       model,
@@ -58,7 +62,7 @@ it('are all that the manifest contributes, and no more but those of the view’s
     contributes: { commands: { command: string }[] };
   };
   const contributed = manifest.contributes.commands.map(({ command }) => command);
-  const own = ['goToError', 'copyInstallCommand', 'runOtherTests', 'openInterpreterSetting'].map(
+  const own = ['answerRunOffer', 'goToError', 'copyInstallCommand', 'runOtherTests', 'openInterpreterSetting'].map(
     (name) => `suspectra.${name}`,
   );
   expect([...workbench.registered.keys()].sort()).toEqual([...contributed, ...own].sort());

@@ -3,7 +3,7 @@ import type * as vscode from 'vscode';
 
 import { Model } from '../src/model';
 import { methods } from '../src/protocol';
-import { RunOffer } from '../src/testing/runOffer';
+import { ANSWER_RUN_OFFER, RunOffer } from '../src/testing/runOffer';
 import { report } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
@@ -45,40 +45,55 @@ async function run(failed: number, onSave = false, compiled = false): Promise<vo
   await settled();
 }
 
-it('offers the setting after the first failing run of Python, and once for all windows', async () => {
+/** The user answers the offer. */
+async function reply(answer: string | undefined): Promise<void> {
+  workbench.answer = answer;
+  await workbench.commands.executeCommand(ANSWER_RUN_OFFER);
+}
+
+it('is open from the first failing run of Python on, in all windows, until it is answered', async () => {
   await run(0);
   await run(1, false, true);
-  expect(workbench.informed).toEqual([]);
+  expect(offer.open).toBe(false);
   await run(2);
+  expect(offer.open).toBe(true);
+  close();
+  open();
+  expect(offer.open).toBe(true);
+  await reply(undefined);
+  expect(offer.open).toBe(true);
+  await reply('No');
   await run(2);
-  expect(workbench.informed).toEqual(['Rerun failing and affected tests automatically?']);
+  expect(offer.open).toBe(false);
   expect(workbench.user).toEqual({});
   close();
   open();
   await run(2);
-  expect(workbench.informed).toHaveLength(1);
+  expect(offer.open).toBe(false);
 });
 
 it.each([
   ['On Save', 'onSave'],
   ['When I Stop Typing', 'onIdle'],
 ])('sets for the user, and not in the workspace, what is picked: %s', async (answer, value) => {
-  workbench.answer = answer;
   await run(1);
+  await reply(answer);
   expect(workbench.user).toEqual({ 'suspectra.run': value });
   expect(workbench.written).toEqual({});
+  expect(offer.open).toBe(false);
 });
 
-it('offers nothing to those who have chosen, nor after a run that they did not start', async () => {
+it('is not made to those who have chosen, nor after a run that they did not start', async () => {
   server.changed.fire(status); // what was recorded before
   await run(1, true);
+  expect(offer.open).toBe(false);
   workbench.user = { 'suspectra.run': 'manual' };
   await run(1);
-  expect(workbench.informed).toEqual([]);
+  expect(offer.open).toBe(false);
 });
 
-it('asks the user even where a workspace says when its tests run', async () => {
+it('is made even where a workspace says when its tests run', async () => {
   workbench.written = { 'suspectra.run': 'onSave' };
   await run(1);
-  expect(workbench.informed).toHaveLength(1);
+  expect(offer.open).toBe(true);
 });

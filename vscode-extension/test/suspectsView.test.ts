@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
+import { RunOffer } from '../src/testing/runOffer';
 import { Model } from '../src/model';
 import type { FailureGroup } from '../src/listed';
 import { type GroupSuspects, methods, type Suspects } from '../src/protocol';
@@ -35,7 +36,8 @@ function open(): void {
     get: (key: string, otherwise: unknown) => memory.get(key) ?? otherwise,
     update: (key: string, value: unknown) => Promise.resolve(void memory.set(key, value)),
   };
-  view = new SuspectsView(model, memento as unknown as vscode.Memento);
+  const offer = new RunOffer(model, memento as unknown as vscode.Memento);
+  view = new SuspectsView(model, memento as unknown as vscode.Memento, offer);
   tree = defined(workbench.tree);
 }
 
@@ -231,6 +233,30 @@ describe('the rows', () => {
       description: 'a.py:4',
       command: { command: 'suspectra.goToError' },
     });
+  });
+});
+
+describe('the last row', () => {
+  const labels = () => view.getChildren().map((row) => view.getTreeItem(row).label);
+
+  it('asks about runs on save until that is answered', async () => {
+    const progress = { done: 0, failed: 0, total: 0, onSave: false };
+    server.changed.fire({ ...status, state: 'runningTests', progress });
+    await show({ suspects: [suspect] });
+    expect(labels().at(-1)).toBe('Run affected tests on save?');
+    await show({ suspects: [{ ...suspect, line: 9 }] });
+    expect(labels().at(-1)).toBe('Run affected tests on save?');
+    workbench.answer = 'No';
+    await workbench.commands.executeCommand(
+      defined(view.getTreeItem(defined(view.getChildren().at(-1))).command).command,
+    );
+    expect(labels()).not.toContain('Run affected tests on save?');
+  });
+
+  it('asks nothing where nothing is suspected', async () => {
+    memory.set('suspectra.runOffered', 'open');
+    await show({ suspects: [] });
+    expect(labels()).toEqual([]);
   });
 });
 

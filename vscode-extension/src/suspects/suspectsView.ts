@@ -20,6 +20,7 @@ import { picture } from './pictures';
 import type { Model } from '../model';
 import type { FailureGroup, Suspect } from '../listed';
 import type { UnexplainedFailures } from '../protocol';
+import { ANSWER_RUN_OFFER, type RunOffer } from '../testing/runOffer';
 import { foundText, rankText, reportText, shortName, suspectDetails } from '../messages';
 import { badges, examined, type Naming, rowDetail, rowLabel, type RowSuspects, rowTitle } from './rowTexts';
 
@@ -70,7 +71,11 @@ interface UnexplainedRow {
   unexplained: UnexplainedFailures;
 }
 
-type Row = FailureRow | GroupRow | SuspectRow | MoreRow | CardRow | ActionRow | UnexplainedRow;
+interface OfferRow {
+  offered: 'run';
+}
+
+type Row = FailureRow | GroupRow | SuspectRow | MoreRow | CardRow | ActionRow | UnexplainedRow | OfferRow;
 
 const GROUPING = 'suspectra.grouping';
 const EXAMINED_SCHEME = 'suspectra-done';
@@ -97,6 +102,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   constructor(
     private readonly model: Model,
     private readonly memento: vscode.Memento,
+    private readonly offer: RunOffer,
   ) {
     const remembered = memento.get<Grouping>(GROUPING, 'function');
     this.grouping = GROUPINGS.includes(remembered) ? remembered : 'function';
@@ -105,6 +111,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       this.view,
       this.changed,
       model.onDidChange(() => this.refresh()),
+      offer.onDidChange(() => this.refresh()),
       vscode.window.registerFileDecorationProvider(this),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
         const { document } = textEditor;
@@ -190,6 +197,9 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     if ('suspect' in row) {
       return this.suspectItem(row);
     }
+    if ('offered' in row) {
+      return offerItem();
+    }
     return 'group' in row ? this.groupItem(row) : moreItem(row);
   }
 
@@ -253,7 +263,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     );
     const found = suspects.filter(({ repairs }) => repairs).length;
     this.view.badge = found ? { value: found, tooltip: foundText(found) } : undefined;
-    const madeFrom = [report, this.model.loaded, this.grouping, this.filter, this.showsExamined];
+    const madeFrom = [report, this.model.loaded, this.grouping, this.filter, this.showsExamined, this.offer.open];
     // a row that is drawn anew loses the click that is on its way to it
     if (madeFrom.some((part, index) => part !== this.madeFrom[index])) {
       this.madeFrom = madeFrom;
@@ -274,6 +284,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
         undefined,
       ),
       ...(this.model.report?.unexplained ?? []).map((unexplained) => ({ unexplained })),
+      ...(shown.length && this.offer.open ? [{ offered: 'run' as const }] : []),
     ];
     this.drawn = false;
     this.changed.fire();
@@ -458,6 +469,17 @@ function unexplainedItem({ folder, names, failure, uri, range, tests }: Unexplai
   if (uri && range) {
     item.command = { command: 'suspectra.open', title: t('Open'), arguments: [{ uri, range }] };
   }
+  return item;
+}
+
+/** A question that waits until it is answered. */
+function offerItem(): vscode.TreeItem {
+  const item = new vscode.TreeItem(t('Run affected tests on save?'));
+  item.id = 'offer of runs';
+  item.contextValue = 'offer';
+  item.iconPath = new vscode.ThemeIcon('sync');
+  item.tooltip = t('Rerun failing and affected tests automatically?');
+  item.command = { command: ANSWER_RUN_OFFER, title: t('Rerun failing and affected tests automatically?') };
   return item;
 }
 

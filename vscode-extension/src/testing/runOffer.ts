@@ -1,4 +1,4 @@
-/** Offers, once after a failing run, that tests run by themselves after a save. */
+/** Offers, after a failing run and until the user has answered, that tests run by themselves after a save. */
 
 import * as vscode from 'vscode';
 
@@ -8,19 +8,35 @@ import type { Model } from '../model';
 const OFFERED = 'suspectra.runOffered';
 const SETTING = 'run';
 
+/** What the row of the offer executes. */
+export const ANSWER_RUN_OFFER = 'suspectra.answerRunOffer';
+
 export class RunOffer implements vscode.Disposable {
-  private readonly listener: vscode.Disposable;
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly disposables: vscode.Disposable;
   private ran = false;
+
+  /** Fires when the offer comes or goes. */
+  readonly onDidChange = this.changed.event;
 
   constructor(
     private readonly model: Model,
     private readonly memory: vscode.Memento,
   ) {
-    this.listener = model.onDidChange(() => this.check());
+    this.disposables = vscode.Disposable.from(
+      this.changed,
+      model.onDidChange(() => this.check()),
+      vscode.commands.registerCommand(ANSWER_RUN_OFFER, () => this.ask()),
+    );
+  }
+
+  /** Whether the user has not answered yet. A notification would hide before it is read, a dialogue would interrupt. */
+  get open(): boolean {
+    return this.memory.get(OFFERED) === 'open' && !isChosen();
   }
 
   dispose(): void {
-    this.listener.dispose();
+    this.disposables.dispose();
   }
 
   private check(): void {
@@ -31,25 +47,30 @@ export class RunOffer implements vscode.Disposable {
       this.ran = false;
       // compiled programs run only when they are told to
       if (condition.failed && !condition.compiled && !this.memory.get(OFFERED) && !isChosen()) {
-        void this.offer();
+        void this.remember('open');
       }
     }
   }
 
-  private async offer(): Promise<void> {
-    void this.memory.update(OFFERED, true);
-    const [onSave, onIdle] = [t('On Save'), t('When I Stop Typing')];
-    const picked = await vscode.window.showInformationMessage(
-      t('Rerun failing and affected tests automatically?'),
-      onSave,
-      onIdle,
-      t('No'),
-    );
-    if (picked === onSave || picked === onIdle) {
+  private async ask(): Promise<void> {
+    const [onSave, onIdle, no] = [t('On Save'), t('When I Stop Typing'), t('No')];
+    const picked = await vscode.window.showQuickPick([{ label: onSave }, { label: onIdle }, { label: no }], {
+      title: t('Rerun failing and affected tests automatically?'),
+    });
+    if (!picked) {
+      return;
+    }
+    if (picked.label !== no) {
       await vscode.workspace
         .getConfiguration('suspectra')
-        .update(SETTING, picked === onSave ? 'onSave' : 'onIdle', vscode.ConfigurationTarget.Global);
+        .update(SETTING, picked.label === onSave ? 'onSave' : 'onIdle', vscode.ConfigurationTarget.Global);
     }
+    await this.remember('answered');
+  }
+
+  private async remember(state: 'open' | 'answered'): Promise<void> {
+    await this.memory.update(OFFERED, state);
+    this.changed.fire();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 
 import type * as api from 'vscode';
 
@@ -271,6 +271,8 @@ function settingAt(section: string): unknown {
 const nothing = new Emitter<unknown>();
 const selected = new Emitter<unknown>();
 const foldersChanged = new Emitter<unknown>();
+const created = new Emitter<unknown>();
+const deleted = new Emitter<unknown>();
 const trusted = new Emitter<unknown>();
 const configured = new Emitter<{ affectsConfiguration: (name: string) => boolean }>();
 const none = () => new values.Disposable(() => undefined);
@@ -298,6 +300,10 @@ export const workbench = {
   log: [] as string[],
   opened: [] as string[],
   sent: [] as string[],
+  /** The files of the workspace, relative to it. */
+  files: [] as string[],
+  created,
+  deleted,
   /** What a person picks next from a list, by its label. */
   answer: undefined as string | undefined,
   input: undefined as Input | undefined,
@@ -333,6 +339,7 @@ export const workbench = {
       list.length = 0;
     }
     workbench.opened.length = 0;
+    workbench.files = [];
     workbench.sent.length = 0;
     workbench.answer = undefined;
     workbench.python = undefined;
@@ -466,11 +473,13 @@ export const workbench = {
       writeFile: (uri: api.Uri, content: Uint8Array) => writeFile(uri.fsPath, content),
     },
     createFileSystemWatcher: () => ({
-      onDidCreate: nothing.event,
+      onDidCreate: created.event,
       onDidChange: nothing.event,
-      onDidDelete: nothing.event,
+      onDidDelete: deleted.event,
       dispose: none,
     }),
+    /** The globs of Node mean the same as those of VS Code, as far as the extension uses them. */
+    findFiles: (pattern: string) => Promise.resolve(workbench.files.filter((file) => matchesGlob(file, pattern))),
     registerTextDocumentContentProvider: none,
     onDidChangeWorkspaceFolders: foldersChanged.event,
     onDidGrantWorkspaceTrust: trusted.event,
