@@ -168,3 +168,7 @@ def test_a_question_shows_the_interpreter_and_who_named_it(recorded_elsewhere, r
 
 def test_pytest_runs_the_tests_of_unittest_again(tmp_path):
     assert pytest_words(["python3", "-m", "unittest", "discover"], str(tmp_path)) == ("python3", "-m", "pytest")
+
+
+def test_the_first_run_finds_a_project_that_is_not_installed(tmp_path):
+    assert pytest_words([], str(tmp_path)) == ("python", "-m", "pytest")

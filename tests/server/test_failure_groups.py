@@ -52,6 +52,11 @@ def test_a_test_without_coverage_does_not_speak_for_the_others(client, tmp_path,
     assert (apart["names"], apart["failure"]) == ("test_tool", "OSError: no such tool")
     assert apart["uri"] == (tmp_path / "test_a_tool.py").as_uri()
 
+    client.agree()
+    why = client.command("why")
+    assert why["headline"] == "Most likely doubling.py:2 in double is wrong."
+    assert not [sentence for sentence in why["sentences"] if "test_tool" in sentence or "of 2" in sentence]
+
 
 @pytest.mark.slow
 def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, ledger, capsys):

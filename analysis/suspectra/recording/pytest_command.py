@@ -91,8 +91,9 @@ def pytest_as_in(recorded: Sequence[str]) -> tuple[str, ...]:
     """Start pytest with the path that tests had when they were recorded.
 
     `python -m pytest` after a run by `python -m`, which puts the current folder on the path; else `pytest`. With the
-    options that decide which tests pytest finds and runs.
+    options that decide which tests pytest finds and runs. Where nothing was recorded it is `python -m pytest`: many a
+    project is not installed, and its tests find it only in the current folder.
     """
     if starts_pytest(recorded):
         return tuple(recorded)
-    return ("python", "-m", "pytest") if "-m" in recorded else ("pytest",)
+    return ("python", "-m", "pytest") if "-m" in recorded or not recorded else ("pytest",)

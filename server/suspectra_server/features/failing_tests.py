@@ -32,9 +32,13 @@ def can_be_compared(folder: Folder) -> bool:
 
 
 def failing_tests(folder: Folder, names: Iterable[str] | None = None) -> tuple[FailingTest, ...]:
-    """The failing tests of a folder that have these names; by default those of the current failure group."""
-    ranking = folder.snapshot.ranking
-    wanted = names if names is not None else ranking.group.tests if ranking.group else ranking.failing
+    """The failing tests of a folder that have these names; by default those of the current failure group.
+
+    What is found out about tests of a group is not about those that execute none of its suspects.
+    """
+    ranking, apart = folder.snapshot.ranking, set(folder.snapshot.unexplained)
+    group = ranking.group.tests if ranking.group else ranking.failing
+    wanted = names if names is not None else [name for name in group if name not in apart]
     stacks = ranking.evidence.stacks if ranking.evidence else {}
     return tuple(
         FailingTest.from_result(ranking.failing[name], stacks[name].exception if name in stacks else "")
