@@ -74,7 +74,7 @@ describe('what tells suspects apart', () => {
     const change = { uri: location.uri, range: location.range };
     const told = { markdown: '', headline: 'Your change broke it:', sentences, location: null, change, fix: null };
     const { text } = answer(told);
-    expect(text).toContain('<pre>a.py:3  − x = 1\n        + x = 2</pre>');
+    expect(text).toContain('<div class="line">a.py:3  − x = 1</div><div class="line">        + x = 2</div>');
     expect(text).toContain('<p>This is certain.</p>');
     expect(text.indexOf('</pre>')).toBeLessThan(text.indexOf('data-action="undo"')); // it belongs to the headline
     expect(text).not.toContain('data-action="fix"');
@@ -91,7 +91,7 @@ describe('what tells suspects apart', () => {
     const sentences = ['The failing test passes with this change:', '    − x = 1', '    + x = 2', 'This is likely.'];
     const told = { markdown: '', headline: 'Most likely a.py:3 is wrong.', sentences, location: null, change: null };
     const { text } = answer({ ...told, fix: { changes: {} } });
-    expect(text).toContain('<pre>− x = 1\n+ x = 2</pre>');
+    expect(text).toContain('<pre><div class="line">− x = 1</div><div class="line">+ x = 2</div></pre>');
     expect(text.indexOf('</pre>')).toBeLessThan(text.indexOf('data-action="fix"'));
     expect(text.indexOf('data-action="fix"')).toBeLessThan(text.indexOf('This is likely.'));
   });

@@ -177,7 +177,7 @@ class RecordedTests:
     # shared rows by name: what tests depend on but did not execute themselves
     shared: dict[str, list[PackedRows]] = field(default_factory=dict)
     imported: list[Imported] = field(default_factory=list)  # what ran during imports, in the order of the runs
-    command: tuple[str, ...] = ("pytest",)  # how the tests of the newest run are run again
+    command: tuple[str, ...] = ("python", "-m", "pytest")  # how the tests of the newest run are run again
     folder: str = ""  # from where, relative to the workspace; empty for the workspace itself
     interpreter: str = ""  # the path of the Python that ran them, there; empty if it is not known
 

@@ -17,9 +17,7 @@ export function answer({ headline, sentences, location, change, fix }: Answer, d
     ${fix ? html`<button data-action="fix">${t('Apply the Change…')}</button>` : html``}
   </p>`;
   const found = parts(sentences);
-  const shown = found.map((part) =>
-    isCode(part) ? html`<pre>${dedented(part)}</pre>` : html`<p>${withCode(part)}</p>`,
-  );
+  const shown = found.map((part) => (isCode(part) ? html`<pre>${lines(part)}</pre>` : html`<p>${withCode(part)}</p>`));
   const before = isCode(found[1] ?? '') ? 2 : 1; // the code that the first sentence is about belongs to it
   const searching =
     doing === undefined ? html`` : html`<p class="soft searching">${t('Still finding out more. {0}…', doing)}</p>`;
@@ -46,8 +44,9 @@ function parts(sentences: readonly string[]): string[] {
   return found;
 }
 
-function dedented(code: string): string {
-  const lines = code.split('\n');
-  const indent = Math.min(...lines.map((line) => line.search(/\S|$/)));
-  return lines.map((line) => line.slice(indent)).join('\n');
+/** Lines without what all are indented by; columns are not kept apart, as a narrow panel wraps. */
+function lines(code: string): Html[] {
+  const all = code.split('\n');
+  const indent = Math.min(...all.map((line) => line.search(/\S|$/)));
+  return all.map((line) => html`<div class="line">${line.slice(indent).replace(/(\S) {3,}/g, '$1  ')}</div>`);
 }

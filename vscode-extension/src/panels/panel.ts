@@ -35,6 +35,7 @@ h2 { font-size: 1.05em; font-weight: 600; margin: 1.6em 0 0.4em; }
 p { margin: 0.4em 0; }
 code, pre { font-family: var(--vscode-editor-font-family); font-size: var(--vscode-editor-font-size); }
 pre { background: var(--vscode-textCodeBlock-background); margin: 0.5em 0; overflow-x: auto; padding: 0.5em 0.8em; white-space: pre-wrap; }
+.line { padding-left: 2em; text-indent: -2em; }
 ul { list-style: none; margin: 0; padding: 0; }
 li { padding: 0.1em 0; }
 .soft { color: var(--vscode-descriptionForeground); }
