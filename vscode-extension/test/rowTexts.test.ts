@@ -14,6 +14,12 @@ describe('the row of a function', () => {
     expect(rowTitle([suspect], 'member')).toBe('total:12–13');
   });
 
+  it('has the lines behind a long name, too', () => {
+    const long = { ...suspect, function: 'parse_number_or_none_factory' };
+    expect(rowTitle([long], 'member')).toBe('parse_number…one_factory:12–13');
+    expect(rowLabel([long], true)).toContain('parse_number_or_none_factory');
+  });
+
   it('names the file of code in no function, and the class of one of two members of a name', () => {
     expect(rowTitle([{ ...suspect, function: '' }], 'member')).toBe('cart.py:12–13');
     expect(rowTitle([suspect], 'qualified')).toBe('Cart.total:12–13');

@@ -14,7 +14,7 @@ export const STYLE = `
 `;
 
 /** Clicks report `location`, `failing 0`, `passing 3`, or one of these. */
-export const ACTIONS = ['debug', 'why', 'fix', 'next', 'jump', 'examined', 'innocent'] as const;
+export const ACTIONS = ['debug', 'why', 'fix', 'next'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 const EXECUTED = () => ({
@@ -47,7 +47,7 @@ ${reasons.sentences.map((sentence) => html`<p>${withCode(sentence)}</p>`)}
 ${share(t('failing'), 'failing', ef, ef + nf)}
 ${share(t('passing'), 'passing', ep, ep + np)}
 </div>
-<div class="actions">${actions(reasons)}</div>
+<div class="actions">${actions()}</div>
 <h2>${heads.failing}</h2>
 ${list('failing', failing, ef)}
 ${
@@ -98,16 +98,14 @@ function formula({ technique, score, formula, substituted }: ExplanationMessage)
 ${substituted}</pre></details>`;
 }
 
-function actions({ examined, innocent }: ExplanationMessage): Html[] {
+/** What one does next; rows of the view and the light bulb have more. */
+function actions(): Html[] {
   const button = (action: Action, words: string) => html`<button data-action="${action}">${words}</button>`;
   return [
     button('debug', t('Debug')),
     button('why', t('Why?')),
     button('fix', t('Find a Fix')),
     button('next', t('Next Suspect')),
-    button('jump', t('Where to look next')),
-    ...(examined ? [] : [button('examined', t('Mark as Examined'))]),
-    ...(innocent ? [] : [button('innocent', t('Mark as Innocent'))]),
   ];
 }
 

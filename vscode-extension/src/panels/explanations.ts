@@ -116,9 +116,6 @@ export class Explanations implements vscode.Disposable {
       why: 'why',
       fix: 'findFix',
       next: 'nextSuspect',
-      jump: 'jump',
-      examined: 'markExamined',
-      innocent: 'markInnocent',
     } as const;
     await vscode.commands.executeCommand(`suspectra.${names[action]}`, this.at);
   }

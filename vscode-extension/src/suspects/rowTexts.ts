@@ -8,6 +8,8 @@ import type { Suspect } from '../listed';
 export type RowSuspects = readonly [Suspect, ...Suspect[]];
 
 const MAX_RUNS = 3; // of lines, in a row
+const MAX_NAME = 24; // characters: the lines behind a longer name would be cut off
+const NAME_BEGIN = 12; // of a name that is too long
 
 /**
  * What the first text of a row names: the member alone, with its class where there are several members of a name, or
@@ -20,7 +22,8 @@ export function rowTitle(suspects: RowSuspects, naming: Naming): string {
   const [first] = suspects;
   const lines = tiedLines(suspects);
   const name = naming === 'qualified' ? first.function : shortName(first);
-  const title = naming === 'line' ? t('line {0}', lines) : `${first.function ? name : baseName(first)}:${lines}`;
+  const shown = first.function ? shortened(name) : baseName(first);
+  const title = naming === 'line' ? t('line {0}', lines) : `${shown}:${lines}`;
   return examined(suspects) ? struckThrough(title) : title;
 }
 
@@ -30,6 +33,12 @@ export function rowDetail(suspects: RowSuspects, naming: Naming): string {
   const states = [...(suspects.every(({ innocent }) => innocent) ? [t('innocent')] : []), ...badges(suspects)];
   const file = naming === 'line' || !first.function ? '' : baseName(first);
   return [file, states.length ? `● ${states.join(' · ')}` : '', first.source].filter(Boolean).join('\u2002');
+}
+
+/** A name with as much of its beginning and its end as there is room for; all of it is in the tooltip. */
+function shortened(name: string): string {
+  const end = MAX_NAME - NAME_BEGIN - 1;
+  return name.length > MAX_NAME ? `${name.slice(0, NAME_BEGIN)}…${name.slice(-end)}` : name;
 }
 
 function baseName({ file }: Suspect): string {
