@@ -309,8 +309,9 @@ SETTINGS = (
             Settings.test_command,
             "The command that *Run Tests and Localize* records, as a list of arguments. It runs pytest or unittest."
             " Empty: pytest, started as in the last recorded run, by `pytest` or, as in the first run, by"
-            " `python -m pytest`, which puts the folder on the path; or, in a project that uses unittest, mentions pytest nowhere and was not recorded by"
-            " it, `python -m unittest`, or `python manage.py test` if it is one of Django.",
+            " `python -m pytest`, which puts the folder on the path; or, in a project that uses unittest, mentions"
+            " pytest nowhere and was not recorded by it, `python -m unittest`, or `python manage.py test` if it is one"
+            " of Django.",
         ),
         scope="resource",
         names="program",
