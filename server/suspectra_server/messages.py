@@ -253,7 +253,7 @@ class GroupOverview(TypedDict):
     title: str
     """The exception and where it was raised, or the exception and the first suspect; empty for the only one."""
     heading: str
-    """With the number of its tests: "✗ 3 tests: UnbalancedEntry at journal.py:41"."""
+    """With the number of its tests: "✗ 3 tests: 2 with UnbalancedEntry at journal.py:41"."""
     names: str
     """The first of its tests without file and parameters, and how many more there are."""
     failure: str

@@ -225,7 +225,7 @@ export interface GroupOverview {
   id: number | null;
   /** The exception and where it was raised, or the exception and the first suspect; empty for the only one. */
   title: string;
-  /** With the number of its tests: "✗ 3 tests: UnbalancedEntry at journal.py:41". */
+  /** With the number of its tests: "✗ 3 tests: 2 with UnbalancedEntry at journal.py:41". */
   heading: string;
   /** The first of its tests without file and parameters, and how many more there are. */
   names: string;
