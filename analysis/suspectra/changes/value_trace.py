@@ -11,7 +11,7 @@ import ast
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +63,8 @@ class ValueTrace:
     texts: Sequence[str]
     sources: Mapping[str, bytes]
     whole: bool  # whether all that ran is in it
+    # the file and line to which a decision led, of nodes whose value is the text of that line
+    leads: Mapping[int, tuple[str, int]] = field(default_factory=dict)
 
     @classmethod
     def from_answer(
@@ -163,8 +165,12 @@ class ValueSite(NamedTuple):
 
     def is_changed(self, lines: LineKeys) -> bool:
         """Whether it is in a changed line."""
-        keys = lines.get(self.file, ())
-        return self.line <= len(keys) and keys[self.line - 1][2] < 0
+        return _is_changed(self.file, self.line, lines)
+
+
+def _is_changed(file: str, line: int, lines: LineKeys) -> bool:
+    keys = lines.get(file, ())
+    return line <= len(keys) and keys[line - 1][2] < 0
 
 
 _NOWHERE = ValueSite("", 0, 0, "", (), (), is_test=False)
@@ -226,12 +232,21 @@ def _first_difference(
         if values[0] == values[1]:
             equal += bool(values[0])
         elif (
-            all(values) and not _may_be_equal(*values) and (one >= begin[0] or other >= begin[1]) and not unstable(one)
+            all(values)
+            and not _may_be_equal(*values)
+            and (one >= begin[0] or other >= begin[1])
+            and not unstable(one)
+            and not (_leads_to_change(passing, one, before) and _leads_to_change(failing, other, after))
         ):
             if not failing.sites[int(failing.site[other])].is_test:
                 return _difference(passing, failing, one, other, equal), False
             in_test = in_test or (one, other, equal)
     return (_difference(passing, failing, *in_test) if in_test else None), True
+
+
+def _leads_to_change(trace: ValueTrace, node: int, lines: LineKeys) -> bool:
+    """Whether a decision led to a changed line: another text there does not mean that it led elsewhere."""
+    return node in trace.leads and _is_changed(*trace.leads[node], lines)
 
 
 def _may_be_equal(one: str, other: str) -> bool:

@@ -85,6 +85,7 @@ class _Nodes:
         self._places: dict[SourceLine, Location | None] = {}
         self._known: dict[str, int] = {}
         self._site, self._call, self._text, self._outcome = list[int](), list[int](), list[int](), list[int]()
+        self._leads: dict[int, tuple[str, int]] = {}
         self.whole = True
         self.callers: list[int] = []  # the number of the call that made each call
         self.call = 0  # the number of the call whose nodes are added
@@ -109,6 +110,13 @@ class _Nodes:
         self._text.append(self._known.setdefault(value, len(self._known)))
         self._outcome.append(outcome)
 
+    def add_way(self, place: Location, name: str, there: Location, text: str) -> None:
+        """Add to which line a decision led."""
+        count = len(self._site)
+        self.add(place, "way", name, text)
+        if len(self._site) > count:
+            self._leads[count] = there.file, there.line
+
     def trace(self) -> ValueTrace:
         """All of them."""
         columns = (self._site, self._call, self.callers, self._text, self._outcome)
@@ -123,6 +131,7 @@ class _Nodes:
             tuple(self._known),
             {},
             self.whole,
+            self._leads,
         )
 
 
@@ -220,24 +229,33 @@ class _Thread:
     def _block(self, call: _Call, at: tuple[str, int] | None) -> None:
         self._written(call, None)
         before, found = self._found(call.block), self._found(at)
+        there = self._nodes.place(found.place) if found is not None else None
         if before is not None and call.block is not None and at is not None and before.jump and call.block[0] == at[0]:
-            self._decided(before, call.block, at[1], found)
+            self._decided(call, before, at[1], there)
         call.block, call.stored = at, at[1] if at is not None else 0
         if found is not None:
-            self._nodes.add(self._nodes.place(found.place), "block")
+            self._nodes.add(there, "block")
 
-    def _decided(self, block: Block, at: tuple[str, int], went: int, following: Block | None) -> None:
+    def _decided(self, call: _Call, block: Block, went: int, there: Location | None) -> None:
         """Add whether a condition was true, or else the line to which a decision led."""
         place = self._nodes.place(block.decides)
-        if place is None:
+        if place is None or call.block is None:
             return
-        outcome, condition = self._program.outcome(*at, went), self._cut(self._nodes.texts.condition(place))
+        outcome, condition = self._program.outcome(*call.block, went), self._cut(self._nodes.texts.condition(place))
         if outcome in (0, 1):
             self._nodes.add(place, "decision", condition, outcome=outcome)
+        else:
+            self._led(place, condition, there)
+
+    def _led(self, place: Location, condition: str, there: Location | None) -> None:
+        """Add to which line a decision led."""
+        if there is None:
+            self._nodes.add(place, "way")
             return
-        there = self._nodes.place(following.place) if following is not None else None
-        said = self._cut(self._nodes.texts.line(there).strip()) if there is not None else ""
-        self._nodes.add(place, "way", f"what follows `{condition}`", f"`{said}`" if said else "")
+        said = f"`{self._cut(self._nodes.texts.line(there).strip())}`"
+        if (there.file, there.line) == (place.file, place.line):  # so clang leaves a `switch` without such a case
+            said = "none of its cases" if said.startswith("`switch") else ""
+        self._nodes.add_way(place, f"what follows `{condition}`", there, said)
 
     def _written(self, call: _Call, until: tuple[str, int] | None) -> None:
         """Add what the code has written since, up to an address, and what else has become another value."""
