@@ -109,6 +109,9 @@ HARMFUL = {
     ),
     "name of an address": "socket.getnameinfo(('192.0.2.1', 80), 0)",
     "attached database": "sqlite3.connect(':memory:').execute('attach \\'kept.db\\' as k')",
+    "attached by a connection of its class": (
+        "sqlite3.Connection(':memory:').execute('attach \\'kept.db\\' as k').execute('drop table k.t')"
+    ),
     "copy of a database": "sqlite3.connect(':memory:').execute('vacuum into \\'new.db\\'')",
     "attached by one that was connected before": "KNOWN.execute('attach \\'kept.db\\' as k')",
     "database by an address with signs": "sqlite3.connect('file:kept%2edb', uri=True).execute('drop table t')",

@@ -81,6 +81,7 @@ class Containment:
             **dict.fromkeys(("os.truncate", "os.setxattr", "os.removexattr", "os.chflags"), self._whole),
             **dict.fromkeys(("os.rename", "os.link", "os.symlink"), self._pair),
             "sqlite3.connect": self._database,
+            "sqlite3.connect/handle": self._connection,
             **dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), self._socket),
             **dict.fromkeys(("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"), self._name),
             "socket.getnameinfo": self._name_of,
@@ -280,6 +281,11 @@ class Containment:
         files = map(os.path.realpath, self._databases.files(_text(arguments[0]), strictly=self._refuses))
         outside = next((one for one in files if not self._inside(one)), None)
         return None if outside is None else (event, outside)
+
+    def _connection(self, event: str, arguments: tuple[Any, ...]) -> Call | None:
+        """Refuse a connection that nobody can guard: one that its class makes, and not `connect`."""
+        assert self._databases is not None
+        return (event, "made by its class") if self._refuses and not self._databases.connects else None
 
     def _may_attach(self, name: str) -> bool:
         """Decide about what a statement attaches; SQLite asks, to which no exception can be told."""

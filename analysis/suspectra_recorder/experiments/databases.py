@@ -28,6 +28,7 @@ class Databases:
     def __init__(self, attached: Callable[[str], bool]):
         self._attached = attached  # whether a connection may attach a file
         self._open: list[Any] = []  # those that were connected before anybody was told of it
+        self.connects = False  # whether a connection is being made that is guarded then
         self._knows_addresses = False  # whether it is known that the name that is being opened is an address
         self._references: list[tuple[Any, str, Any]] = []  # where `connect` is called from, and what to call instead
         known = sys.modules.get("_sqlite3")
@@ -76,10 +77,11 @@ class Databases:
     def _connecting(self, connect: Callable[..., Any]) -> Callable[..., Any]:
         def connecting(*arguments: Any, **named: Any) -> Any:
             self._knows_addresses = bool(named.get("uri") or any(arguments[_URI_AT : _URI_AT + 1]))
+            self.connects = True
             try:
                 connection = connect(*arguments, **named)
             finally:
-                self._knows_addresses = False
+                self.connects = self._knows_addresses = False
             self._guard(connection)  # at its audit event it is not complete yet
             return connection
 
