@@ -380,7 +380,8 @@ def test_a_workspace_below_the_repository(project, tmp_path):
     assert selection.others == ()
 
 
-def test_submodules_and_links_are_not_followed(repository, tmp_path):
+def with_submodule(repository, tmp_path):
+    """Add a submodule with a file; the folder of the other repository."""
     other = tmp_path / "other"
     other.mkdir()
     git(other, "init", "-q")
@@ -388,13 +389,19 @@ def test_submodules_and_links_are_not_followed(repository, tmp_path):
     git(other, "add", "-A")
     git(other, "commit", "-qm", "data")
     git(repository, "submodule", "--quiet", "add", str(other), "sub")
+    return other
+
+
+def test_submodules_are_followed_and_links_are_not(repository, tmp_path):
+    other = with_submodule(repository, tmp_path)
     (repository / "link.txt").symlink_to(other / "data.txt")
     (repository / "away").symlink_to(other)
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "links")
     (other / "data.txt").write_text("2")
     (repository / "sub" / "data.txt").write_text("2")
-    assert select(str(repository), "HEAD").others == ()
+    assert select(str(repository), "HEAD").others == ("sub/data.txt",)
+    (repository / "sub" / "data.txt").write_text("1")
     (repository / "link.txt").unlink()
     (repository / "link.txt").symlink_to("/etc/passwd")
     assert select(str(repository), "HEAD").others == ("link.txt",)
@@ -404,7 +411,12 @@ def test_submodules_and_links_are_not_followed(repository, tmp_path):
     assert short(select(str(repository)).affected) == {"test_generated"}, "what leads out of the workspace is gone"
 
 
-def test_nothing_that_a_repository_names_is_run(repository, tmp_path):
+@pytest.mark.parametrize("inside", ["", "sub"])
+def test_nothing_that_a_repository_or_submodule_names_is_run(repository, tmp_path, inside):
+    with_submodule(repository, tmp_path)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "sub")
+    folder = repository / inside
     trap = tmp_path / "trap"
     trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
     trap.chmod(0o755)
@@ -425,16 +437,18 @@ def test_nothing_that_a_repository_names_is_run(repository, tmp_path):
     for hook in ("post-index-change", "post-checkout", "pre-commit", "fsmonitor-watchman"):
         shutil.copy(trap, tmp_path / "hooks" / hook)
     for key, value in settings.items():
-        git(repository, "config", key, str(value))
-    (repository / ".git" / "info").mkdir(exist_ok=True)
-    (repository / ".git" / "info" / "attributes").write_text("* diff=trap filter=trap\n")
+        git(folder, "config", key, str(value))
+    about = repository / ".git" / ("modules/sub/info" if inside else "info")
+    about.mkdir(exist_ok=True)
+    (about / "attributes").write_text("* diff=trap filter=trap\n")
     edit(repository, "app/table.py", "i * i", "i**2")
+    (repository / "sub" / "data.txt").write_text("2")
     (repository / "more.txt").write_text("")
     selection = select(str(repository), "HEAD")
-    assert (short(selection.affected), selection.others) == ({"test_generated"}, ("more.txt",))
+    assert (short(selection.affected), selection.others) == ({"test_generated"}, ("more.txt", "sub/data.txt"))
     assert select(str(repository)).affected
     assert not (tmp_path / "sprung").exists()
-    subprocess.run(["git", "diff", "HEAD"], cwd=repository, capture_output=True, check=False)
+    subprocess.run(["git", "diff", "HEAD"], cwd=folder, capture_output=True, check=False)
     assert (tmp_path / "sprung").exists(), "the trap works"
 
 

@@ -93,7 +93,8 @@ def project(tmp_path_factory):
 
 
 def record(folder):
-    run(["record", "--workspace", str(folder), "--", "pytest", "-q", "-p", "no:cacheprovider", str(folder)])
+    pytest_ = ["pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}", str(folder)]
+    run(["record", "--workspace", str(folder), "--", *pytest_])
 
 
 @pytest.fixture
@@ -169,6 +170,25 @@ def test_with_no_time_for_a_change_a_wrong_value_is_the_answer(tmp_path, answere
     assert [(line["line"], line["value"]) for line in found["chain"]] == [
         (20, "19"), (21, "1900"), (22, "119.0"), (17, "false")
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_an_answer_is_about_the_tests_that_execute_something(tmp_path, answered):
+    """Two tests fail before they get to the program: they say nothing of the one that fails there."""
+    (tmp_path / "total.py").write_text("def total(parts):\n    return sum(parts) - 1\n")
+    (tmp_path / "test_total.py").write_text(
+        "import os, total\n\n"
+        "def test_here():\n    assert os.path.exists('/no/locale')\n\n"
+        "def test_there():\n    assert os.path.exists('/no/other')\n\n"
+        "def test_total():\n    assert total.total([1, 2]) == 3\n"
+    )
+    record(tmp_path)
+    found = answered(tmp_path)
+    assert found["place"] == "total.py:2"
+    assert found["text"][1].startswith("The failing test passes with this change")
+    assert any("test_total failed at" in line for line in found["text"])
+    assert found["text"][-1].startswith("2 other tests fail, too")
+    assert not any("of 3" in line for line in found["text"])
 
 
 @pytest.mark.slow

@@ -113,6 +113,7 @@ class WhyInquiry(Inquiry[str]):
     def __post_init__(self) -> None:
         self._sources = Sources(self.setup.workspace, self.evidence.files)
         self._unranked = False  # whether nothing can be
+        self._apart: tuple[str, ...] = ()  # failing tests that execute nothing that may be suspected
         try:
             self._rank()
             self._cause = self._known_cause()
@@ -185,9 +186,17 @@ class WhyInquiry(Inquiry[str]):
         self._localizer.update(self.evidence)
         groups = self._localizer.groups().groups
         first = max(groups, key=lambda one: len(self._asked.intersection(one.group.tests)))
-        others = [one for one in groups if one is not first]
+        if (
+            first.group.uncovered and not first.group.idle
+        ):  # they are only counted to it: the answer is about the others
+            self._apart += first.group.uncovered
+            names = [test.name for test in self.evidence.tests if test.name not in self._apart]
+            self.evidence = with_failing(self.evidence, names)
+            self._rank()
+            return
         self._group, self._report = first.group, first.report
-        self._others = [name for one in others for name in one.group.tests]
+        others = [one for one in groups if one is not first]
+        self._others = [*self._apart, *(name for one in others for name in one.group.tests)]
         self._tests = [test for test in self.failing if test.name in first.group.tests]
         self.answer = self._ranked(self._report)
         if self._cause is not None:
