@@ -81,6 +81,26 @@ def test_what_may_be_chance_parts_nothing(experiments):
     assert groups(TOGETHER, experiments) == [("t1", "t2", "t3", "t4")]
 
 
+def test_a_test_that_does_not_execute_a_change_still_fails_with_it():
+    """Nobody runs it, so that no experiment tells."""
+    spectrum = Spectrum.from_matrix(
+        [[1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 1], [0, 0, 1]], failed=[True, True, False, False, False]
+    )
+    one, other, both = map(spectrum.elements.location, range(3))
+    assert groups(spectrum, []) == [("t1", "t2")]
+
+    def repair(place, **ends):
+        return made(place.line, file=place.file, end_line=place.end_line, **ends)
+
+    alone = [*repair(one, passes=[1, 3]), *repair(other, passes=[2, 3])]
+    assert groups(spectrum, alone) == [("t1",), ("t2",)]
+    assert groups(spectrum, [*alone, *repair(both, passes=[1, 2], fails=[4])]) == [("t1", "t2")]
+    # nobody knows whether the second test passes with a change that it executes, too
+    assert groups(spectrum, [*repair(both, passes=[1, 3]), *repair(other, passes=[2, 3])]) == [("t1", "t2")]
+    # what a test executes without its coverage, others may execute as well
+    assert groups(spectrum, [*repair(other, passes=[1, 3]), *repair(other, passes=[2, 3], column=9)]) == [("t1", "t2")]
+
+
 def test_groups_all_of_whose_tests_pass_with_one_change_that_breaks_nothing_are_one():
     assert groups(APART, []) == [("t1", "t2"), ("t3", "t4")]
     assert groups(APART, made(3, passes=[1, 2, 3, 4, 5])) == [("t1", "t2", "t3", "t4")]

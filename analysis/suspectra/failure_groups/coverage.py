@@ -98,9 +98,20 @@ class FailingCoverage:
     @cached_property
     def covered(self) -> Bools:
         """Whether each failing test executes any candidate; shape (tests,)."""
-        executed = np.bitwise_or.reduce(self.signature.view(np.uint64)[self.size > 0], axis=0)
-        covered: Bools = np.asarray(np.unpackbits(executed.view(np.uint8)) > 0)
-        return covered[np.array([self.slot[name] for name in self.tests], np.int64)]
+        return self._executing(self.size > 0)
+
+    def executing(self, file: str, line: int, end_line: int) -> Bools:
+        """Whether each failing test executes any candidate on some lines; shape (tests,)."""
+        elements = self.spectrum.elements
+        inside = elements.in_file(file)
+        here = (elements.line[inside] <= end_line) & (elements.end_line[inside] >= line)
+        here &= self.spectrum.candidates[inside]
+        return self._executing(self.class_of[inside][here])
+
+    def _executing(self, classes: Ints | Bools) -> Bools:
+        executed = np.bitwise_or.reduce(self.signature[classes], axis=0)
+        has: Bools = np.asarray(np.unpackbits(executed) > 0)
+        return has[np.array([self.slot[name] for name in self.tests], np.int64)]
 
     def same_until(self, other: FailingCoverage, classes: int) -> bool:
         """Whether another state has the same failing tests, executing the same, and the same first classes.

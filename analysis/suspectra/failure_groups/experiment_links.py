@@ -8,19 +8,23 @@ that make a test pass at a place that is right compensate for what this test doe
 needs another one, whatever is wrong.
 
 A change counts if tests that passed were run with it, and pass, and if it leaves out no check that raises, without
-which tests pass whatever is wrong.
+which tests pass whatever is wrong. Nobody runs a test with a change of what it does not execute: it still fails.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
+
+Executing: TypeAlias = Callable[[str, int, int], Bools]
+"""Which failing tests execute lines, from one to another, of a file."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class AlteredRuns:
 
     first: Experiment  # one of the experiments
     passing: tuple[int, ...]  # the failing tests that pass with it, by index
-    failing: tuple[int, ...]  # those that still fail
+    failing: tuple[int, ...]  # those that still fail, as do those that do not execute what a confirmed one changes
     # whether it is a change of the program that leaves out no check, and with which tests that passed still pass
     confirmed: bool
 
@@ -47,14 +51,16 @@ class ExperimentLinks:
     altered: tuple[AlteredRuns, ...]  # by alteration, those with which a failing test passes
 
     @classmethod
-    def from_experiments(cls, made: Iterable[Experiment], tests: Sequence[str]) -> ExperimentLinks:
+    def from_experiments(
+        cls, made: Iterable[Experiment], tests: Sequence[str], executing: Executing | None = None
+    ) -> ExperimentLinks:
         """Compare what the same alterations do to several failing tests."""
         index = {test: number for number, test in enumerate(tests)}
         by_alteration: dict[tuple[object, ...], list[Experiment]] = defaultdict(list)
         for one in made:
             if one.instance == EVERY and one.outcome is not ExperimentOutcome.NOT_REACHED:
                 by_alteration[one.key[1:]].append(one)
-        altered = (_altered_runs(own, index) for own in by_alteration.values())
+        altered = (_altered_runs(own, index, executing) for own in by_alteration.values())
         return cls(tuple(tests), tuple(one for one in altered if one.passing))
 
     def apart(self) -> Bools:
@@ -97,10 +103,15 @@ def _all(count: int) -> str:
     return "Both" if count == 2 else f"All {count}"
 
 
-def _altered_runs(own: Sequence[Experiment], index: dict[str, int]) -> AlteredRuns:
+def _altered_runs(own: Sequence[Experiment], index: dict[str, int], executing: Executing | None) -> AlteredRuns:
     """The runs with one alteration."""
     passing = sorted({index[one.test] for one in own if one.test in index and one.outcome.repairs})
-    failing = sorted({index[one.test] for one in own if one.test in index and not one.outcome.repairs})
+    failing = {index[one.test] for one in own if one.test in index and not one.outcome.repairs}
     others = [one.outcome.repairs for one in own if one.test not in index]
     confirmed = bool(others) and all(others) and not own[0].guard and own[0].kind == "mutant"
-    return AlteredRuns(own[0], tuple(passing), tuple(failing), confirmed)
+    if confirmed and passing and executing is not None:
+        executes = executing(own[0].file, own[0].line, own[0].end_line)
+        # where a test that passes does not execute the change by its coverage, that says nothing of others either
+        if executes[passing].all():
+            failing.update(np.flatnonzero(~executes).tolist())
+    return AlteredRuns(own[0], tuple(passing), tuple(sorted(failing)), confirmed)

@@ -94,7 +94,7 @@ class FailureGroups:
         """Group the failing tests of a spectrum."""
         coverage = FailingCoverage.from_spectrum(spectrum, previous.partition.coverage if previous else None)
         covered, since = coverage.covered, since or {}
-        links = ExperimentLinks.from_experiments(made, coverage.tests)
+        links = ExperimentLinks.from_experiments(made, coverage.tests, coverage.executing)
         if previous and previous.partition.holds_for(coverage, decisions, since, links):
             found = replace(previous.partition, coverage=coverage)
         else:
