@@ -193,7 +193,7 @@ def test_a_change_tells_which_of_many_values_is_at_fault(tmp_path, capsys, techn
     assert "+    whole = net + tax" in found["change"]["diff"]
     assert run(command) == 0
     out = capsys.readouterr().out
-    assert "Why the first one: a change there suits all tests" in out
+    assert "Why the first one: a change there repairs the test and breaks none" in out
     assert "+ whole = net + tax" in out
 
 

@@ -75,7 +75,9 @@ class _StatesAlone(SuspicionSource):
 def confirming_change(
     setup: RerunSetup, test: FailingTest, suspects: SuspicionSource, states: Iterable[CauseState], seconds: float
 ) -> ConfirmingChange | None:
-    """The likeliest change of the statement of one of some states with which the test and all others pass.
+    """The likeliest change of the statement of one of some states with which the test and all passing ones pass.
+
+    Other failing tests may have other faults, so they are not asked.
 
     Nothing where only values make the test pass, or only what may hide the failure.
     """

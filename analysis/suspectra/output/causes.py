@@ -51,7 +51,7 @@ def write_text(report: CauseReport, out: TextIO, sources: Sources) -> None:
         if (more := len(report.roots) - _MAX_ROOTS) > 0:
             out.write(f"  … {more} more, which are less suspicious\n")
         if (change := report.change) is not None:
-            out.write("\n" + style("Why the first one: a change there suits all tests", "bold") + "\n")
+            out.write("\n" + style("Why the first one: a change there repairs the test and breaks none", "bold") + "\n")
             out.write(safe(f"  {change.said[0].upper()}{change.said[1:]}") + "\n")
             out.writelines(f"  {safe(line)}\n" for line in change.lines)
         half, left_out = _MAX_CHAIN // 2, len(report.chain) - _MAX_CHAIN

@@ -83,7 +83,7 @@ class CausesAnswer(TypedDict):
     notice: str
     roots: list[StateAnswer]
     fails_later: bool
-    change: list[str]  # of the first root's statement, with which all tests pass; empty where none is known
+    change: list[str]  # of the first root's statement: the test passes, and none breaks; empty where none is known
     transitive: list[StateAnswer]
     around: list[StateAnswer]
     alterations: int

@@ -101,7 +101,7 @@ class CauseSearch:
         after = f"{'cancelled after ' if outcome.cancelled else ''}{many(runs, 'altered run')}{until}"
         if roots:
             more = f", or one of {len(roots) - 1} more" if len(roots) > 1 else ""
-            suits = "; a change there suits all tests" if self.report and self.report.change else ""
+            suits = "; a change there repairs the test and breaks none" if self.report and self.report.change else ""
             text = f"The cause is probably {roots[0]}{more}{suits} ({after})."
         elif self.sentence and not outcome.complete:
             text = f"{self.sentence[0].upper()}{self.sentence[1:]} ({after})."
