@@ -65,6 +65,8 @@ def test_tests_that_pass_with_one_alteration_are_not_parted_even_if_it_breaks_ot
         [*made(3, passes=[1, 2], fails=[3, 4, 5]), *made(7, passes=[3, 4], fails=[1, 2])],  # it breaks a passing test
         [*made(3, passes=[1, 2], fails=[3, 4], guard=True), *made(7, passes=[3, 4], fails=[1, 2])],  # no check is left
         [*made(3, passes=[1, 2, 5]), *made(7, passes=[3, 4, 5])],  # the others were not tried
+        # the same line is changed
+        [*made(3, passes=[1, 2, 5], fails=[3, 4]), *made(3, passes=[3, 4, 5], fails=[1, 2], column=9)],
         [*made(3, passes=[1, 2], fails=[3, 4]), *made(7, passes=[3, 4], fails=[1, 2])],  # nor were tests that passed
         # each test needs another value, whatever is wrong
         [

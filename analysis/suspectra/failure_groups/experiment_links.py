@@ -3,9 +3,9 @@
 A correction of a fault makes all tests pass that fail because of it, and no others. No experiment is known to be one.
 But where each of two tests passes with a change of the program that breaks no test that passed, and with which the
 other one still fails, and no alteration makes both pass, they probably have faults of their own. And groups all of
-whose tests pass with the same such change are probably one. That one of two tests passes says nothing: most alterations
-that make a test pass at a place that is right compensate for what this test does there. Nor does a value: each test
-needs another one, whatever is wrong.
+whose tests pass with the same such change are probably one. Two changes of one line part nothing: that line is at
+fault. That one of two tests passes says nothing: most alterations that make a test pass at a place that is right
+compensate for what this test does there. Nor does a value: each test needs another one, whatever is wrong.
 
 A change counts if tests that passed were run with it, and pass, and if it leaves out no check that raises, without
 which tests pass whatever is wrong. Nobody runs a test with a change of what it does not execute: it still fails.
@@ -70,7 +70,13 @@ class ExperimentLinks:
         both = passes[np.array([not one.first.guard for one in self.altered], bool)]
         one: Bools = passes[confirmed].T @ fails[confirmed] > 0
         neither: Bools = both.T @ both == 0
-        return one & one.T & neither
+        places: dict[tuple[str, int], Ints] = defaultdict(lambda: np.zeros(len(self.tests), np.int64))
+        for run in self.altered:
+            if run.confirmed:
+                places[run.first.file, run.first.line][list(run.passing)] = 1
+        repaired = np.array([*places.values()], np.int64).reshape(-1, len(self.tests))
+        elsewhere: Bools = repaired.T @ repaired == 0
+        return one & one.T & neither & elsewhere
 
     def joining(self) -> list[frozenset[int]]:
         """Tests, by index, that pass with a change of the program that breaks none: two or more for each change."""
