@@ -26,6 +26,9 @@ from suspectra.spectrum import Spectrum
 SECONDS, SHARE = 5.0, 0.2
 """For trying changes, at most, and the share of the time of a search that this may be."""
 
+_MAX_OTHERS = 9
+"""Failing tests that are asked besides that which is searched."""
+
 _HOW = "with this change"
 
 
@@ -75,18 +78,20 @@ class _StatesAlone(SuspicionSource):
 def confirming_change(
     setup: RerunSetup, test: FailingTest, suspects: SuspicionSource, states: Iterable[CauseState], seconds: float
 ) -> ConfirmingChange | None:
-    """The likeliest change of the statement of one of some states with which the test and all passing ones pass.
+    """The likeliest change of the statement of one of some states with which the test and all others pass.
 
-    Other failing tests may have other faults, so they are not asked.
-
-    Nothing where only values make the test pass, or only what may hide the failure.
+    The others are the failing tests of its failure group, and the passing ones that execute the change. Nothing where
+    only values make the test pass, or only what may hide the failure.
     """
-    inquiry = FixInquiry(setup, [test], _StatesAlone(suspects, states), seconds=seconds)
+    tests = [test, *suspects.failing_with(test.name)[:_MAX_OTHERS]]
+    inquiry = FixInquiry(setup, tests, _StatesAlone(suspects, states), seconds=seconds)
     found: list[Fix] = []
     with suppress(EvidenceError), closing(inquiry.steps()) as steps:
         found.extend(steps)
-    fix = next((one for one in in_order(found) if not one.hides and not one.is_narrow), None)
+    suits = (one for one in in_order(found) if not one.hides and not one.is_narrow and len(one.repaired) == len(tests))
+    fix = next(suits, None)
     if fix is None:
         return None
     diff = difference(fix.candidates, suspects.read)
-    return ConfirmingChange(fix.file, fix.line, fix.end_line, fix_in_words(fix, 1, _HOW), shown_lines(diff), diff)
+    said = fix_in_words(fix, len(tests), _HOW)
+    return ConfirmingChange(fix.file, fix.line, fix.end_line, said, shown_lines(diff), diff)

@@ -195,6 +195,10 @@ class SuspicionSource(ABC):
         """
         return next((number for number, tests in enumerate(self.groups) if test in tests), 0)
 
+    def failing_with(self, test: str) -> Sequence[FailingTest]:
+        """The other failing tests of the failure group that a test is in, which execute a candidate."""
+        return ()
+
     def reaches(self, group: int, test: str) -> bool:
         """Whether a failing test executes any candidate: one that fails in a fixture may not."""
         spectrum = self.spectrum(group)

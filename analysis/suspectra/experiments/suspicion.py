@@ -12,6 +12,7 @@ import numpy as np
 from suspectra.base.arrays import Bools, Floats, Ints
 from suspectra.evidence.evidence import Evidence
 from suspectra.experiments.inquiry import SuspicionSource
+from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.localizer import Localizer
 from suspectra.program import Program
 from suspectra.program.calls import StatementCalls
@@ -48,6 +49,8 @@ class Suspicion(SuspicionSource):
         self._seconds = {test.name: test.seconds for test in evidence.tests}
         self._elements, self._at_import = evidence.elements, evidence.at_import
         self._made = evidence.experiments
+        self._failing = {test.name: test for test in evidence.failing}
+        self._raised = {name: stack.exception for name, stack in evidence.stacks.items()}
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
@@ -72,6 +75,16 @@ class Suspicion(SuspicionSource):
         """What it costs to alter all that a test executes, about."""
         # a slow test that executes little would take half of the time of an investigation
         return group.statements_of(test) * max(self.seconds(test), ONE_RUN_S)
+
+    def failing_with(self, test: str) -> list[FailingTest]:
+        """The other failing tests of the failure group that a test is in, which execute a candidate."""
+        group = self.group_of(test)
+        others = [name for name in self.groups[group] if name != test and name in self._failing]
+        return [
+            FailingTest.from_result(self._failing[name], self._raised.get(name, ""))
+            for name in others
+            if self.reaches(group, name)
+        ]
 
     def needed(self, group: int) -> dict[tuple[str, int], list[str]]:
         """Values with which all failing tests of a group pass, as text, by the file and line that assigns them."""
