@@ -9,7 +9,7 @@ import venv
 
 import pytest
 
-from suspectra.recording.pytest_command import asked_about, pytest_command, pytest_words
+from suspectra.recording.pytest_command import asked_about, pytest_as_in, pytest_command, pytest_words
 from suspectra_recorder.log.command import command_again
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
 
@@ -171,4 +171,12 @@ def test_pytest_runs_the_tests_of_unittest_again(tmp_path):
 
 
 def test_the_first_run_finds_a_project_that_is_not_installed(tmp_path):
-    assert pytest_words([], str(tmp_path)) == ("python", "-m", "pytest")
+    (tmp_path / "test").mkdir()
+    assert pytest_as_in([], str(tmp_path)) == ("python", "-m", "pytest")
+
+
+@pytest.mark.parametrize("name", ["token.py", "pytest.py", "json/__init__.py"])
+def test_no_module_of_a_project_is_taken_for_one_that_pytest_needs(tmp_path, name):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+    assert pytest_as_in([], str(tmp_path)) == ("pytest",)

@@ -15,6 +15,12 @@ from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.settings import recording_folder
 
 _RECORDED = "it recorded the tests"
+_NEEDED = frozenset(sys.stdlib_module_names) - {"test"} | {
+    *("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "coverage", "pytest_cov"),
+    *("suspectra", "suspectra_recorder"),
+}
+"""Modules of Python, and those without which tests can't be run and recorded; many a project has a folder `test`."""
+
 _PYTHON = re.compile(r"(python|pypy)[\d.]*(\.exe)?", re.IGNORECASE)
 
 
@@ -87,13 +93,26 @@ def starts_pytest(recorded: Sequence[str]) -> bool:
     return tuple(recorded[:1]) == ("pytest",) or tuple(recorded[:3]) == ("python", "-m", "pytest")
 
 
-def pytest_as_in(recorded: Sequence[str]) -> tuple[str, ...]:
+def pytest_as_in(recorded: Sequence[str], folder: str | None = None) -> tuple[str, ...]:
     """Start pytest with the path that tests had when they were recorded.
 
     `python -m pytest` after a run by `python -m`, which puts the current folder on the path; else `pytest`. With the
-    options that decide which tests pytest finds and runs. Where nothing was recorded it is `python -m pytest`: many a
-    project is not installed, and its tests find it only in the current folder.
+    options that decide which tests pytest finds and runs. Where nothing was recorded in a folder it is
+    `python -m pytest`: many a project is not installed, and its tests find it only in the current folder. Not so if
+    that has a file with the name of a module that pytest needs, which would be loaded in its place.
     """
     if starts_pytest(recorded):
         return tuple(recorded)
-    return ("python", "-m", "pytest") if "-m" in recorded or not recorded else ("pytest",)
+    from_folder = "-m" in recorded if recorded or folder is None else not _shadows(folder)
+    return ("python", "-m", "pytest") if from_folder else ("pytest",)
+
+
+def _shadows(folder: str) -> bool:
+    """Whether a module in a folder has the name of one that pytest, or what records it, needs."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return True
+    found = {name.removesuffix(".py") for name in names if name.endswith(".py")}
+    found.update(name for name in names if os.path.exists(os.path.join(folder, name, "__init__.py")))
+    return not found.isdisjoint(_NEEDED)

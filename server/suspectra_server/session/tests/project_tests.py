@@ -81,7 +81,7 @@ def python_command(root: Path, settings: Settings, run_again_by: Sequence[str]) 
     if settings.test_command:
         return settings.test_command
     by_unittest = None if starts_pytest(run_again_by) else unittest_command(root)
-    return by_unittest or pytest_as_in(run_again_by)
+    return by_unittest or pytest_as_in(run_again_by, str(root))
 
 
 def runs_programs(settings: Settings, recorder: str) -> bool:
