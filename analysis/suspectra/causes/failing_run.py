@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -123,12 +124,8 @@ def _moved(trace: DependenceTrace, is_given: Bools, read: Read) -> Bools:
 
 def _expressions_that_move(source: bytes | None) -> frozenset[tuple[int, int]]:
     """Where statements, and decisions in them, begin that compute nothing: `last = last or first`."""
-    try:
-        tree = parse(source or b"")
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset()
     found: set[tuple[int, int]] = set()
-    for node in ast.walk(tree):
+    for node in _nodes(source):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.Return) and node.value is not None and _moves(node.value):
             found.add((node.lineno, node.col_offset))
             found.update((one.lineno, one.col_offset) for one in ast.walk(node.value) if isinstance(one, ast.expr))
@@ -155,15 +152,17 @@ def _all_sources(source: Ints, target: Ints, among: Bools) -> Bools:
 
 
 def _calls_without_arguments(source: bytes | None) -> frozenset[tuple[int, int]]:
-    try:
-        tree = parse(source or b"")
-    except (SyntaxError, ValueError, RecursionError):
-        return frozenset()
     return frozenset(
         (node.lineno, node.col_offset)
-        for node in ast.walk(tree)
+        for node in _nodes(source)
         if isinstance(node, ast.Call) and not node.args and not node.keywords
     )
+
+
+def _nodes(source: bytes | None) -> Iterator[ast.AST]:
+    """The nodes of a source; none of one that can't be parsed."""
+    with suppress(SyntaxError, ValueError, RecursionError):
+        yield from ast.walk(parse(source or b""))
 
 
 def capacities(trace: DependenceTrace, at: At) -> Ints:

@@ -186,9 +186,8 @@ class WhyInquiry(Inquiry[str]):
         self._localizer.update(self.evidence)
         groups = self._localizer.groups().groups
         first = max(groups, key=lambda one: len(self._asked.intersection(one.group.tests)))
-        if (
-            first.group.uncovered and not first.group.idle
-        ):  # they are only counted to it: the answer is about the others
+        # those that execute nothing are only counted to it: the answer is about the others
+        if first.group.uncovered and not first.group.idle:
             self._apart += first.group.uncovered
             names = [test.name for test in self.evidence.tests if test.name not in self._apart]
             self.evidence = with_failing(self.evidence, names)
