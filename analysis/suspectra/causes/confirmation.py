@@ -18,7 +18,7 @@ from suspectra.causes.report import CauseState, ConfirmingChange
 from suspectra.experiments.inquiry import RerunSetup, SuspicionSource
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.fixes.diff import difference, shown_lines
-from suspectra.fixes.fix import Fix, fix_in_words, in_order
+from suspectra.fixes.fix import WITH_CHANGE, Fix, fix_in_words, in_order
 from suspectra.fixes.search import FixInquiry
 from suspectra.runs.experiment import Experiment
 from suspectra.spectrum import Spectrum
@@ -28,8 +28,6 @@ SECONDS, SHARE = 5.0, 0.2
 
 _MAX_OTHERS = 9
 """Failing tests that are asked besides that which is searched."""
-
-_HOW = "with this change"
 
 
 class _StatesAlone(SuspicionSource):
@@ -93,5 +91,5 @@ def confirming_change(
     if fix is None:
         return None
     diff = difference(fix.candidates, suspects.read)
-    said = fix_in_words(fix, len(tests), _HOW)
+    said = fix_in_words(fix, len(tests), WITH_CHANGE)
     return ConfirmingChange(fix.file, fix.line, fix.end_line, said, shown_lines(diff), diff)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
 from typing import Protocol
 
-from suspectra.mutation.edit import Edit
+from suspectra.mutation.edit import Edit, with_edits
 from suspectra_recorder.instrumentation.parser_references import io, tokenize
 
 
@@ -33,8 +33,7 @@ def edited(source: bytes, candidates: Sequence[FileEdits]) -> bytes:
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     before = source.decode(encoding)
     text = before.replace("\r\n", "\n")
-    for edit in sorted({edit for one in candidates for edit in one.edits}, reverse=True):
-        text = edit.apply(text)
+    text = with_edits(text, {edit for one in candidates for edit in one.edits})
     return _with_endings(text.split("\n"), before.split("\n")).encode(encoding)
 
 

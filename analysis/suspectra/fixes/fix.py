@@ -12,6 +12,9 @@ from suspectra.fixes.narrow import is_narrow
 from suspectra.mutation.mutant import change_in_words
 from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 
+WITH_CHANGE = "with this change"
+"""What stands in a sentence about a fix where nothing else says what is different."""
+
 _FOR_CHANGES = 0.4
 """What it costs to change a value in all passing tests that come there."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -53,3 +53,10 @@ class Edit(NamedTuple):
     def lines_removed(self) -> int:
         """How many lines fewer the text has afterwards."""
         return self.end_line - self.line - self.text.count("\n")
+
+
+def with_edits(text: str, edits: Iterable[Edit]) -> str:
+    """A text with all of some edits, each of which has its place in the text as it is."""
+    for edit in sorted(edits, reverse=True):  # the last first
+        text = edit.apply(text)
+    return text

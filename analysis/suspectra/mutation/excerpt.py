@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from suspectra.mutation.edit import Edit
+from suspectra.mutation.edit import Edit, with_edits
 from suspectra.mutation.mutant import Mutant
 from suspectra.mutation.parsed_source import ParsedSource
 from suspectra.mutation.scopes import Function
@@ -63,9 +63,7 @@ def excerpt_of(
     headers = [_header(source, owner) for owner in around]
     lines = [*headers, *[""] * (first - 1 - len(headers)), *source.lines[first - 1 : last]]
     names = tuple(CodeName(_name(function), first_line(function)) for function in functions)
-    text = "\n".join(lines)
-    for edit in sorted((edit for edit in padded if edit is not None), reverse=True):  # the last first
-        text = edit.apply(text)
+    text = with_edits("\n".join(lines), (edit for edit in padded if edit is not None))
     return Excerpt(text, names)
 
 

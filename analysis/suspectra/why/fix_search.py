@@ -15,15 +15,13 @@ from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra.fixes.diff import difference, shown_lines
-from suspectra.fixes.fix import Fix, fix_in_words, in_order, passing, with_others
+from suspectra.fixes.fix import WITH_CHANGE, Fix, fix_in_words, in_order, passing, with_others
 from suspectra.fixes.kept_fixes import KeptEdits, keep, kept
 from suspectra.fixes.search import FixInquiry
 from suspectra.mutation.edit import Edit
 from suspectra.runs.experiment import Experiment
 from suspectra.techniques.experiments.repairs import Repair
 from suspectra.why.answer import AnswerFix
-
-_HOW = "with this change"
 
 
 @dataclass
@@ -70,7 +68,7 @@ class AnswerFixSearch:
         edits = tuple(KeptEdits(one.file, one.edits) for one in fix.candidates)
         at = Location(fix.file, fix.line, fix.end_line)
         alone = f"; it may fit only {'this test' if len(self.tests) == 1 else 'these tests'}" if fix.is_narrow else ""
-        said = f"{fix_in_words(fix, len(self.tests), _HOW)}{alone}"
+        said = f"{fix_in_words(fix, len(self.tests), WITH_CHANGE)}{alone}"
         number = self._kept.index(edits) + 1 if edits in self._kept else 0
         return AnswerFix(at, shown_lines(diff), said, diff, edits, number)
 
@@ -98,7 +96,7 @@ def tried_change(
     number = next((number for number, fix in enumerate(known, 1) if _changes(fix, at)), 0)
     edits = known[number - 1] if number else edits
     diff = difference(edits, read)
-    said = with_others(f"{passing(len(tests), len(tests))} {_HOW}", others)
+    said = with_others(f"{passing(len(tests), len(tests))} {WITH_CHANGE}", others)
     return AnswerFix(at, shown_lines(diff), said, diff, edits, number) if diff else None
 
 

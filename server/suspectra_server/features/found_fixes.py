@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import FileEdits, edits_by_file
 from suspectra.fixes.fix import Fix, fix_in_words
-from suspectra.mutation.edit import Edit
+from suspectra.mutation.edit import Edit, with_edits
 from suspectra.output.changed_lines import difference_of
 from suspectra.output.fixes import apart_in_words
 from suspectra_server.safe_text import MAX_TEXT, plain
@@ -49,10 +49,7 @@ def changed_text(folder: Folder, fix: Fix) -> str:
 
 def _changed_texts(before: list[str], edits: Collection[Edit]) -> Iterator[str]:
     """What each changed part of a text was, and what it is then."""
-    text = "\n".join(before)
-    for edit in sorted(edits, reverse=True):
-        text = edit.apply(text)
-    after = text.split("\n")
+    after = with_edits("\n".join(before), edits).split("\n")
     for kind, *ranges in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
             first, end, new_first, new_end = ranges
