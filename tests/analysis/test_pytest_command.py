@@ -180,3 +180,10 @@ def test_no_module_of_a_project_is_taken_for_one_that_pytest_needs(tmp_path, nam
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).touch()
     assert pytest_as_in([], str(tmp_path)) == ("pytest",)
+
+
+def test_links_are_not_followed_to_find_out_what_shadows_pytest(tmp_path):
+    (tmp_path / "docs").symlink_to("/nowhere/docs")
+    assert pytest_as_in([], str(tmp_path)) == ("python", "-m", "pytest")
+    (tmp_path / "json").symlink_to("/nowhere/json")
+    assert pytest_as_in([], str(tmp_path)) == ("pytest",)

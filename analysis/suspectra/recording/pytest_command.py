@@ -108,11 +108,16 @@ def pytest_as_in(recorded: Sequence[str], folder: str | None = None) -> tuple[st
 
 
 def _shadows(folder: str) -> bool:
-    """Whether a module in a folder has the name of one that pytest, or what records it, needs."""
+    """Whether a module in a folder has the name of one that pytest, or what records it, needs.
+
+    Links are not followed, since they may lead anywhere: one with such a name counts as a module.
+    """
     try:
-        names = os.listdir(folder)
+        with os.scandir(folder) as entries:
+            named = [entry for entry in entries if entry.name.removesuffix(".py") in _NEEDED]
     except OSError:
         return True
-    found = {name.removesuffix(".py") for name in names if name.endswith(".py")}
-    found.update(name for name in names if os.path.exists(os.path.join(folder, name, "__init__.py")))
-    return not found.isdisjoint(_NEEDED)
+    return any(
+        entry.name.endswith(".py") or entry.is_symlink() or os.path.lexists(os.path.join(entry.path, "__init__.py"))
+        for entry in named
+    )
