@@ -159,7 +159,7 @@ def test_a_run_without_any_test_is_not_reported_as_one_that_holds_none(work, cap
     status, _, err = suspectra(capsys, work, "rank")
     assert (status, "contains no tests" in err) == (1, False)
     assert "test_good.py could not be collected: test_good.py:1: ModuleNotFoundError" in err
-    assert "found by `suspectra record -- python -m pytest`" in err
+    assert "-m pip install no_such_module`, or correct the import" in err
 
 
 CONFTEST = {"conftest.py": "\nimport no_such_module\n"}
@@ -496,6 +496,36 @@ def test_a_program_that_runs_pytest_while_it_handles_an_exception_is_not_blamed(
 @pytest.mark.skipif(sys.platform == "win32", reason="folders of environments have other names there")
 def test_what_is_missing_is_installed_where_the_tests_run(exception, message, environment, cure):
     assert CollectionError("", exception, message, environment=environment).cure == cure
+
+
+@pytest.mark.parametrize(
+    ("files", "module", "cure"),
+    [
+        (("shop/__init__.py", "setup.py"), "shop", "it is shop of this project: run `suspectra record -- python"),
+        (("shop.py",), "shop", "it is shop.py of this project: run `suspectra record -- python"),
+        (
+            ("src/shop.py", "setup.py"),
+            "shop",
+            "src/shop.py of this project: install the project where",
+        ),
+        (("src/shop/cart.py", "pyproject.toml"), "shop.cart", " -m pip install -e .`"),
+        (
+            ("src/shop.py",),
+            "shop",
+            "add `pythonpath = src` to the settings of pytest",
+        ),
+        (("shop.py",), "till", "install till where the tests run: `"),
+    ],
+)
+def test_a_module_of_the_project_itself_is_not_installed_from_elsewhere(work, files, module, cure):
+    for name in files:
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).touch()
+    (work / "tests").mkdir()
+    Path("tests/test_a.py").write_text(f"import {module}\n\ndef test_a():\n    pass\n")
+    record(work, "tests")
+    (error,) = RecordingSource(work).read().collection_errors
+    assert cure in error.cure
 
 
 def test_a_plugin_that_is_missing_is_named_by_the_launcher(work):

@@ -8,7 +8,6 @@ import pytest
 from suspectra_server.session.tests.project_tests import (
     ctest_build,
     has_python_tests,
-    is_own_package,
     python_command,
     unittest_command,
 )
@@ -24,13 +23,6 @@ def project(folder, files):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     return folder
-
-
-def test_what_a_project_needs_may_be_itself(tmp_path):
-    project(tmp_path, {"setup.py": "", "shop/__init__.py": "", "src/till.py": ""})
-    assert [is_own_package(tmp_path, name) for name in ("shop", "till", "money")] == [True, True, False]
-    (tmp_path / "setup.py").unlink()
-    assert not is_own_package(tmp_path, "shop")  # pip can't install it
 
 
 ALL = ("python", "-m", "unittest")

@@ -18,7 +18,7 @@ from suspectra_recorder.instrumentation.library_references import hashlib, os, s
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.colours import without_colours
 from suspectra_recorder.log.frames import inside
-from suspectra_recorder.log.missing_packages import missing_module, missing_package
+from suspectra_recorder.log.missing_packages import is_installable, missing_module, missing_package, own_module
 
 __builtins__ = library_references.builtins
 
@@ -26,9 +26,8 @@ CUT_OFF = "Crash"
 """Takes the place of an exception's name where a run did not end by itself."""
 MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
-_OF_THE_PROJECT = (
-    ", or correct the import; a module at the root of the project is found by `suspectra record -- python -m pytest`,"
-    " or in an editor with it in the setting testCommand"
+_FROM_ROOT = (
+    "run `suspectra record -- python -m pytest`, which finds it; in an editor let the setting testCommand say so"
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
@@ -55,6 +54,9 @@ class CollectionError:
     time: int = 0  # nanoseconds since the epoch
     # the environment that the tests ran in: its path, relative to the workspace if it is inside; empty if unknown
     environment: str = ""
+    # the module that can't be imported, relative to the workspace, where it is one of the project; else empty
+    own: str = ""
+    installable: bool = False  # whether pip can install the project
 
     def as_dict(self) -> dict[str, object]:
         """Return the fields by name, as in a recording."""
@@ -79,6 +81,8 @@ class CollectionError:
             inside(head["home"]) if head["home"] else "",
             int(head["time"]),
             one_line(str(head.get("environment", "")), MAX_NAME),
+            inside(head["own"]) if head.get("own") else "",
+            bool(head.get("installable")),
         )
 
     @property
@@ -103,11 +107,22 @@ class CollectionError:
         """What the user can do."""
         if self.is_cut_off:
             return "run the tests again"
+        if self.own:
+            return f"it is {self.own} of this project: {self._own_cure}"
         if not self.missing_package:
             return _CURE
         install = f"{self._interpreter} -m pip install {self.missing_package}"
-        otherwise = _OF_THE_PROJECT if self.missing_module else ""
+        otherwise = ", or correct the import" if self.missing_module else ""
         return f"install {self.missing_package} where the tests run: `{install}`{otherwise}"
+
+    @property
+    def _own_cure(self) -> str:
+        """How tests find a module of the project itself; the package index may have another one of its name."""
+        if not self.own.startswith("src/"):
+            return _FROM_ROOT
+        if self.installable:
+            return f"install the project where the tests run: `{self._interpreter} -m pip install -e .`"
+        return "add `pythonpath = src` to the settings of pytest"
 
     @property
     def missing_module(self) -> str:
@@ -257,6 +272,7 @@ def _described(
         # better than nothing: the class that pytest refuses, say, or the first line
         place = name, _definition(os.path.join(root, name), [*collector.split("::")[1:], message])
     file, line = place or ("", 0)
+    own = own_module(root, missing) if (missing := missing_module(exception, message)) else ""
     return CollectionError(
         one_line(collector, MAX_NAME),
         one_line(exception, MAX_NAME),
@@ -265,6 +281,8 @@ def _described(
         line,
         file_digest(os.path.join(root, file)) if file else "",
         name or "",
+        own=own,
+        installable=bool(own) and is_installable(root),
     )
 
 

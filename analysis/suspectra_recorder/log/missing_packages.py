@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from suspectra_recorder.instrumentation.library_references import os
+
 MISSING_FIXTURE = "FixtureLookupError"
 """What pytest raises where a test asks for a fixture that nothing has."""
 
@@ -97,6 +99,20 @@ _PACKAGE_OF_MODULE = {
     "xdist": "pytest-xdist",
     "yaml": "PyYAML",
 }
+
+_INSTALLABLE = ("pyproject.toml", "setup.py")
+
+
+def own_module(root: str, module: str) -> str:
+    """Where a project has a module or package of its own, relative to its root; empty where it has none."""
+    path = module.replace(".", "/")
+    found = (f"{folder}{path}{end}" for folder in ("", "src/") for end in (".py", ""))
+    return next((name for name in found if os.path.lexists(os.path.join(root, name))), "")
+
+
+def is_installable(root: str) -> bool:
+    """Whether pip can install the project in a folder."""
+    return any(os.path.lexists(os.path.join(root, name)) for name in _INSTALLABLE)
 
 
 def missing_module(exception: str, message: str) -> str:

@@ -19,9 +19,9 @@ from suspectra.processes.events import Event, ProgramEnded, Started
 from suspectra.processes.runner import LOOK_S, CommandToRun, run
 from suspectra.recording.launch import TestCommand, resolve
 from suspectra.recording.pytest_command import resolve_again
+from suspectra_recorder.log.missing_packages import is_installable, own_module
 from suspectra_server.session.jobs import NICE
 from suspectra_server.session.tests.debug_launch import Launch
-from suspectra_server.session.tests.project_tests import is_own_package
 from suspectra_server.session.trust import Trust
 from suspectra_server.settings import Settings
 
@@ -188,7 +188,9 @@ def install_words(trust: Trust, folder: Folder, package: str) -> tuple[str, ...]
     trust.require()
     python = _resolved(folder.root, folder.python_command(), folder.settings).python or sys.executable
     # the package index may have one of the same name, which is not what the tests are about
-    wanted = ("--editable", str(folder.root)) if is_own_package(folder.root, package) else (package,)
+    root = str(folder.root)
+    is_own = is_installable(root) and own_module(root, package) != ""
+    wanted = ("--editable", root) if is_own else (package,)
     return (python, "-m", "pip", "install", *wanted)
 
 

@@ -23,7 +23,6 @@ _HAS_TESTS = re.compile(r"^[ \t]*(enable_testing|add_test|include\s*\(\s*CTest\s
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
 _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
 _REQUIREMENTS = (*_PYTEST_SECTIONS, "setup.py", "noxfile.py", "requirements-dev.txt", "requirements.txt")
-_INSTALLABLE = ("pyproject.toml", "setup.py")
 _DJANGO = "manage.py"
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
@@ -138,13 +137,6 @@ def unittest_command(root: Path) -> tuple[str, ...] | None:
         return "python", "-m", "unittest"
     start, above = (folder.relative_to(root).as_posix() for folder in (alone, top))
     return "python", "-m", "unittest", "discover", "-s", start, *(["-t", above] if above != start else [])
-
-
-def is_own_package(root: Path, name: str) -> bool:
-    """Whether a folder is a project that can be installed and contains a package or module of a name."""
-    if not any(os.path.lexists(root / file) for file in _INSTALLABLE):
-        return False
-    return any(os.path.lexists(folder / end) for folder in (root, root / "src") for end in (name, f"{name}.py"))
 
 
 def pytest_configuration(root: Path) -> str:
