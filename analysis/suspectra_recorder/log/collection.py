@@ -26,9 +26,7 @@ CUT_OFF = "Crash"
 """Takes the place of an exception's name where a run did not end by itself."""
 MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
-_FROM_ROOT = (
-    "run `suspectra record -- python -m pytest`, which finds it; in an editor let the setting testCommand say so"
-)
+_FROM_ROOT = "run `suspectra record -- python -m pytest`, or name it in the setting testCommand"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
 _PLACE = re.compile(r"^(?:ERROR: )?(?P<file>.+?\.(?:ini|toml|cfg|py)):(?:(?P<line>\d+):)? ", re.M)
