@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from suspectra.base.english import many
@@ -318,6 +318,11 @@ def cure_of_setup(evidence: Evidence, tests: Sequence[str]) -> str:
     packages.pop("", None)
     if not packages:
         return "fix the fixture they share, or the environment the tests run in"
+    return cure_by_installing(packages)
+
+
+def cure_by_installing(packages: Iterable[str]) -> str:
+    """What the user can do about packages that are not there."""
     return f"run `python -m pip install {' '.join(packages)}` where the tests run"
 
 

@@ -27,6 +27,16 @@ def exception_names(evidence: Evidence) -> dict[str, str]:
     return found
 
 
+def absent_modules(evidence: Evidence) -> dict[str, str]:
+    """Return the module that a failing test could not import, if it is none of the project: by test.
+
+    It is not installed where the tests run, or its name is wrong in the import.
+    """
+    own = {part.removesuffix(".py") for file in evidence.files for part in file.path.split("/")}
+    found = {name: stack.missing_module for name, stack in evidence.stacks.items()}
+    return {name: module for name, module in found.items() if module and module.partition(".")[0] not in own}
+
+
 def first_failure(evidence: Evidence) -> str:
     """Say where and how the first failing test failed, and how many more did."""
     test, *others = evidence.failing

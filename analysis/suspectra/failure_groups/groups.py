@@ -75,7 +75,8 @@ class EndedGroup:
 class FailureGroups:
     """All failing tests of a run, each in one group."""
 
-    groups: tuple[FailureGroup, ...]  # what a change broke first, then the largest, then by number
+    # what a change broke first, and what misses a module last, as that is seldom a fault; then the largest; by number
+    groups: tuple[FailureGroup, ...]
     ended: tuple[EndedGroup, ...]  # groups of the previous run that no longer exist
     partition: Partition  # the result of grouping, which the next state reuses
     next_number: int  # the number of the next new group
@@ -90,6 +91,7 @@ class FailureGroups:
         first_number: int = 1,  # the number of the first group where there are no previous ones
         since: Mapping[str, Since] | None = None,  # since when tests fail, as far as it is known
         made: Iterable[Experiment] = (),  # experiments with failing tests
+        exceptions: Mapping[str, str] | None = None,  # the exceptions that ended tests, as far as they are known
     ) -> FailureGroups:
         """Group the failing tests of a spectrum."""
         coverage = FailingCoverage.from_spectrum(spectrum, previous.partition.coverage if previous else None)
@@ -122,7 +124,13 @@ class FailureGroups:
         ended = [
             EndedGroup(number, heir) for number, heir in sorted(heirs.items()) if heir is None or number not in before
         ]
-        groups.sort(key=lambda group: (group.since.rank, -len(group.tests), group.number))
+        named = exceptions or {}
+
+        def turn(group: FailureGroup) -> tuple[int, bool, int, int]:
+            absent = all(named.get(test) == ModuleNotFoundError.__name__ for test in group.covered)
+            return group.since.rank, absent, -len(group.tests), group.number
+
+        groups.sort(key=turn)
         return cls(tuple(groups), tuple(ended), found, next_number, former)
 
     def holder_of(self, number: int) -> int | None:

@@ -151,7 +151,7 @@ class RankedGroup:
 class GroupedRanking:
     """The failure groups of a run, each with its ranking."""
 
-    # what a change broke first, then the largest, then by number: this order needs no ranking, and is the same later
+    # what a change broke first, and last what misses a module: this order needs no ranking, and is the same later
     groups: tuple[RankedGroup, ...]
     state: FailureGroups  # what the groups were computed from, and the groups of the previous run that ended
     fixed: tuple[str, ...] = ()  # the titles of groups none of whose tests fails any more
@@ -191,6 +191,7 @@ def rank_groups(
         first_number,
         since,
         program.experiments if program is not None else (),
+        exceptions,
     )
     last = {one.group.number: one for one in previous.groups} if previous else {}
     reports = {number: one.last_report for number, one in last.items()} | dict(made or {})

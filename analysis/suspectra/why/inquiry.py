@@ -36,7 +36,7 @@ from suspectra.dependences.trace import DependenceTrace
 from suspectra.distinctions.steps import NearestTest, SameCoverage
 from suspectra.distinctions.tie import advise
 from suspectra.evidence.evidence import Evidence
-from suspectra.evidence.failures import failure_of
+from suspectra.evidence.failures import absent_modules, failure_of
 from suspectra.evidence.logs.experiments import with_experiments
 from suspectra.evidence.named_tests import with_failing
 from suspectra.evidence.sources import Sources
@@ -48,7 +48,7 @@ from suspectra.experiments.suspicion import Suspicion
 from suspectra.experiments.trace_inquiry import TraceInquiry
 from suspectra.failure_groups.since import Since
 from suspectra.fixes.kept_fixes import KeptEdits, kept
-from suspectra.localizer import Localizer, cure_of_setup
+from suspectra.localizer import Localizer, cure_by_installing, cure_of_setup
 from suspectra.report import RankedReport, Suspect
 from suspectra.runs.experiment import EVERY, SHIFT, UNDO, Experiment
 from suspectra.techniques.default import default_technique
@@ -59,6 +59,7 @@ from suspectra.why.answer import MORE_TIME, AnswerChange, AnswerLine, Certainty,
 from suspectra.why.fix_search import AnswerFixSearch, tried_change
 from suspectra.why.shift_search import ShiftSearch
 from suspectra_recorder.log.collection import summary
+from suspectra_recorder.log.missing_packages import missing_package
 
 _FOR_CHANGES, _FOR_EXPERIMENTS = 0.9, 0.6  # of the time that is left
 """If no older text passes, the search for the change ends soon; if one does, that search is what decides."""
@@ -200,6 +201,8 @@ class WhyInquiry(Inquiry[str]):
         self.answer = self._ranked(self._report)
         if self._cause is not None:
             self.answer = self._broken(self._cause)
+        elif self._absent and self._passing is None:
+            self.answer = self._without_module()
 
     @property
     def _left(self) -> float:
@@ -492,6 +495,8 @@ class WhyInquiry(Inquiry[str]):
         """What is known where nothing is suspicious."""
         if all(test.uncollected for test in self._tests):
             return self._uncollected()
+        if self._absent:
+            return self._without_module()
         if all((stack := self.evidence.stacks.get(test.name)) and stack.is_missing_fixture for test in self._tests):
             return self._without_fixture()
         one = len(self._tests) == 1
@@ -513,6 +518,24 @@ class WhyInquiry(Inquiry[str]):
             f"{self._all_tests} can't begin: {message}.", Certainty.SHOWN, because, _remedy(cure)
         )
 
+    @property
+    def _absent(self) -> list[str]:
+        """The modules that are not there, if the tests fail for nothing else."""
+        absent = absent_modules(self.evidence)
+        found = [absent.get(test.name, "") for test in self._tests]
+        return list(dict.fromkeys(found)) if all(found) else []
+
+    def _without_module(self) -> WhyAnswer:
+        """What is known of tests that import what is not there."""
+        names = " and ".join(f"`{name}`" for name in self._absent)
+        stacks = [self.evidence.stacks[test.name] for test in self._tests]
+        packages = dict.fromkeys(missing_package(stack.exception, stack.message) for stack in stacks)
+        cure = f"{cure_by_installing(packages)}, or correct the import"
+        one = len(self._absent) == 1
+        conclusion = f"{names} {'is' if one else 'are'} not installed where the tests run."
+        because = f"Python found no module of {'this name' if one else 'these names'}, and the project has none"
+        return self._without_suspect(conclusion, Certainty.SHOWN, because, _remedy(cure))
+
     def _uncollected(self) -> WhyAnswer:
         """What is known of tests whose modules can't be collected."""
         because = "no older text is known with which it can be collected"
@@ -529,7 +552,17 @@ class WhyInquiry(Inquiry[str]):
     ) -> WhyAnswer:
         """An answer about all failing tests, and no line."""
         names = tuple(test.name for test in self._tests)
-        return WhyAnswer(names, self._failure(names[0]), conclusion, certainty, because, surer)
+        others = [] if self._unranked else self._others
+        return WhyAnswer(
+            names,
+            self._failure(names[0]),
+            conclusion,
+            certainty,
+            because,
+            surer,
+            others=len(others),
+            another=others[0] if others else "",
+        )
 
     def _failure(self, first: str) -> str:
         """How a test fails."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.log.collection import MAX_NAME, one_line
 from suspectra_recorder.log.frames import inside
-from suspectra_recorder.log.missing_packages import MISSING_FIXTURE, missing_package
+from suspectra_recorder.log.missing_packages import MISSING_FIXTURE, missing_module, missing_package
 
 __builtins__ = library_references.builtins
 
@@ -77,6 +77,11 @@ class Stack:
     def is_missing_fixture(self) -> bool:
         """Whether the test asked for a fixture that nothing has, so that it did not begin."""
         return self.exception == MISSING_FIXTURE and not self.frames and self.test_line is None
+
+    @property
+    def missing_module(self) -> str:
+        """The module that could not be imported as it is not there; empty for other exceptions."""
+        return missing_module(self.exception, self.message)
 
     @property
     def what(self) -> str:

@@ -1,4 +1,4 @@
-"""Tests that ask for a fixture which nothing has: they do not begin, so nothing that ran is to blame."""
+"""Tests that ask for a fixture, or import a module, which is not there: no code that ran is to blame."""
 
 import json
 import subprocess
@@ -94,3 +94,68 @@ def test_they_are_in_no_group_with_real_failures(recorded, tmp_path, capsys):
 def test_the_package_of_a_fixture(message, package):
     assert missing_package(MISSING_FIXTURE, message) == package
     assert missing_package("ValueError", message) == ""
+
+
+SHOP = """\
+def price(n):
+    return n * 10
+
+
+def as_json(n):
+    import no_such_json
+
+    return no_such_json.dumps(price(n))
+
+
+def as_text(n):
+    import texts.plain
+
+    return texts.plain.of(n)
+"""
+TESTS_OF_SHOP = """\
+from shop import as_json, as_text, price
+
+
+def test_price():
+    assert price(2) == 21
+
+
+def test_json():
+    assert as_json(1) == "10"
+
+
+def test_longer_json():
+    assert as_json(4) == "40"
+
+
+def test_text():
+    assert as_text(1) == "10"
+
+
+def test_another_price():
+    assert price(1) == 10
+"""
+
+
+@pytest.mark.slow
+def test_a_module_that_tests_import_and_that_is_not_there_is_to_be_installed(tmp_path, capsys):
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "texts.py").touch()  # what is missing there is one of the project
+    (tmp_path / "test_shop.py").write_text(TESTS_OF_SHOP)
+    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+
+    def why(*test):
+        run(["why", *test, "--workspace", str(tmp_path), "--format", "json", "--seconds", "120"])
+        return json.loads(capsys.readouterr().out)
+
+    assert run(["status", "--workspace", str(tmp_path)]) == 0
+    groups = [line for line in capsys.readouterr().out.splitlines() if line.startswith("✗")]
+    assert groups[0].startswith("✗ 1 test: AssertionError"), "what fails by the code comes first, though it is fewer"
+    assert any("ModuleNotFoundError at shop.py:6" in line for line in groups)
+    answer = why("test_json")
+    assert answer["text"][0] == "`no_such_json` is not installed where the tests run."
+    assert answer["certainty"] == "certain"
+    assert "Run `python -m pip install no_such_json` where the tests run, or correct the import." in answer["text"][1]
+    assert not any("no_such_json" in line and "not installed" in line for line in why("test_text")["text"])
+    assert why()["tests"] == ["test_shop.py::test_price"]
