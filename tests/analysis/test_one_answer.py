@@ -112,3 +112,61 @@ def test_every_view_names_the_same_statement_first(recorded, tmp_path, capfd, or
         seen.append(named_first(folder, capfd))
     for command, views in zip(("record", *order), seen, strict=True):
         assert len(set(views.values())) == 1, f"after {command}: {views}"
+
+
+MENU = """\
+class Counter:
+    def __init__(self):
+        self.value = 0
+
+    def add(self, amount):
+        self.value += amount
+        return self.value
+
+
+def actions(counter, amounts):
+    found = {}
+    for amount in amounts:
+        found[amount] = lambda: counter.add(amount)
+    return found
+
+
+def run(amounts, chosen):
+    counter = Counter()
+    known = actions(counter, amounts)
+    for name in chosen:
+        known[name]()
+    return counter.value
+"""
+TESTS_OF_MENU = """\
+from program import run
+
+
+def test_first():
+    assert run([1, 5], [1]) == 1
+
+
+def test_several():
+    assert run([1, 2, 5], [1, 1, 2, 5]) == 9
+
+
+def test_last():
+    assert run([1, 5], [5, 5]) == 10
+
+
+def test_none():
+    assert run([1, 5], []) == 0
+"""
+
+
+@pytest.mark.slow
+def test_what_a_search_for_fixes_tried_in_vain_comes_behind_the_fix(tmp_path, capfd):
+    """What few passing tests execute is more suspicious, until changes of it were tried."""
+    (tmp_path / "program.py").write_text(MENU)
+    (tmp_path / "test_program.py").write_text(TESTS_OF_MENU)
+    run(["record", "--workspace", str(tmp_path), "--", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)])
+    assert set(named_first(tmp_path, capfd).values()) != {"program.py:13"}
+    run(["fix", "--workspace", str(tmp_path), "--seconds", "20"])
+    assert set(named_first(tmp_path, capfd).values()) == {"program.py:13"}
+    run(["explain", "--workspace", str(tmp_path), "program.py:6"])
+    assert re.search(r"\d+ alterations here were tried, and no test passes with any\.", capfd.readouterr().out)

@@ -37,27 +37,8 @@ class Fix:
     def experiments(self) -> Iterator[Experiment]:
         """What was tried, if it is one edit: each of its judges passes with it."""
         first, *others = self.candidates
-        if others:
-            return
-        edit = first.edit
-        detail = change_in_words(edit.replaced(first.source.text), edit.text)
-        for test in (*self.repaired, *self.kept):
-            yield Experiment(
-                test,
-                "mutant",
-                first.file,
-                edit.line,
-                edit.end_line,
-                edit.column,
-                first.kind,
-                EVERY,
-                "mutated",
-                ExperimentOutcome.PASSED,
-                guard=self.hides,
-                detail=detail,
-                end_column=edit.end_column,
-                replacement=first.run_edit.text,
-            )
+        for test in () if others else (*self.repaired, *self.kept):
+            yield experiment_with(first, test, ExperimentOutcome.PASSED, guard=self.hides)
 
     @property
     def file(self) -> str:
@@ -99,6 +80,33 @@ class Fix:
         """How much speaks against it: the less, the earlier it is shown."""
         edits = sum(one.cost for one in self.candidates) + sum(map(overfit, self.candidates))
         return edits + _FOR_CHANGES * self.changes
+
+
+def experiment_with(
+    candidate: Candidate,
+    test: str,
+    outcome: ExperimentOutcome,
+    *,
+    guard: bool = False,  # whether it may only keep the failure from being noticed
+) -> Experiment:
+    """A run of a test with a candidate."""
+    edit = candidate.edit
+    return Experiment(
+        test,
+        "mutant",
+        candidate.file,
+        edit.line,
+        edit.end_line,
+        edit.column,
+        candidate.kind,
+        EVERY,
+        "mutated",
+        outcome,
+        guard=guard,
+        detail=change_in_words(edit.replaced(candidate.source.text), edit.text),
+        end_column=edit.end_column,
+        replacement=candidate.run_edit.text,
+    )
 
 
 def overfit(candidate: Candidate) -> float:

@@ -21,11 +21,12 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.experiments.inquiry import Inquiry, InquiryProgress, RerunSetup, SuspicionSource
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.repeated_tests import FailingTest
+from suspectra.experiments.run_answers import answer_of
 from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
 from suspectra.fixes.candidates import LEAST_COST, PARTS, needed_values, sites_by_line, stages
 from suspectra.fixes.executing_tests import ExecutingTests
-from suspectra.fixes.fix import Fix, in_order
+from suspectra.fixes.fix import Fix, experiment_with, in_order
 from suspectra.fixes.fix_site import FixSite, FunctionScope
 from suspectra.fixes.halves import CandidatePair, Halves, cost
 from suspectra.fixes.judge import JudgingTest
@@ -37,6 +38,7 @@ from suspectra.fixes.undoing import undone
 from suspectra.fixes.waiting import WaitingCandidates
 from suspectra.mutation.excerpt import CodeName, first_line
 from suspectra.mutation.scopes import Function
+from suspectra.runs.experiment import Experiment
 
 ALL_PARTS = (*PARTS, "pruning", "forks", "pairs", "order")
 """The parts of the search that can be left out, to see what each is worth."""
@@ -65,6 +67,9 @@ _MAX_UNDONE = 500
 
 _LIKELY_PAIRS_FROM, _PAIRS_FROM = 0.4, 0.75
 """The shares of the time after which pairs are tried, first the likely ones, where no single edit does."""
+
+_KEPT_IN_VAIN = 10
+"""So many changes of a statement with which the test still fails are kept: more say no more of it."""
 
 _GROUP_S = 5.0
 """For a failure group at least: in less next to nothing can be run."""
@@ -106,9 +111,12 @@ class FixInquiry(Inquiry[Fix]):
                     break
                 try:
                     with closing(_GroupSearch(self, folder, number, names, until)) as search:
-                        for fix in search.fixes():
-                            self._keep(fix)
-                            yield fix
+                        try:
+                            for fix in search.fixes():
+                                self._keep([*fix.experiments()])
+                                yield fix
+                        finally:  # it may also be interrupted
+                            self._keep(search.in_vain)
                         complete &= search.exhausted
                 except TimeIsUp:
                     complete = False
@@ -138,8 +146,10 @@ class FixInquiry(Inquiry[Fix]):
         self._waited += seconds
         self._began += seconds
 
-    def _keep(self, fix: Fix) -> None:
-        """Add a fix to the evidence of the workspace, where it counts as long as the sources are these."""
+    def _keep(self, made: Sequence[Experiment]) -> None:
+        """Add what was tried to the evidence of the workspace, where it counts as long as the sources are these."""
+        if not made:
+            return
         if not self.sources:
             read = SourceReader(self.setup.workspace)
             texts = {path: read(path) for path in {*self.suspects.digests, *(test.file for test in self.tests)}}
@@ -147,7 +157,7 @@ class FixInquiry(Inquiry[Fix]):
             self.sources = {path: hashlib.sha256(text).hexdigest() for path, text in known.items()}
         try:
             with ExperimentLog(self.setup.workspace) as log:
-                for experiment in fix.experiments():
+                for experiment in made:
                     log.add(experiment, self.sources)
         except SuspectraError as error:  # the fix is one all the same
             self.note([error.problem])
@@ -196,7 +206,13 @@ class _GroupSearch:
         self._judging_s = 0.0
         self._found = 0
         self._best = math.inf  # what the first fix cost
+        self._vain: dict[tuple[str, int], list[Experiment]] = defaultdict(list)
         self.exhausted = False
+
+    @property
+    def in_vain(self) -> list[Experiment]:
+        """Some of what was tried at each statement, and the first failing test still fails."""
+        return [one for several in self._vain.values() for one in several]
 
     def close(self) -> None:
         """End all processes."""
@@ -392,6 +408,9 @@ class _GroupSearch:
                 yield from ((one,) for one in alike.members)
                 continue
             self._halves.refused_by_first(change[0])
+            vain = self._vain[change[0].file, change[0].line]
+            if len(vain) < _KEPT_IN_VAIN:
+                vain.append(experiment_with(change[0], self._first.name, answer_of(answer).outcome))
             if self._first.changed(answer):
                 self._halves.fails_otherwise(change[0])
                 # it may come to the place again, after the check that failed
