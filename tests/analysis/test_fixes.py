@@ -772,6 +772,24 @@ def test_the_command_uses_what_experiments_have_shown(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_for_a_named_test_nothing_is_changed_that_it_does_not_execute(tmp_path, capsys):
+    """Its failure group may have other tests, with more to execute."""
+    half = (
+        "def half(number):\n    return number // 3\ndef quarter(number):\n    return half(half(number)) + nothing(0)\n"
+    )
+    (tmp_path / "parts.py").write_text(half + "def nothing(number):\n    return number * 5 - 1\n")
+    tests = "from parts import half, quarter\ndef test_half():\n    assert half(8) == 4\n"
+    (tmp_path / "test_parts.py").write_text(f"{tests}def test_quarter():\n    assert quarter(16) == 4\n")
+    words = [sys.executable, "-m", "suspectra", "record", "--", *PYTEST]
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    words = ["fix", "test_half", "--workspace", str(tmp_path), "--format", "json", "--seconds", "120", "--", *PYTEST]
+    assert run(words) == 0
+    assert "+    return number // 2\n" in json.loads(capsys.readouterr().out)["fixes"][0]["diff"]
+    log = (tmp_path / ".suspectra/experiments/log.jsonl").read_text().splitlines()
+    assert {made["line"] for made in map(json.loads, log) if made.get("file") == "parts.py"} == {2}
+
+
+@pytest.mark.slow
 def test_a_patch_of_several_files_is_tried_whole(tmp_path, capsys):
     right = {
         "a.py": "def one():\n    return 1\n\n\ndef two():\n    return 2\n",

@@ -83,7 +83,7 @@ def _fix(command: Sequence[str], chosen: _Options) -> int:
     workspace = chosen["workspace"]
     source = find_source(workspace, edges=True)
     evidence = with_experiments(since_revision(source.read(), workspace, None), workspace)
-    tests, suspicion = suspicious_tests(evidence, workspace, chosen["tests"])
+    tests, suspicion = suspicious_tests(evidence, workspace, chosen["tests"], alone=True)
     names, number = {test.name for test in tests}, chosen["applied"]
     if number is not None and chosen["form"] != "json" and (known := kept(workspace, names)):
         _use(_numbered(known, number), number, chosen, suspicion.read)

@@ -131,18 +131,20 @@ def suspicious_tests(
     *,
     everywhere: bool = True,
     compiled: bool = False,  # whether they may be tests of compiled programs
+    alone: bool = False,  # whether other failing tests, which may have another fault, say nothing
 ) -> tuple[list[FailingTest], Suspicion]:
     """The failing tests that a command is about, and where they are suspicious.
 
     Raises EvidenceError when no recorded test fails, none is of Python, or the sources were changed. Raises UsageError
     when a name fits no failing test.
     """
+    from suspectra.evidence.named_tests import with_failing
     from suspectra.experiments.suspicion import Suspicion
 
     if not compiled:
         require_python(evidence)
     failing = failing_tests(evidence, wanted)
-    suspicion = Suspicion(evidence, everywhere=everywhere)
+    suspicion = Suspicion(with_failing(evidence, failing) if alone else evidence, everywhere=everywhere)
     require_unchanged(evidence, suspicion.files, workspace)
     return [failing[name] for name in suspicion.in_turn(failing)], suspicion
 

@@ -57,6 +57,7 @@ class Suspicion(SuspicionSource):
             _Group(own_report(group.report, EvidenceReport), evidence.program, everywhere=everywhere)
             for group in ranked
         ]
+        self.update(evidence.experiments)
 
     def in_turn(self, tests: Iterable[str]) -> list[str]:
         """Put failing tests in order: the first of each failure group, then the second of each, and so on.

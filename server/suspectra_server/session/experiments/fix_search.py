@@ -14,6 +14,7 @@ from suspectra.base.deadline import while_others_work
 from suspectra.base.english import many
 from suspectra.base.errors import Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.named_tests import with_failing
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.experiments.suspicion import Suspicion
 from suspectra_server.safe_text import MAX_TEXT, plain
@@ -71,7 +72,8 @@ class FixSearch:
         try:
             setup = rerun_setup(trust, folder.root, folder.pytest_command(), settings)
             seconds = while_others_work(settings.fix_seconds) if self.seconds is None else self.seconds
-            suspicion = Suspicion(self.evidence, everywhere=True)
+            names = {test.name for test in self.tests}
+            suspicion = Suspicion(with_failing(self.evidence, names), everywhere=True)
             changes = partial(changes_since_pass, folder.root, find_source(folder.root))
             inquiry = FixInquiry(
                 setup,
