@@ -45,6 +45,9 @@ _FORKS_FROM_S, _WORTH_FORKS = 0.03, 4
 _TAKES_LONG_S = 1.0
 """From which time on a test is not run again to know whether its message is the same each time."""
 
+_CONTROLLED, _FEW, _FEW_OF_ALL = 16, 8, 0.25
+"""Candidates of a process each of which is followed by the unaltered test, and how many may leave something behind."""
+
 _PLAIN: RunRequest = {"kind": "plain"}
 
 
@@ -89,6 +92,8 @@ class JudgingTest:
             self.limit_s = max(self.limit_s, _REPAIRED_S)
         self._together = runs.together and self.seconds < _TAKES_LONG_S and outcome != "crashed"
         self._each = self.seconds
+        self._left_behind = 0  # how many candidates have left something behind
+        self._repeatable: bool | None = None  # None as long as it makes no difference
         # functions before which so little is executed that a fork takes longer
         self._soon: set[tuple[str, str, int]] = set()
         self._forks = forks and fails and not self.hangs and outcome != "crashed" and self.seconds >= _FORKS_FROM_S
@@ -172,36 +177,62 @@ class JudgingTest:
         return [forked.get(number) or others.get(number) for number in range(len(jobs))]
 
     def _run(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
+        found: list[MachineRunAnswer | None] = []
         try:
             if not self._together:
-                return [
-                    self._runs.ask(self.name, [job], steps=self.steps, seconds=self.limit_s, end=end)[0] for job in jobs
-                ]
-            # the unaltered test at the end says whether a candidate has left something behind, if it comes to an end
-            answers = self._runs.ask(
-                self.name,
-                [*jobs] if self.hangs else [*jobs, _PLAIN],
-                steps=self.steps,
-                seconds=self.limit_s,
-                end=end,
-                keep=True,
-                directly=self._directly,
-            )
+                found += [self._ask([job], end)[0] for job in jobs]
+            elif self.hangs:
+                found += self._ask(jobs, end, keep=True)
+            else:
+                # the unaltered test at the end says whether a candidate has left something behind
+                *answers, control = self._ask([*jobs, _PLAIN], end, keep=True)
+                found += answers
+                if self._is_other(control):
+                    found = self._run_apart(jobs, end)
         except TimeIsUp as cut:
-            return [*cut.answers[: len(jobs)]]
+            return [*found, *cut.answers[: len(jobs) - len(found)]]
         except EvidenceError:
-            return []
-        if self.hangs:
-            return [*answers]
-        *found, control = answers
-        if self._is_other(control):
-            if self._directly:
+            return found
+        return found
+
+    def _run_apart(self, jobs: Sequence[RunRequest], end: float) -> list[MachineRunAnswer | None]:
+        """The same where something was left behind: the next candidate then gets a process of its own."""
+        found: list[MachineRunAnswer | None] = []
+        while len(found) < len(jobs):
+            left = jobs[len(found) : len(found) + _CONTROLLED]
+            # the first of them runs in a new process, and each as long as all before it have left nothing behind
+            answers = self._ask([one for job in left for one in (job, _PLAIN)], end)
+            after = next((number for number, one in enumerate(answers[1::2]) if self._is_other(one)), len(left))
+            found += answers[: 2 * after + 1 : 2]
+            if after == len(left):
+                continue
+            self._left_behind += 1
+            if not self._is_repeatable(end) or self._left_behind > max(_FEW, _FEW_OF_ALL * (self.runs + len(found))):
+                self._together = False
+                return [*found, *self._run(jobs[len(found) :], end)]
+        return found
+
+    def _is_repeatable(self, end: float) -> bool:
+        """Whether the unaltered test ends in the same way when it runs again in its process; looked at once."""
+        if self._repeatable is None:
+            self._repeatable = not self._is_other(self._ask([_PLAIN] * 2, end)[1])
+            if not self._repeatable and self._directly:
                 self._directly = False
                 self._message = self._message_of_pytest
-            else:
-                self._together = False
-            return self._run(jobs, end)
-        return list(found)
+                self._repeatable = not self._is_other(self._ask([_PLAIN] * 2, end)[1])
+        return self._repeatable
+
+    def _ask(self, jobs: Sequence[RunRequest], end: float, *, keep: bool = False) -> list[MachineRunAnswer]:
+        """How the test ends with each; in a new process unless the one of the last call is kept, as this one is."""
+        return self._runs.ask(
+            self.name,
+            jobs,
+            steps=self.steps,
+            seconds=self.limit_s,
+            end=end,
+            keep=keep,
+            directly=self._directly and self._together,
+        )
 
     def changed(self, answer: MachineRunAnswer) -> bool:
         """Whether the test fails with a candidate in another way than without."""
