@@ -18,6 +18,7 @@ import pytest
 
 from suspectra.changes.units import ChangeUnit, FileDifference
 from suspectra.cli.main import run
+from suspectra.experiments import altered_program
 from suspectra.experiments.log import ExperimentLog
 from suspectra.fixes import search, waiting
 from suspectra.fixes.candidate import together
@@ -1054,7 +1055,7 @@ AT_IMPORT = {
 
 
 @pytest.mark.slow
-def test_what_runs_at_import_is_judged_with_the_whole_file(tmp_path, capsys):
+def test_what_runs_at_import_is_judged_with_the_whole_file(tmp_path, capsys, monkeypatch):
     texts = {"store.py": IMPORTED, "rates.py": "BASE = 1\nRATE = BASE\n"}
     shop, patches = tmp_path / "shop", tmp_path / "patches"
     shop.mkdir()
@@ -1070,7 +1071,10 @@ def test_what_runs_at_import_is_judged_with_the_whole_file(tmp_path, capsys):
         (patches / name).write_text("".join(unified_diff(before, after, f"a/{file}", f"b/{file}")))
     before = {path: path.read_bytes() for path in shop.glob("*") if path.is_file()}
     files = [str(patches / name) for name in AT_IMPORT]
+    starts, run_once = [], altered_program.run_once
+    monkeypatch.setattr(altered_program, "run_once", lambda *given: starts.append(given) or run_once(*given))
     assert run(["try", "--workspace", str(shop), "--format", "json", "--seconds", "500", *files, "--", *PYTEST]) == 0
+    assert not starts  # no change starts pytest
     judged = dict(zip(AT_IMPORT, json.loads(capsys.readouterr().out)["changes"], strict=True))
     for name, (_, _, _, repaired, broken) in AT_IMPORT.items():
         one = judged[name]

@@ -73,11 +73,14 @@ class Runs(ABC):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        shared: bool = False,
         directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in as few processes as that takes.
 
-        The answers, in the order of the jobs. With `directly` hooks of pytest are left out where that may be.
+        The answers, in the order of the jobs. A process that is kept goes on with the test, and if it may be `shared`
+        with other tests of which that is said, as long as they touch nothing outside. With `directly` hooks of pytest
+        are left out where that may be.
 
         Raises TimeIsUp when they were not over by then. It has the answers of those that were.
         """

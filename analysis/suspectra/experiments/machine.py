@@ -78,7 +78,7 @@ class Machine(Runs):
             )
             order.put_into(environment)
             files = file, *others
-            options = dict.fromkeys(option for one in files for option in _for_doctests(one, tests))
+            options = dict.fromkeys(option for one in files for option in for_doctests(one, tests))
             arguments = (*command, *options, *(str(workspace / one) for one in files))
             return CommandToRun(arguments, str(workspace), environment, Streams.EVENTS)
 
@@ -117,12 +117,15 @@ class Machine(Runs):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        shared: bool = False,
         directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, in one process as long as that lives."""
         what = request(test, jobs, steps=steps, seconds=seconds, end=end)
         if keep:
             what["keep"] = True
+        if keep and shared and not self._touched.get(test):
+            what["shared"] = True
         if directly:
             what["directly"] = True
         return self._ask(what, len(jobs))
@@ -229,6 +232,7 @@ class FreshRuns(Runs):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        shared: bool = False,
         directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test once for each job, each in a process of its own."""
@@ -262,7 +266,7 @@ class FreshRuns(Runs):
             raise TimeIsUp
         if greeting is None or test not in greeting["tests"]:
             raise EvidenceError(not_collected(self._file, test, greeting))
-        return cut_off(ended)
+        return cut_off(stopped=ended.stopped is not None, seconds=ended.seconds)
 
     def close(self) -> None:
         """Nothing is left."""
@@ -294,16 +298,20 @@ def run_once(
     answers.touch()
     environment = dict(os.environ)
     replace(order, answers=str(answers)).put_into(environment)
-    arguments = (*command, *_for_doctests(file, order.tests), os.path.join(order.workspace, file))
+    arguments = (*command, *for_doctests(file, order.tests), os.path.join(order.workspace, file))
     ended = run(CommandToRun(arguments, order.workspace, environment, timeout=timeout, guarded=True))
-    greeting, *found = [json.loads(line) for line in answers.read_bytes().splitlines()] or [None]
-    return ended, greeting, found
+    return ended, *answers_in(answers)
 
 
-def cut_off(ended: ProgramEnded) -> MachineRunAnswer:
+def answers_in(file: Path) -> tuple[Greeting | None, list[MachineRunAnswer]]:
+    """The greeting of a process that has ended, if it had one, and its answers."""
+    greeting, *found = [json.loads(line) for line in file.read_bytes().splitlines()] or [None]
+    return greeting, found
+
+
+def cut_off(*, stopped: bool, seconds: float) -> MachineRunAnswer:
     """The answer of a process that ended without one."""
-    outcome = "timeout" if ended.stopped is not None else "crashed"
-    return {"outcome": outcome, "exception": "", "seconds": ended.seconds}
+    return {"outcome": "timeout" if stopped else "crashed", "exception": "", "seconds": seconds}
 
 
 def _gone() -> SuspectraError:
@@ -319,7 +327,7 @@ def _noticed(answer: MachineRunAnswer, known: Sequence[Problem]) -> list[Problem
     return [*(one for one in slow if one not in known), *_left_out(answer.get("left_out", {}), known)]
 
 
-def _for_doctests(file: str, tests: Iterable[str]) -> list[str]:
+def for_doctests(file: str, tests: Iterable[str]) -> list[str]:
     """What lets pytest find doctests of a module, which unittest may have found; they have the name of the module."""
     module = f".{file.removesuffix('.py').removesuffix('/__init__')}".replace("/", ".")
     inside = (test.removeprefix(f"{file}::").split(".") for test in tests if test.startswith(f"{file}::"))

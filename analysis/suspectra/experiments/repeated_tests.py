@@ -78,6 +78,7 @@ class RepeatedTests:
             self._file_of.setdefault(name, name.partition("::")[0])
         modules = tuple(dict.fromkeys(test.file for test in failing))
         self._together = modules if 1 < len(modules) <= _TOGETHER else ()  # what one machine is to run
+        self._alone: set[str] = set()  # modules of passing tests that are not collected with others
         self._machines: dict[str, Machine | FreshRuns] = {}
         self._tests: dict[str, RepeatedTest] = {}
         self._refused: dict[str, EvidenceError] = {}  # by test or module
@@ -137,7 +138,7 @@ class RepeatedTests:
 
     def altered_programs(self) -> AlteredPrograms:
         """What runs them with other texts of the program."""
-        return AlteredPrograms(self._command, self._workspace, self._excluded, self._original)
+        return AlteredPrograms(self._command, self._workspace, self._file_of, self._excluded, self._original)
 
     def machine(self, name: str, end: float = math.inf) -> Machine | FreshRuns:
         """Start what runs a test, unless it runs already.
@@ -177,7 +178,8 @@ class RepeatedTests:
         if file in self._together and (machine := self._for_all(end)) is not None:
             self._machines |= dict.fromkeys(self._together, machine)
             return machine
-        return self._forking((file,), end)
+        machine = self._for_passing(file, end)
+        return machine or self._forking((file,), end)
 
     def _for_all(self, end: float) -> Machine | None:
         """What runs all failing tests; None if their modules can't be collected together."""
@@ -192,6 +194,28 @@ class RepeatedTests:
         del self.notices[known:]
         self._together = ()
         return None
+
+    def _for_passing(self, file: str, end: float) -> Machine | None:
+        """What runs the passing tests of a module, and of some that follow; None if it is not collected with these."""
+        failing = {self._file_of[name] for name in self._failing}
+        known = self._machines.keys() | failing | self._alone
+        others = [one for one in dict.fromkeys(self._file_of.values()) if one not in known and one != file]
+        files = (file, *others[: _TOGETHER - 1])
+        if file in failing | self._alone or len(files) == 1:
+            return None
+        notices = len(self.notices)
+        self._alone.update(files)
+        try:
+            machine = self._forking(files, end)
+        except EvidenceError:
+            del self.notices[notices:]
+            return None
+        collected = {self._file_of[name] for name in machine.tests}
+        self._alone -= collected
+        self._machines |= dict.fromkeys(collected, machine)
+        if not collected:
+            machine.close()
+        return machine if file in collected else None
 
     def _forking(self, files: tuple[str, ...], end: float) -> Machine:
         return Machine(

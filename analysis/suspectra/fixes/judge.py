@@ -62,6 +62,7 @@ class JudgingTest:
         self.rejected = 0  # how many candidates it has refused
         self.runs = 0
         self._same_message = False  # whether it fails with the same message each time
+        self._shares = not fails  # whether it runs in the process of others, as in any run of pytest
         answer = self._unaltered_run(runs, end)
         # a test may have a limit of its own
         self.hangs = answer["outcome"] in _CUT_OFF or "Timeout" in answer["exception"]
@@ -102,12 +103,13 @@ class JudgingTest:
         """What the unaltered test does; of one that passes, of which there may be hundreds, only how it ends."""
         seconds = min(_HANG_S, TRACE_S)
         if not self.fails:
-            # its process goes on with the candidates
+            # its process goes on with the candidates, and with other tests
             (answer,) = runs.ask(
-                self.name, [_PLAIN], steps=_HANG_STEPS, seconds=seconds, end=end, keep=True, directly=True
+                self.name, [_PLAIN], steps=_HANG_STEPS, seconds=seconds, end=end, keep=True, shared=True, directly=True
             )
             if answer["outcome"] == "passed":
                 return answer
+            self._shares = False
         (answer,) = runs.ask(self.name, [TRACE], steps=_HANG_STEPS, seconds=seconds, end=end)
         return answer
 
@@ -231,6 +233,7 @@ class JudgingTest:
             seconds=self.limit_s,
             end=end,
             keep=keep,
+            shared=self._shares,
             directly=self._directly and self._together,
         )
 
@@ -262,6 +265,8 @@ class JudgingTest:
     def request_alone(self) -> Request:
         """How a process of its own is asked for a run of the test with what is altered there."""
         asked = request(self.name, [self._checked(_PLAIN)], steps=self.steps, seconds=self.limit_s)
+        if self._directly and not self.fails:
+            asked["directly"] = True
         return self._runs.knowing_what_it_touches(asked)
 
     def _checked(self, job: RunRequest) -> RunRequest:

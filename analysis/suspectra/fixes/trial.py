@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -23,8 +22,8 @@ from suspectra.fixes.search_time import SearchTime
 from suspectra.spectrum import Spectrum
 from suspectra_recorder.experiments.messages import MachineRunAnswer, RunRequest
 
-_OTHERS_SHARE = 0.2
-"""How much of the time that is left tests get that do not execute a file that is imported anew."""
+_OTHERS_SHARE = 0.5
+"""How much of the time of a patch tests get that do not execute a file that is imported anew."""
 
 _Ended = tuple[str, MachineRunAnswer | None, bool]
 """A test, how it ends, and whether it fails without the patch."""
@@ -63,7 +62,6 @@ class PatchTrial(Inquiry[JudgedPatch]):
             tests = self.setup.repeated(folder, self.tests, ("mutant", "results"), passing)
             programs = tests.altered_programs()
             judges = Judges(tests, SearchTime(end), self.note)
-            judged = 0
             starts: dict[str, float] = {}  # how long it takes to collect a module of tests
 
             def judge(name: str, *, fails: bool) -> JudgingTest | None:
@@ -73,24 +71,20 @@ class PatchTrial(Inquiry[JudgedPatch]):
                 return found
 
             def run(texts: Mapping[str, str], names: Mapping[str, bool]) -> Iterator[_Ended]:
-                """How tests end with other texts, module by module; of each it is known whether it fails without."""
-                by_file: dict[str, list[str]] = defaultdict(list)
-                for name in names:
-                    by_file[tests.file_of(name)].append(name)
-                for file, several in by_file.items():
+                """How tests end with other texts; of each it is known whether it fails without."""
+                known = {}
+                for name, fails in names.items():
                     seconds_until(end)
-                    known = {name: judge(name, fails=names[name]) for name in several}
-                    started = [one for one in known.values() if one is not None]
-                    yield from ((name, None, names[name]) for name, one in known.items() if one is None)
-                    if started:
-                        asked = [one.request_alone() for one in started]
-                        answers = programs.run(texts, file, asked, starts[file], end)
-                        for one, answer in zip(started, answers, strict=True):
-                            yield one.name, answer, one.fails
+                    known[name] = judge(name, fails=fails)
+                asked = [one.request_alone() for one in known.values() if one is not None]
+                answers = programs.run(texts, asked, starts, end)
+                yield from ((name, answers.get(name), fails) for name, fails in names.items())
 
+            judged = 0
             try:
                 for name, text in self.patches.items():
-                    one = self._judged(name, text, spectrum, judge, run, end)
+                    share = (end - time.monotonic()) / (len(self.patches) - judged)
+                    one = self._judged(name, text, spectrum, judge, run, end, share)
                     judged += 1
                     yield one
             except TimeIsUp:
@@ -99,6 +93,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
                     yield JudgedPatch(name, refused="the time was up", complete=False)
             finally:
                 self.note(tests.notices)
+                programs.close()
                 tests.close()
 
     def _judged(
@@ -109,6 +104,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
         judge: Callable[..., JudgingTest | None],
         run: Callable[[Mapping[str, str], Mapping[str, bool]], Iterable[_Ended]],
         end: float,
+        share: float,  # the seconds that this one may take if all are to be judged
     ) -> JudgedPatch:
         if time.monotonic() >= end:
             self.complete = False
@@ -129,8 +125,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
             if any(one.job is None for one in changed.values()):
                 # who reads a constant, or calls a function, need not execute its file
                 others = [test for test, fails in zip(spectrum.tests, spectrum.failed, strict=True) if not fails]
-                until = time.monotonic() + _OTHERS_SHARE * (end - time.monotonic())
-                ended = self._loaded({path: new for path, (_, new) in files.items()}, passing, others, run, until)
+                ended = self._loaded({path: new for path, (_, new) in files.items()}, passing, others, run, share)
             else:
                 ended = self._exchanged([one.job for one in changed.values() if one.job], passing, judge, end)
             for test, answer, fails in ended:
@@ -149,15 +144,18 @@ class PatchTrial(Inquiry[JudgedPatch]):
         passing: Sequence[str],
         others: Sequence[str],
         run: Callable[[Mapping[str, str], Mapping[str, bool]], Iterable[_Ended]],
-        until: float,
+        seconds: float,
     ) -> Iterator[_Ended]:
-        """How tests end where the files are imported anew; until some time also those that do not execute them."""
+        """How tests end where the files are imported anew; also those that do not execute them, as time allows."""
         names = dict.fromkeys((test.name for test in self.tests), True) | dict.fromkeys(passing, False)
-        yield from run(texts, names)
-        for one in run(texts, dict.fromkeys((other for other in others if other not in names), False)):
-            yield one
-            if time.monotonic() >= until:
-                return
+        needed, left = frozenset(names), _OTHERS_SHARE * seconds
+        for other in sorted(set(others).difference(names), key=self.suspects.seconds):
+            left -= self.suspects.seconds(other)
+            if left < 0:
+                break
+            names[other] = False
+        # others are asked in case that they read what the files define: they need not say anything
+        yield from (one for one in run(texts, names) if one[1] is not None or one[0] in needed)
 
     def _exchanged(
         self, jobs: Sequence[RunRequest], passing: Sequence[str], judge: Callable[..., JudgingTest | None], end: float

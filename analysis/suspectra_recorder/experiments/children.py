@@ -1,12 +1,12 @@
 """The children of a machine: one for each request, ended when it has answered, or takes too long, or nobody waits.
 
 A child that is to be kept goes on with the next request for its test: it then takes a sixth of the time, since most of
-it goes into memory that a new child has to copy.
+it goes into memory that a new child has to copy. Tests that are said to share a child do so, as in any run of pytest.
+What one of them touches outside would be allowed to others, so such a one is the last test of its child.
 
 That first run takes six times as long since each page of memory that it writes to is copied: 2,200 pages and 12 ms for
-a test of 2 ms. A request for another test, or one that does not keep its child, ends the kept one first: two of them at
-a time might want the same port. After `_MAX_RUNS` runs there is a new one. A repair is still confirmed in a child of
-its own.
+a test of 2 ms. Any other request ends the kept child first: two of them at a time might want the same port. After
+`_MAX_RUNS` runs there is a new one. A repair is still confirmed in a child of its own.
 """
 
 from __future__ import annotations
@@ -60,13 +60,15 @@ class _Child:
         self.answers = answers  # the descriptor of the pipe from it
         self.word = word  # what its answers begin with
         self.status = 0  # how it ended
-        self.pid, self._test, self._requests = pid, request["test"], requests
+        self.pid, self._requests = pid, requests
+        self._test = "" if request.get("shared") else request["test"]  # empty if others may follow
         self._runs = len(request["jobs"])
 
     def goes_on(self, request: Request) -> bool:
-        """Ask for more runs, if they are of its test, and it has not done too much."""
+        """Ask for more runs, if they may follow, and it has not done too much."""
         self._runs += len(request["jobs"])
-        if request["test"] != self._test or self._runs > _MAX_RUNS:
+        test = "" if request.get("shared") else request["test"]
+        if test != self._test or self._runs > _MAX_RUNS:
             return False
         line = json.dumps(request).encode() + b"\n"
         try:
@@ -203,15 +205,19 @@ class MachineChildren:
                 job: RunRequest = {"kind": kind, "jobs": request["jobs"], "fork": forks.fork}
                 forks.end(self._run(request, job), request["jobs"])
             later = map(json.loads, open(more, "rb")) if more >= 0 else ()  # noqa: SIM115  # os._exit closes it
-            runs, began_with, itself = 0, address_space(), os.getpid()
+            known: set[str] = set()  # the tests that it has run
+            began_with, itself = address_space(), os.getpid()
             for one in chain([request], later):
                 for job in one["jobs"]:
-                    answer = word + json.dumps(self._run(one, job, again=runs > 0)).encode() + b"\n"
+                    said = self._run(one, job, again=one["test"] in known)
                     if os.getpid() != itself:
                         return  # a fork that the test has made, and that has nothing to answer
-                    if job is one["jobs"][-1] and (children() or address_space() > began_with + _MAX_KEPT):
+                    answer = word + json.dumps(said).encode() + b"\n"
+                    touches = bool(said.get("touched") and one.get("shared"))
+                    grows = address_space() > began_with + _MAX_KEPT
+                    if job is one["jobs"][-1] and (touches or grows or children()):
                         answer = word + _LAST + b"\n" + answer
-                    runs += 1
+                    known.add(one["test"])
                     while answer:
                         answer = answer[os.write(write, answer) :]
         finally:

@@ -33,13 +33,21 @@ from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
 from suspectra_recorder.experiments.direct_runs import DirectRuns
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check, passes_only_by
+from suspectra_recorder.experiments.forked_starts import ForkedStarts
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
-from suspectra_recorder.experiments.messages import Greeting, MachineRunAnswer, Request, RunRequest
+from suspectra_recorder.experiments.messages import (
+    FORKED_STARTS,
+    Greeting,
+    MachineRunAnswer,
+    Request,
+    RunRequest,
+)
 from suspectra_recorder.experiments.mixed_messages import KIND as MIXED
 from suspectra_recorder.experiments.mixed_runs import MixedRuns
 from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
+from suspectra_recorder.experiments.preloaded import loaded_besides
 from suspectra_recorder.experiments.run_kinds import make_kinds
 from suspectra_recorder.experiments.start_request import VARIABLE, StartRequest
 from suspectra_recorder.failures.tracebacks import message_digest, raised_by_example, type_names
@@ -77,14 +85,9 @@ def begin() -> None:
         order = StartRequest.from_file(os.environ[VARIABLE])
         # before pytest: its own options may import the program
         order.import_from_workspace()
-        if MIXED in order.kinds:  # nothing is instrumented
+        if {MIXED, FORKED_STARTS}.intersection(order.kinds):  # nothing is instrumented
             return
-        _begun = _Machine(order)
-        if order.watched:
-            _begun.be_watched()
-        _begun.hook.install()
-        for kind in _begun.kinds.values():
-            kind.begin()
+        _begun = _made(order)
 
 
 def start(manager: pytest.PytestPluginManager) -> None:
@@ -92,21 +95,42 @@ def start(manager: pytest.PytestPluginManager) -> None:
     global _begun
     if VARIABLE in os.environ and not manager.has_plugin(NAME):
         order = StartRequest.from_file(os.environ[VARIABLE])
-        if MIXED in order.kinds:
+        if {MIXED, FORKED_STARTS}.intersection(order.kinds):
             order.take_out_of(os.environ)
             order.import_from_workspace()
-            manager.register(MixedRuns(order), NAME)
+            manager.register(MixedRuns(order) if MIXED in order.kinds else ForkedStarts(order, _started_in_fork), NAME)
             return
         begin()
         machine, _begun = _begun, None
         assert machine is not None
         machine.order.take_out_of(os.environ)
         machine.order.import_from_workspace()  # also what pytest has put on the path since
-        manager.register(machine, NAME)
-        manager.register(machine.pauses)
-        for kind in machine.kinds.values():
-            if kind.plugin is not None:
-                manager.register(kind.plugin)
+        _register(machine, manager, NAME)
+
+
+def _made(order: StartRequest) -> _Machine:
+    machine = _Machine(order)
+    if order.watched:
+        machine.be_watched()
+    machine.hook.install()
+    for kind in machine.kinds.values():
+        kind.begin()
+    return machine
+
+
+def _register(machine: _Machine, manager: pytest.PytestPluginManager, name: str | None = None) -> None:
+    manager.register(machine, name)
+    manager.register(machine.pauses)
+    for kind in machine.kinds.values():
+        if kind.plugin is not None:
+            manager.register(kind.plugin)
+
+
+def _started_in_fork(order: StartRequest, config: pytest.Config, arguments: list[str]) -> None:
+    """Make this fork a machine, while pytest starts."""
+    machine = _made(order)
+    machine.learn(config, arguments)
+    _register(machine, config.pluginmanager)
 
 
 class _Machine:
@@ -141,7 +165,7 @@ class _Machine:
         self._check: FailedCheck | None = None
         self._unaltered = False
         self._slow_fixtures: list[str] = []
-        self._parameters: dict[str, object] = {}  # as the test that runs in this process gets them
+        self._parameters: dict[str, dict[str, object]] = {}  # as the tests that run in this process get them
 
     # while pytest starts
 
@@ -165,7 +189,13 @@ class _Machine:
             greeting["forbidden"] = forbidden
         if touched:
             greeting["touched"] = touched
+        if self.order.watched and not self.order.altered:
+            greeting["modules"] = loaded_besides(self._is_of_workspace)
         self._answer(greeting)
+
+    def _is_of_workspace(self, module: object) -> bool:
+        path = getattr(module, "__file__", None)
+        return isinstance(path, str) and self._scope(path) is not None
 
     def _answer(self, answer: MachineRunAnswer | Greeting) -> None:
         answers = os.open(self.order.answers, os.O_WRONLY | os.O_APPEND)
@@ -174,21 +204,27 @@ class _Machine:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config, args: list[str]) -> Iterator[None]:
-        """Learn what test code is, and leave pytest-cov out."""
+        """Leave pytest-cov out."""
         leave_out_coverage(early_config)
-        folder = str(early_config.invocation_params.dir)
-        patterns = test_patterns(early_config.getini("python_files"), args, folder)
+        self.learn(early_config, args)
+        yield
+
+    def learn(self, config: pytest.Config, arguments: list[str]) -> None:
+        """Learn what test code is."""
+        folder = str(config.invocation_params.dir)
+        patterns = test_patterns(config.getini("python_files"), arguments, folder)
         self._scope = RecordedFiles(self.order.workspace, include_tests=True, patterns=patterns)
-        take_tests(self._scope, args, folder)
+        take_tests(self._scope, arguments, folder)
         self.hook.move(self._scope)
         self._names.clear()
-        yield
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
         """Switch off what belongs to a whole run."""
         switch_off(config, OPTIONS_OF_WHOLE_RUNS)
         config.option.basetemp = os.path.join(self.order.scratch, "tmp")
+        if self.order.files:
+            config.args[:] = self.order.files
         yield
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -324,7 +360,7 @@ class _Machine:
     def _run_all(self) -> None:
         requests: list[Request] = json.loads(self.order.requests)
         self._answer_begin()
-        if not self.order.altered:
+        if requests and not self.order.altered:
             limit(requests[0]["memory"], requests[0]["file_size"])
             self.containment.close_files()
         for request in requests:
@@ -336,7 +372,7 @@ class _Machine:
     # a run
 
     def run(self, request: Request, job: RunRequest, again: bool = False) -> MachineRunAnswer:
-        """Run a test in this process, which has run none before it unless `again`."""
+        """Run a test in this process, which has not run it before unless `again`."""
         item: Any = self.items[request["test"]]
         if again:
             _forget_last_run(item)
@@ -410,11 +446,11 @@ class _Machine:
         if not again:
             changing = {name: value for name, value in parameters.items() if type(value) in _CHANGING}
             try:
-                self._parameters = copy.deepcopy(changing)
+                self._parameters[item.nodeid] = copy.deepcopy(changing)
             except Exception:  # of objects that can't be copied
-                self._parameters = {}
-        elif self._parameters:
-            parameters.update(copy.deepcopy(self._parameters))
+                self._parameters[item.nodeid] = {}
+        elif kept := self._parameters[item.nodeid]:
+            parameters.update(copy.deepcopy(kept))
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""

@@ -387,6 +387,8 @@ class _OptionalOfRequest(TypedDict, total=False):
     """How long all runs may take together; those that have not ended by then are answered as ``unmade``."""
     keep: bool
     """Whether the process that does them goes on with the next request that says so, if that is for the same test."""
+    shared: bool
+    """Whether such a process may have run other tests of which that was said, as one run of pytest does."""
     directly: bool
     """Whether the hooks of pytest may be left out where they do nothing that matters."""
 
@@ -432,3 +434,35 @@ class Greeting(_Greeting, total=False):
     """What altered code tried, and may not do."""
     touched: list[list[str]]
     """What an unaltered process did."""
+    modules: list[str]
+    """What an unaltered process has loaded besides the program and pytest."""
+
+
+FORKED_STARTS = "forked starts"
+"""The kind of runs for which a process starts machines as forks of itself."""
+
+
+class ForkingGreeting(TypedDict):
+    """What a process says first that starts machines as forks of itself."""
+
+    forks: bool
+    """Whether it has loaded nothing of the program yet."""
+
+
+class StartAnswer(TypedDict):
+    """How a machine that was started as a fork has ended."""
+
+    stopped: bool
+    """Whether it took too long."""
+    seconds: float
+
+
+class ForkRequest(TypedDict):
+    """A machine that is to be started as a fork."""
+
+    order: str
+    """The file of its order."""
+    modules: list[str]
+    """What to load before."""
+    seconds: float
+    """How long it may take."""

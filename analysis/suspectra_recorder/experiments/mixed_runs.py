@@ -9,13 +9,10 @@ pytest has loaded a part of the program already, no fork may be made after anoth
 
 from __future__ import annotations
 
-import importlib
 import select
 import socket
 import threading
-import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -23,7 +20,6 @@ import pytest
 from suspectra_recorder.distinct_names import distinct_names
 from suspectra_recorder.experiments.exchanged_code import LoadedProgram
 from suspectra_recorder.experiments.last_executed import LastExecuted
-from suspectra_recorder.experiments.limits import be_alone
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import RunRequest
 from suspectra_recorder.experiments.mixed_messages import (
@@ -31,6 +27,7 @@ from suspectra_recorder.experiments.mixed_messages import (
     MixedGreeting,
     MixedRequest,
 )
+from suspectra_recorder.experiments.preloaded import fork, kill, load, loaded_besides
 from suspectra_recorder.experiments.start_request import StartRequest
 from suspectra_recorder.experiments.traces.traced_runs import TracingDependences
 from suspectra_recorder.failures.tracebacks import raised_by_example
@@ -44,7 +41,6 @@ from suspectra_recorder.recorded_files import RecordedFiles, test_patterns
 __builtins__ = library_references.builtins
 
 _CHUNK = 1 << 16
-_NOT_BEFORE = ("pytest", "_pytest", "conftest", "__main__")  # what pytest itself loads as each run needs it
 _MAX_COLLECTED = 3  # forks that have loaded the program and wait
 _FORK_GRACE_S = 1.0
 """How much longer a fork may take to answer than its run."""
@@ -110,11 +106,11 @@ class MixedRuns:
             whole = request["fresh"] or request["lines"] or bool(request["columns"])
             answer = b"" if whole else _answer_of(collected, line, request["seconds"])
             if not answer:
-                _load(request["modules"])
+                load(request["modules"])
                 while len(collected) >= _MAX_COLLECTED:
                     collected.pop(0).close()
                 ours, theirs = socket.socketpair()
-                if not (pid := _fork()):
+                if not (pid := fork()):
                     requests.close()
                     for one in (channel, ours, *(other.asked for other in collected)):
                         one.close()
@@ -228,7 +224,7 @@ class MixedRuns:
                 answer = _line({"refused": True})
             else:
                 read, write = os.pipe()
-                if not (pid := _fork()):
+                if not (pid := fork()):
                     requests.close()
                     self._asked.close()
                     os.close(read)
@@ -240,7 +236,7 @@ class MixedRuns:
                 os.close(write)
                 answer = _all(read, end, self._asked.fileno())
                 os.close(read)
-                _kill(pid)
+                kill(pid)
             try:
                 self._asked.sendall(answer if answer.endswith(b"\n") else b"{}\n")
                 line = requests.readline()
@@ -293,11 +289,7 @@ class MixedRuns:
             self._answer["dependences"] = self._tracing.take_back()["dependences"]
         if self._executed is not None:
             self._answer["opened"] = sorted(self._executed.opened)
-        loaded = list(sys.modules.items())
-        # a package without a file of its own belongs to what is in it
-        own = {name.partition(".")[0] for name, module in loaded if self._is_ours(module)}
-        others = own.union(_NOT_BEFORE)
-        self._answer["modules"] = [name for name, _ in loaded if name.partition(".")[0] not in others]
+        self._answer["modules"] = loaded_besides(self._is_ours)
         uncollected = self._answer["uncollected"] = {}
         for name in self._request["tests"]:
             if name not in self._answer["tests"] and (exception := self._in_the_way(name)) is not None:
@@ -343,7 +335,7 @@ class _Collected:
     def close(self) -> None:
         """End it, and what it has started."""
         self.asked.close()
-        _kill(self._pid)
+        kill(self._pid)
 
 
 def _answer_of(collected: list[_Collected], line: bytes, seconds: float) -> bytes:
@@ -360,41 +352,8 @@ def _answer_of(collected: list[_Collected], line: bytes, seconds: float) -> byte
     return b""
 
 
-def _fork() -> int:
-    """Fork this process; the fork leads a group of its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pid = os.fork()
-    if not pid:
-        be_alone()
-        return 0
-    with suppress(OSError):
-        os.setpgid(pid, pid)  # before it is killed, whoever comes first
-    return pid
-
-
-def _kill(pid: int) -> None:
-    """End a fork, and what it has started."""
-    with suppress(OSError):
-        os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-
-
 def _line(what: object) -> bytes:
     return json.dumps(what).encode() + b"\n"
-
-
-def _load(names: list[str]) -> None:
-    """Import modules that runs will need, as far as that goes."""
-    threads = threading.active_count()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in names:
-            if name not in sys.modules:
-                with suppress(BaseException):
-                    importlib.import_module(name)
-                if threading.active_count() > threads:  # it would not be there in a fork
-                    return
 
 
 def _all(descriptor: int, end: float, other: int = -1) -> bytes:

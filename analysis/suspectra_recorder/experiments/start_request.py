@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import json, os, sys
@@ -39,6 +40,8 @@ class StartRequest:
     # the descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `requests`
     channel: int = -1
     requests: str = ""  # some requests of one job each as JSON, for a machine that ends after them
+    # the modules of their tests, absolute paths; empty where they are those that pytest was started with
+    files: tuple[str, ...] = ()
     answers: str = ""  # the file that takes its answers; empty where there is a channel
     # other texts of files of the workspace, by path, which are loaded in their place
     altered: dict[str, str] = field(default_factory=dict)
@@ -53,21 +56,29 @@ class StartRequest:
         """Read the order from the file that :data:`VARIABLE` names."""
         with open(path, encoding="utf-8") as stream:
             values = json.loads(stream.read())
-        tuples = {name: tuple(values[name]) for name in ("tests", "kinds", "excluded", "touched")}
+        tuples = {name: tuple(values[name]) for name in ("tests", "kinds", "excluded", "files", "touched")}
         return cls(**{**values, **tuples})
 
     def put_into(self, environ: MutableMapping[str, str]) -> None:
         """Add to an environment what makes a pytest that is started in it a machine."""
         environ.pop(WORKSPACE_VARIABLE, None)  # where every pytest is recorded, an altered run is none of them
         before = {name: environ.get(name) for name in _CHANGED}
-        environ[VARIABLE] = os.path.join(self.scratch, _FILE)
-        with open(environ[VARIABLE], "w", encoding="utf-8") as stream:
-            stream.write(json.dumps({**asdict(self), "environment": before}))
+        environ[VARIABLE] = self.write(before)
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (BOOTSTRAP_FOLDER, before["PYTHONPATH"])))
         environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (f"-p {PLUGIN}", before["PYTEST_ADDOPTS"])))
-        # an altered run may write there only
-        environ["TMPDIR"] = environ["HYPOTHESIS_STORAGE_DIRECTORY"] = self.scratch
+        self.write_only_to_scratch(environ)
         environ.setdefault("PYTHONHASHSEED", "0")  # sets of strings have the same order in each machine
+
+    def write(self, before: Mapping[str, str | None] = MappingProxyType({})) -> str:
+        """Write the order down, with what an environment contained before; the name of the file."""
+        path = os.path.join(self.scratch, _FILE)
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps({**asdict(self), "environment": dict(before)}))
+        return path
+
+    def write_only_to_scratch(self, environ: MutableMapping[str, str]) -> None:
+        """Let temporary files be where an altered run may write."""
+        environ["TMPDIR"] = environ["HYPOTHESIS_STORAGE_DIRECTORY"] = self.scratch
 
     def import_from_workspace(self) -> None:
         """Let imports from the original folder find its copy: paths, and the finders of editable installs."""

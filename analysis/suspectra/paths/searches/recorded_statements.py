@@ -39,6 +39,7 @@ class GivenInput(Runs):
         seconds: float,
         end: float = math.inf,
         keep: bool = False,
+        shared: bool = False,
         directly: bool = False,
     ) -> list[MachineRunAnswer]:
         """Run a test with the input once for each job."""
