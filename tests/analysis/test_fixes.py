@@ -1267,3 +1267,44 @@ def test_the_first_failure_group_gets_half_of_the_time():
     assert [search.share_of_time(*two) for two in ((20.0, 4), (10.0, 3), (5.0, 2), (0.1, 2), (0.1, 1), (-1.0, 1))] == [
         10.0, 5.0, 5.0, 0.0, 0.1, 0.0,
     ]  # fmt: skip
+
+
+PERIODS = """\
+class Period:
+    def __init__(self, years=0, months=0):
+        self.years, self.months, self.rest = years, months, 0
+
+    def __eq__(self, other):
+        return self.years == other.years
+
+    def __neg__(self):
+        made = Period(years=-self.years, months=-self.months)
+        return made
+
+    def __add__(self, other):
+        made = Period(self.years + other.years, self.months + other.months)
+        made.rest = self.rest + other.rest
+        return made
+
+    def __sub__(self, other):
+        if isinstance(other, Period):
+            made = Period(self.years - other.years, self.months - other.months)
+            return made
+        made = Period(self.years, self.months)
+        return made
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [(10, "made.rest = -self.rest"), (20, "made.rest = self.rest - other.rest")],
+)
+def test_a_part_of_a_new_object_is_computed_as_its_others(line, text):
+    assert text in lines_after(PERIODS, line)
+
+
+def test_a_change_of_how_objects_are_compared_comes_behind_others():
+    compared = next(one for one in made(PERIODS, 6) if one.kind == "comparison")
+    inserted = next(one for one in made(PERIODS, 10) if one.kind == "insertion" and one.cost > compared.cost)
+    fixes = [Fix((one,), ("test",), 1, rank=1) for one in (compared, inserted)]
+    assert in_order(fixes) == fixes[::-1]

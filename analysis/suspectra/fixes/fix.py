@@ -15,6 +15,9 @@ from suspectra.runs.experiment import EVERY, Experiment, ExperimentOutcome
 WITH_CHANGE = "with this change"
 """What stands in a sentence about a fix where nothing else says what is different."""
 
+_COMPARING = ("__eq__", "__ne__")
+"""The methods that assertions call: changed, they may find equal whatever a test compares."""
+
 _FOR_CHANGES = 0.4
 """What it costs to change a value in all passing tests that come there."""
 
@@ -69,6 +72,11 @@ class Fix:
     def hides(self) -> bool:
         """Whether it may only keep the failure from being noticed."""
         return not self.checked and any(one.hides for one in self.candidates)
+
+    @property
+    def compares(self) -> bool:
+        """Whether it changes how objects are compared, which makes assertions pass about any of them."""
+        return any(getattr(one.functions[-1], "name", "") in _COMPARING for one in self.candidates)
 
     @cached_property
     def is_narrow(self) -> bool:
@@ -125,17 +133,18 @@ def overfit(candidate: Candidate) -> float:
 def in_order(fixes: Sequence[Fix]) -> list[Fix]:
     """Fixes, the likeliest first, and of equals the shortest.
 
-    What undoes a change of the user comes first. Those that may fit these tests alone come behind, then those that may
-    only hide the failure, and those in modules that only tests use at the end.
+    What undoes a change of the user comes first. Those that may fit these tests alone come behind, then those that
+    change how objects are compared, then those that may only hide the failure, and those in modules that only tests use
+    at the end.
     """
     return sorted(fixes, key=_place)
 
 
-def _place(fix: Fix) -> tuple[bool, bool, bool, bool, float, int, int]:
+def _place(fix: Fix) -> tuple[bool, bool, bool, bool, bool, float, int, int]:
     """What orders fixes, the first first."""
     written = sum(len(one.edit.text) for one in fix.candidates)
     cost = round(fix.cost + 0.15 * min(fix.rank - 1, 16) ** 0.5, 6)
-    return fix.kind != AS_BEFORE, fix.for_tests, fix.hides, fix.is_narrow, cost, written, fix.line
+    return fix.kind != AS_BEFORE, fix.for_tests, fix.hides, fix.compares, fix.is_narrow, cost, written, fix.line
 
 
 def fix_in_words(fix: Fix, failing: int, how: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from suspectra.base.deadline import TimeIsUp
 from suspectra.base.errors import EvidenceError
@@ -62,7 +63,7 @@ class JudgingTest:
         self.rejected = 0  # how many candidates it has refused
         self.runs = 0
         self._same_message = False  # whether it fails with the same message each time
-        self._shares = not fails  # whether it runs in the process of others, as in any run of pytest
+        self._shares = True  # whether it runs in the process of others, as in any run of pytest
         answer = self._unaltered_run(runs, end)
         # a test may have a limit of its own
         self.hangs = answer["outcome"] in _CUT_OFF or "Timeout" in answer["exception"]
@@ -77,14 +78,6 @@ class JudgingTest:
         self._unaltered = outcome, answer["exception"]
         self._message = self._message_of_pytest = answer.get("message", "")
         self._directly = True  # whether runs may leave out what pytest does around them
-        if fails and not self.hangs and whole_s < _TAKES_LONG_S:
-            again, third = runs.ask(
-                name, [_PLAIN] * 2, steps=_HANG_STEPS, seconds=_HANG_S, end=end, keep=True, directly=True
-            )
-            # without pytest's explanation the message may be another one
-            self._message = again.get("message", "")
-            self._same_message = third.get("message", "") == self._message
-            self.seconds = min(self.seconds, third["seconds"])
         self.steps = max(LEAST_STEPS, STEPS_FACTOR * decisions) if "decisions" in answer else _HANG_STEPS
         self._hurried_steps = LEAST_STEPS if self.hangs else max(_LEAST_REPAIRED, self.steps)
         self.limit_s = _HANGING_S if self.hangs else max(_ENDLESS_S, TIME_FACTOR * whole_s)
@@ -102,21 +95,46 @@ class JudgingTest:
     def _unaltered_run(self, runs: Machine | FreshRuns, end: float) -> MachineRunAnswer:
         """What the unaltered test does; of one that passes, of which there may be hundreds, only how it ends."""
         seconds = min(_HANG_S, TRACE_S)
-        if not self.fails:
-            # its process goes on with the candidates, and with other tests
-            (answer,) = runs.ask(
-                self.name, [_PLAIN], steps=_HANG_STEPS, seconds=seconds, end=end, keep=True, shared=True, directly=True
-            )
-            if answer["outcome"] == "passed":
-                return answer
-            self._shares = False
+        # its process goes on with the candidates, and with other tests
+        (answer,) = runs.ask(
+            self.name,
+            [TRACE if self.fails else _PLAIN],
+            steps=_HANG_STEPS,
+            seconds=seconds,
+            end=end,
+            keep=True,
+            shared=True,
+            directly=not self.fails,
+        )
+        usual = ("failed", "error", *_CUT_OFF) if self.fails else ("passed",)
+        if answer["outcome"] in usual:
+            return answer
+        self._shares = False
         (answer,) = runs.ask(self.name, [TRACE], steps=_HANG_STEPS, seconds=seconds, end=end)
         return answer
 
-    def hurry(self) -> None:
-        """Stop runs soon: most candidates leave the test failing, and some let it hang."""
+    def hurry(self, end: float) -> None:
+        """Be the first judge: runs are stopped soon, as most candidates leave the test failing, and some let it hang.
+
+        Its process is not shared: it runs thousands.
+        """
+        self._shares = False
+        self._compare_messages(end)
         self.steps = self._hurried_steps
         self.limit_s = _GROWING_S if self.hangs else max(_GROWING_S, TIME_FACTOR * self.seconds)
+
+    def _compare_messages(self, end: float) -> None:
+        """Find out whether it fails with the same message each time, and how long it takes in a warm process."""
+        if self.hangs or self.seconds >= _TAKES_LONG_S:
+            return
+        with suppress(TimeIsUp):
+            again, third = self._runs.ask(
+                self.name, [_PLAIN] * 2, steps=_HANG_STEPS, seconds=_HANG_S, end=end, keep=True, directly=True
+            )
+            # without pytest's explanation the message may be another one
+            self._message = again.get("message", "")
+            self._same_message = third.get("message", "") == self._message
+            self.seconds = min(self.seconds, third["seconds"])
 
     @property
     def batch(self) -> int:
@@ -245,10 +263,27 @@ class JudgingTest:
         ended = answer["outcome"], answer["exception"]
         return ended != self._unaltered or (self._same_message and answer.get("message", "") != self._message)
 
-    def confirms(self, job: RunRequest, end: float) -> bool:
-        """Whether the test passes with a candidate in a process of its own, and comes to the check that failed."""
-        answer = self.alone(job, end)
-        return answer is not None and answer["outcome"] == "passed"
+    def confirms(self, job: RunRequest, end: float, *, alone: bool) -> bool:
+        """Whether the test passes with a candidate, with all of pytest, and comes to the check that failed.
+
+        Unless `alone`, in a process that has run other tests with it.
+        """
+        if not alone and self._shares:
+            with suppress(TimeIsUp, EvidenceError):
+                (answer,) = self._runs.ask(
+                    self.name,
+                    [self._checked(job)],
+                    steps=self.steps,
+                    seconds=self.limit_s,
+                    end=end,
+                    keep=True,
+                    shared=True,
+                )
+                self.runs += 1
+                if answer["outcome"] == "passed":
+                    return True
+        found = self.alone(job, end)
+        return found is not None and found["outcome"] == "passed"
 
     def alone(self, job: RunRequest, end: float) -> MachineRunAnswer | None:
         """How the test ends with a candidate in a process of its own; None where that is not known in time.

@@ -118,11 +118,13 @@ class Jury:
         return left
 
     def confirms(self, one: Change) -> bool:
-        """Whether the failing tests pass with a change in processes of their own, too."""
+        """Whether the failing tests pass with a change in new processes, too: the first one alone, others together."""
         job = together(one)
         return all(
-            judge.confirms(job, self._time.end + max(_CONFIRMING_S, _CONFIRMING_TIMES * judge.seconds))
-            for judge in self.failing
+            judge.confirms(
+                job, self._time.end + max(_CONFIRMING_S, _CONFIRMING_TIMES * judge.seconds), alone=number == 0
+            )
+            for number, judge in enumerate(self.failing)
         )
 
     def keepers(self, one: Change) -> tuple[str, ...]:

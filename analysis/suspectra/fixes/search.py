@@ -26,7 +26,7 @@ from suspectra.fixes.apart import Apart, apart
 from suspectra.fixes.candidate import Candidate, together
 from suspectra.fixes.candidates import LEAST_COST, PARTS, needed_values, sites_by_line, stages
 from suspectra.fixes.executing_tests import ExecutingTests
-from suspectra.fixes.fix import Fix, experiment_with, in_order
+from suspectra.fixes.fix import Fix, experiment_with, in_order, overfit
 from suspectra.fixes.fix_site import FixSite, FunctionScope
 from suspectra.fixes.halves import CandidatePair, Halves, cost
 from suspectra.fixes.judge import JudgingTest
@@ -261,7 +261,7 @@ class _GroupSearch:
         if first is None:
             return
         self._first = first
-        first.hurry()
+        first.hurry(self._time.end)
         waiting = self._waiting
         inquiry = self._inquiry
         self._functions = SearchedFunctions(inquiry.suspects, self._group, len(self._names), inquiry.note)
@@ -290,8 +290,8 @@ class _GroupSearch:
                 return
             new, passing = self._sorted(taken)
             for fix in self._judged([(one,) for one in new], passing):
-                if not fix.for_tests:
-                    self._best = min(self._best, waiting.cost)
+                if not (fix.for_tests or fix.hides or fix.compares):
+                    self._best = min(self._best, waiting.cost + sum(map(overfit, fix.candidates)))
                 yield fix
         # more tests execute these than there was time for
         yield from self._confirmed([one for one in self._pending if self._jury.keepers(one)][:_JUDGED])

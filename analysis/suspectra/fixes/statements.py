@@ -228,6 +228,8 @@ def _inserted(place: FixSite, indent: str) -> Iterator[StatementEdit]:
             made.setdefault(adapted, ("insertion", 2.9 + 0.02 * number))
         for adapted in _for_other_attributes(place, text, other):
             made.setdefault(adapted, ("insertion", 2.4))
+    for text in _as_other_parts(place):
+        made.setdefault(text, ("insertion", 2.2))
     for text, cost in _ready_made(place):
         made.setdefault(text, ("insertion", cost))
     own = place.text
@@ -325,6 +327,42 @@ def _for_other_attributes(place: FixSite, text: str, node: ast.stmt) -> Iterator
         for other in own[:NEAR]:
             if other not in used:
                 yield re.sub(rf"(?<![\w.]){re.escape(name)}\b", other, text)
+
+
+def _as_other_parts(place: FixSite) -> Iterator[str]:
+    """A part of a new object that other functions set, computed as the function computes its other parts."""
+    function, around = place.scope.function, place.scope.owner or place.source.tree
+    made = [
+        (target.id, node.value)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.lineno < place.node.lineno
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id in place.names
+    ]
+    if not made:
+        return
+    parts = {node.attr: None for node in _set_parts(around) if ast.unparse(node.value) != place.scope.itself}
+    set_here = {ast.unparse(node) for node in _set_parts(function) if node.lineno < place.node.lineno}
+    for name, value in made:
+        for part in [one for one in parts if f"{name}.{one}" not in set_here][:NEAR]:
+            for node in _parts_in(value):
+                read = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+                if len(read) == 1 and part not in read and place.fits(node):
+                    like = re.sub(rf"[.]{re.escape(*read)}\b", f".{part}", place.source.segment(node))
+                    yield f"{name}.{part} = {like}"
+
+
+def _set_parts(scope: ast.AST) -> Iterator[ast.Attribute]:
+    """The attributes of variables that are assigned."""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            yield node
+
+
+def _parts_in(call: ast.Call) -> list[ast.expr]:
+    """What is computed for a new object, on one line each."""
+    given = [*call.args, *(one.value for one in call.keywords)]
+    return [one for one in given if one.lineno == one.end_lineno and not isinstance(one, ast.Starred)][:_MAX_REPEATED]
 
 
 def _ready_made(place: FixSite) -> Iterator[tuple[str, float]]:

@@ -2,7 +2,7 @@
 
 A child that is to be kept goes on with the next request for its test: it then takes a sixth of the time, since most of
 it goes into memory that a new child has to copy. Tests that are said to share a child do so, as in any run of pytest.
-What one of them touches outside would be allowed to others, so such a one is the last test of its child.
+What one of them touches outside would be allowed to others, so no other one follows it in its child.
 
 That first run takes six times as long since each page of memory that it writes to is copied: 2,200 pages and 12 ms for
 a test of 2 ms. Any other request ends the kept child first: two of them at a time might want the same port. After
@@ -39,8 +39,8 @@ _MAX_RUNS = 1_000
 _MAX_KEPT = 256 << 20
 """What one child does, at most, and how much memory it may have taken for the next run: runs leave things behind."""
 
-_LAST = b"last"
-"""What a child says before its last answer, if the next run needs a new one."""
+_LAST, _ALONE = b"last", b"alone"
+"""What a child says before its last answer, if the next run needs a new one, and if that of another test does."""
 
 _MAX_ANSWER = 64 << 20
 """Bytes of one answer."""
@@ -61,15 +61,17 @@ class _Child:
         self.word = word  # what its answers begin with
         self.status = 0  # how it ended
         self.pid, self._requests = pid, requests
-        self._test = "" if request.get("shared") else request["test"]  # empty if others may follow
+        self._test, self._shared = request["test"], request.get("shared", False)
+        self.runs_alone = False  # whether no other test may follow
         self._runs = len(request["jobs"])
 
     def goes_on(self, request: Request) -> bool:
         """Ask for more runs, if they may follow, and it has not done too much."""
         self._runs += len(request["jobs"])
-        test = "" if request.get("shared") else request["test"]
-        if test != self._test or self._runs > _MAX_RUNS:
+        shares = self._shared and request.get("shared", False) and not self.runs_alone
+        if not (shares or request["test"] == self._test) or self._runs > _MAX_RUNS:
             return False
+        self._test = request["test"]
         line = json.dumps(request).encode() + b"\n"
         try:
             while line:
@@ -213,10 +215,10 @@ class MachineChildren:
                     if os.getpid() != itself:
                         return  # a fork that the test has made, and that has nothing to answer
                     answer = word + json.dumps(said).encode() + b"\n"
-                    touches = bool(said.get("touched") and one.get("shared"))
-                    grows = address_space() > began_with + _MAX_KEPT
-                    if job is one["jobs"][-1] and (touches or grows or children()):
+                    if job is one["jobs"][-1] and (children() or address_space() > began_with + _MAX_KEPT):
                         answer = word + _LAST + b"\n" + answer
+                    elif said.get("touched"):
+                        answer = word + _ALONE + b"\n" + answer
                     known.add(one["test"])
                     while answer:
                         answer = answer[os.write(write, answer) :]
@@ -261,6 +263,9 @@ class MachineChildren:
                 answer = whole[len(word) :]
                 if answer == _LAST + b"\n":
                     self._last, rest = True, []
+                    continue
+                if answer == _ALONE + b"\n":
+                    child.runs_alone, rest = True, []
                     continue
                 if not answer.startswith(b"{") or not answer.endswith(b"}\n"):
                     return answered, True  # altered code has written into the middle of an answer
