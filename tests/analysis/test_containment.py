@@ -327,11 +327,20 @@ def act(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-def test_functions_that_were_imported_by_name_are_watched_where_the_kernel_allows_programs(tmp_path):
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "mkfifo('new.txt')",
+        "import ssl; ssl.create_default_context().keylog_filename = 'new.txt'",
+        "import os, ssl; os.environ['SSLKEYLOGFILE'] = 'new.txt'; ssl.create_default_context()",
+    ],
+    ids=["pipe", "log of keys", "log of keys by a variable"],
+)
+def test_what_python_does_not_tell_is_watched_where_the_kernel_allows_programs(tmp_path, harm):
     (tmp_path / "program.py").write_text(STARTS)
     (tmp_path / "test_program.py").write_text(TESTS)
     name = "test_program.py::test_act"
-    source = "\n\ndef act(tmp_path):\n    mkfifo('new.txt')\n    return True\n"
+    source = f"\n\ndef act(tmp_path):\n    {harm}\n    return True\n"
     job = {"kind": "mutant", "file": "program.py", "source": source, "functions": [["act", 3]]}
     with Machine(PYTEST, tmp_path, "test_program.py", [name], ("mutant",)) as machine:
         machine.ask(name, [{"kind": "trace"}], steps=1000, seconds=20.0)

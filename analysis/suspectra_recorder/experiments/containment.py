@@ -137,11 +137,14 @@ class Containment:
         self._instead_of_unheard()
         self._inherited.sever()
         places = _places({*self._allowed, *self._touched})
+        restricted = False
         if places is not None:
             folders, files = places
             own = {self._folder, _SHARED_MEMORY}
             restricted = self._landlock.restrict(sorted(folders | own), sorted({os.devnull, *files}))
             self._kernel = restricted and not (self._allowed or self._touched)
+        if not restricted:
+            self._watch_key_logs()
         if self._functions is not None:
             self._functions.replace(self._note_refusal)
 
@@ -374,6 +377,22 @@ class Containment:
             setattr(module, name, instead)
         if self._databases is not None:
             self._databases.prepare()
+
+    def _watch_key_logs(self) -> None:
+        """Watch the files into which OpenSSL writes keys: no hook is told of them."""
+        with suppress(ImportError):
+            import ssl
+
+            known: Any = ssl.SSLContext.keylog_filename
+
+            def change(context: Any, path: Any) -> None:
+                if self._watches and path is not None:
+                    call = self._file("ssl.keylog_filename", (path,), {})
+                    if call is not None:
+                        self._judge(call)
+                known.__set__(context, path)
+
+            ssl.SSLContext.keylog_filename = property(known.__get__, change)  # type: ignore[assignment]
 
     def _find_unheard(self) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
         """Where modules have functions that no hook is told of, also imported by name, and what to call instead."""
