@@ -80,10 +80,11 @@ def _try(command: Sequence[str], chosen: _Options) -> int:
     with Interruption() as interruption:
         for one in trial.steps():
             judged.append(one)
+            if chosen["form"] == "table":
+                write_table([one], len(tests), sys.stdout)
+                sys.stdout.flush()
     if chosen["form"] == "json":
         write_json(judged, len(tests), sys.stdout, complete=trial.complete, seconds=time.monotonic() - began)
-    else:
-        write_table(judged, len(tests), sys.stdout)
     warn(trial.problems)
     if interruption.happened:
         return INTERRUPTED

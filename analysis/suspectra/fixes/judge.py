@@ -297,6 +297,11 @@ class JudgingTest:
         self.runs += 1
         return answer
 
+    def tried(self, job: RunRequest, end: float) -> MachineRunAnswer | None:
+        """The same, where most of what is tried does not pass: only what passes gets a process of its own."""
+        (answer,) = self.accepts([self._checked(job)], end)
+        return self.alone(job, end) if answer is not None and answer["outcome"] == "passed" else answer
+
     def request_alone(self) -> Request:
         """How a process of its own is asked for a run of the test with what is altered there."""
         asked = request(self.name, [self._checked(_PLAIN)], steps=self.steps, seconds=self.limit_s)

@@ -165,7 +165,7 @@ class PatchTrial(Inquiry[JudgedPatch]):
         job: RunRequest = {**first, "others": others} if others else first
         for test in self.tests:
             one = judge(test.name, fails=True)
-            yield test.name, None if one is None else one.alone(job, end), True
+            yield test.name, None if one is None else one.tried(job, end), True
         for other in passing:
             seconds_until(end)
             one = judge(other, fails=False)
