@@ -3,8 +3,8 @@
     python benchmarks/tried_changes.py
 
 Ten change what functions do, the others constants, default values, parameters, decorators, the body or the bases of a
-class, an import, and two files at once. Of each it says when it was judged. What was judged is checked: the changes that
-repair the tests, and those that break others.
+class, an import, and two files at once. Of each it says when it was judged. It fails unless those that repair the
+tests, and those that break others, are judged so.
 """
 
 from __future__ import annotations

@@ -1308,3 +1308,19 @@ def test_a_change_of_how_objects_are_compared_comes_behind_others():
     inserted = next(one for one in made(PERIODS, 10) if one.kind == "insertion" and one.cost > compared.cost)
     fixes = [Fix((one,), ("test",), 1, rank=1) for one in (compared, inserted)]
     assert in_order(fixes) == fixes[::-1]
+
+
+NEGATED = """\
+def words(text, whole):
+    found = None
+    if not whole:
+        found = found.split()
+    return found
+"""
+
+
+def test_negated_conditions_come_early_and_nothing_may_be_a_variable():
+    negated = [one for one in made(NEGATED, 3) if one.edit.apply(NEGATED).split("\n")[2] == "    if whole:"]
+    assert min(one.cost for one in negated) == min(one.cost for one in made(NEGATED))
+    assert not any("not not" in one or "not (not" in one for one in lines_after(NEGATED, 3))
+    assert "found = text" in lines_after(NEGATED, 2)

@@ -361,9 +361,14 @@ def _logic(place: FixSite) -> Iterator[Made]:
             negated[number] = f"(not {texts[number]})"
             yield f" {word} ".join(negated), "logic", 1.6
     elif isinstance(node, ast.UnaryOp):
-        yield _operand(place, node.operand), "left out", 1.5
-    if _is_asked(place):
-        yield f"not {_operand(place, node)}" if isinstance(node, ast.expr) else "", "logic", 1.6
+        yield _operand(place, node.operand), "left out", 1.1 if isinstance(node.op, ast.Not) else 1.5
+    # what is negated already is changed by leaving that out
+    if _is_asked(place) and isinstance(node, ast.expr) and not _is_not(node) and not _is_not(place.parent):
+        yield f"not {_operand(place, node)}", "logic", 1.2
+
+
+def _is_not(node: ast.AST) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
 
 
 def _is_asked(place: FixSite) -> bool:
@@ -390,6 +395,9 @@ def _constants(place: FixSite) -> Iterator[Made]:
     if value is None:
         for text in ("[]", "0", "''", "{}", "True", "False"):
             yield text, "constant", 2.6
+        if not isinstance(place.parent, ast.Compare):
+            for number, name in enumerate(place.names[:NEAR]):
+                yield name, "name", 1.9 + 0.08 * number
     elif isinstance(value, int):
         for number, cost in (
             (value + 1, 1.2),
@@ -960,7 +968,7 @@ def _yields(place: FixSite) -> Iterator[Made]:
 _TEMPLATES: tuple[tuple[float, Callable[[FixSite], Iterator[Made]]], ...] = (
     (1.0, _comparison),
     (1.2, _calculation),
-    (1.2, _logic),
+    (1.1, _logic),
     (1.2, _constants),
     (1.2, _names),
     (1.3, _awaited),
