@@ -867,7 +867,8 @@ def _conditions(place: FixSite) -> Iterator[Made]:
             part = f"({atom})" if word == "and" and " or " in atom else atom
             yield f"{text} {word} {part}", "condition", 1.9 + cost - nearer
             yield f"{part} {word} {text}", "condition", 2.0 + cost - nearer
-        yield atom, "condition", 2.4 + cost
+        if not (atom.startswith("not ") and _is_not(place.parent)):  # the whole negation may be the rest of it
+            yield atom, "condition", 2.4 + cost
 
 
 def _names_instead(place: FixSite) -> Iterator[Made]:
