@@ -720,25 +720,47 @@ def test_a_run_on_save_begins_with_what_failed_and_ends_after_many_new_failures(
         record(tmp_path, live=True)
 
 
+REPORTS = {  # the files of reports, each with the options that write it
+    "report.xml": "--junit-xml=report.xml",
+    "htmlcov/index.html": "--cov=app --cov-report=html --cov-fail-under=90",
+    "coverage.xml": "--cov-report=xml",
+    "coverage.lcov": "--cov-report=lcov",
+    "coverage.json": "--cov-report=json",
+    ".coverage": "",
+    "page.html": "--html=page.html --self-contained-html",
+    "log.jsonl": "--report-log=log.jsonl",
+    ".report.json": "--json-report",
+    ".test_durations": "--store-durations",
+}
+INI = "[{}]\npythonpath = .\naddopts = {}\n"
+CONFIGURATIONS = {
+    "pytest.ini": INI.format("pytest", "{}"),
+    "tox.ini": INI.format("pytest", "{}"),
+    "setup.cfg": INI.format("tool:pytest", "{}"),
+    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = "."\naddopts = "{}"\n',
+}
+
+
 @pytest.mark.slow
-def test_runs_by_an_editor_leave_the_reports_of_the_last_whole_run(tmp_path):
+@pytest.mark.parametrize("file", CONFIGURATIONS)
+def test_runs_by_an_editor_leave_the_reports_of_the_last_whole_run(tmp_path, file):
     """No report, no threshold of pytest-cov is about a few tests; a run that the user starts writes what it is told."""
-    options = "--junit-xml=report.xml --cov=app --cov-report=html --cov-report=xml --cov-fail-under=90"
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = .\naddopts = {options}\n")
+    (tmp_path / file).write_text(CONFIGURATIONS[file].format(" ".join(REPORTS.values())))
     (tmp_path / "app.py").write_text("def value():\n    return 1\n\n\ndef other():\n    return 2\n")
     tests = "def test_value():\n    assert value() == 1\n\n\ndef test_other():\n    assert other() == 2\n"
     (tmp_path / "test_app.py").write_text(f"from app import other, value\n\n\n{tests}")
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
+    environment["PYTHONPATH"] = str(Path(sys.prefix) / "plugins")
 
     def run(*arguments):
         command = [sys.executable, "-m", "suspectra", "record", *arguments, "--", "pytest"]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
 
     def reports():
-        names = ("report.xml", "coverage.xml", "htmlcov/index.html", ".coverage")
-        return {name: (tmp_path / name).read_bytes() for name in names}
+        return {name: (tmp_path / name).read_bytes() for name in REPORTS}
 
-    assert run().returncode == 0
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
     before = reports()
     (tmp_path / "app.py").write_text("def value():\n    return 1\n\n\ndef other():\n    return 1 + 1\n")
     done = run("--failed-and-affected", "--live")
@@ -747,5 +769,7 @@ def test_runs_by_an_editor_leave_the_reports_of_the_last_whole_run(tmp_path):
     (tmp_path / "chosen").write_text("test_app.py::test_value\n")
     done = run("--only", "chosen")
     assert (done.returncode, reports()) == (0, before), done.stdout
+    (tmp_path / "app.py").write_text("def value():\n    return 1\n\n\ndef other():\n    return 3 - 1\n")
     assert run("--failed-and-affected").returncode != 0, "a threshold that the user asked for"
-    assert reports() != before
+    after = reports()
+    assert [name for name in REPORTS if after[name] == before[name]] == []

@@ -20,6 +20,8 @@ REPORTS: dict[str, object] = {
     "allure_report_dir": None,
     "csv_path": None,  # of pytest-csv
     "md_report": False,  # of pytest-md-report
+    "store_durations": False,  # of pytest-split, which balances whole runs by them
+    "cucumber_json_path": None,  # of pytest-bdd
     "benchmark_json": None,
     "benchmark_save": None,
     "benchmark_autosave": None,
