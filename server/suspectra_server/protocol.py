@@ -482,7 +482,8 @@ COMMANDS = (
         " decisions and values, until what lies between right and wrong can't be narrowed down any further. Each step"
         " is in the progress bar, the log and `suspectra/status`, and `suspectra/causes` has what is known. The answer"
         " comes when the search has ended; to cancel it, in the progress bar or by cancelling the request, keeps what"
-        " is known. Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
+        " is known. A client that does not support `suspectra/status` gets the outcome as `window/showMessage`, too."
+        " Consent and trust are those of `suspectra.server.investigate`; null if the user declines.",
         icon="search-fuzzy",
         enablement=_REPEATS,
     ),

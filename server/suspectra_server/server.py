@@ -341,10 +341,10 @@ class SuspectraServer(LanguageServer):
         """Say something to a user who asked for it."""
         self.window_show_message(lsp.ShowMessageParams(kind, plain(text, MAX_TEXT)))
 
-    def notify(self, text: str) -> None:
+    def notify(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """The same, unless the client shows by itself what a command did."""
         if not self.supports_status:
-            self.answer(text)
+            self.answer(text, kind)
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log errors: a message box about a client's bad request would help nobody."""

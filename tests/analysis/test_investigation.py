@@ -103,6 +103,17 @@ def test_what_repairs_comes_before_all_that_was_tried_in_vain_but_not_before_wha
     assert after.index(last) > min(after.index(line) for line in tried)
 
 
+def test_an_explanation_tells_only_what_helps():
+    _, before = ranked()
+    found = [made("t1", before[0], kind="value", place="x", detail=str(number)) for number in range(5)]
+    report, after = ranked(*found)
+    assert after[0] == before[0]
+    first, second, others, *left = report.explain(0).sentences
+    assert [first, second] == report.in_words(report.suspect(0).element)[:2]
+    assert others == "Other alterations here repair a failing test, too."
+    assert not any("the only statement" in one or "Without experiments" in one for one in left)
+
+
 def test_a_repair_raises_a_statement_and_lowers_no_other():
     _, before = ranked()
     second = before[1]

@@ -231,7 +231,7 @@ def test_a_cmake_project_that_is_not_configured_is_told_how(client, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text("project(a C)\nenable_testing()\nadd_test(NAME a COMMAND a)\n")
     client.start(tmp_path)
     assert client.command("runTests") is True
-    client.wait(lambda: any("suspectra build-c" in str(message) for message in client.messages))
+    client.wait(lambda: any("suspectra build-c" in str(message) for message in client.logged))
     assert not (tmp_path / "build").exists()
 
 

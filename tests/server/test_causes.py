@@ -62,7 +62,7 @@ def test_the_cause_is_found_and_its_way_to_the_failure_is_walked(client, project
     assert found["roots"][0].keys() == Step.__annotations__.keys()
     assert any("the search goes on" in line["message"] for line in client.logged)
     assert any((one["investigation"] or {}).get("found") for one in client.statuses)
-    assert "The cause is probably code_of_shop.py:" in client.messages[-1]["message"]
+    assert not client.messages  # `suspectra/causes` has it all
 
     # Next walks it, and the values are at the ends of the lines
     first = client.command("nextInChain")
@@ -207,7 +207,6 @@ def test_a_search_can_be_cancelled_and_is_refused_without_trust(client, connect,
     assert client.command("cancelInvestigation") is True
     assert client.response(999)["searching"] is False
     client.wait(lambda: client.statuses[-1]["investigation"] is None)
-    assert "cancelled after" in client.messages[-1]["message"]
 
     stranger = connect().start(project, options={"trusted": False})
     for command, *arguments in (("findCause",), ("whatLedHere", (project / "test_shop.py").as_uri(), 5)):

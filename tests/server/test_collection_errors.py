@@ -176,7 +176,7 @@ def test_a_run_elsewhere_takes_the_place_of_one_that_could_not_collect(client, t
     test.write_text("import no_such_module\n")
     client.start(tmp_path)
     assert client.command("runTests") is True
-    client.wait(lambda: any("Fix: install " in one["message"] for one in client.messages))
+    client.wait(lambda: any("Fix: install " in one["message"] for one in client.logged))
     client.wait(lambda: client.statuses[-1]["collectionErrors"])
     assert client.suspects()["failedRuns"] == []  # its card is that of the error
     test.write_text("import shop\n\n\ndef test_it():\n    assert shop.price() == 2\n")

@@ -263,12 +263,25 @@ def test_settings_that_name_files_are_not_used_where_the_workspace_is_not_truste
     assert bool(client.suspects()["suspects"]) is not trusted, "what was recorded is ranked"
 
 
+def failed_run(client):
+    """What is said of the last run of the tests, which failed; a client that lists it gets no message."""
+    (failed,) = client.ask_until(lambda: client.suspects()["failedRuns"])
+    assert not client.messages
+    return failed["message"]
+
+
 def test_a_test_command_that_does_not_start_is_reported(client, shop):
     client.start(shop, options={"testCommand": ["no-such-program"]})
     client.command("runTests")
+    assert "no-such-program" in failed_run(client)
+    client.wait_for_state("ready", after=len(client.statuses) - 1)
+
+
+def test_a_client_that_lists_no_failed_runs_gets_a_message(client, shop, capable):
+    client.initialize(shop, capabilities={**capable, "experimental": {}}, options={"testCommand": ["no-such-program"]})
+    client.command("runTests")
     client.wait(lambda: client.messages)
     assert "no-such-program" in client.messages[0]["message"]
-    client.wait_for_state("ready", after=len(client.statuses) - 1)
 
 
 @pytest.mark.slow
@@ -289,9 +302,9 @@ def test_an_interpreter_without_pytest_is_named(client, shop, tmp_path):
     python = next(path for path in (bare / "bin" / "python", bare / "Scripts" / "python.exe") if path.exists())
     client.start(shop, options={"testInterpreter": str(python)})
     client.command("runTests")
-    client.wait(lambda: client.messages)
-    assert f"{python}: this interpreter has no pytest" in client.messages[0]["message"]
-    assert "install pytest for it" in client.messages[0]["message"]
+    said = failed_run(client)
+    assert f"{python}: this interpreter has no pytest" in said
+    assert "install pytest for it" in said
 
 
 @pytest.mark.slow
@@ -299,8 +312,7 @@ def test_a_long_message_keeps_its_cure(client, shop, tmp_path):
     python = tmp_path / ("long" * 50) / ("path" * 50) / "python"
     client.start(shop, options={"testInterpreter": str(python)})
     client.command("runTests")
-    client.wait(lambda: client.messages)
-    assert "correct --python" in client.messages[0]["message"]
+    assert "correct --python" in failed_run(client)
 
 
 def test_the_programs_of_the_servers_own_environment_do_not_stand_before_the_users(monkeypatch):

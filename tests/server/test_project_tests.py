@@ -98,7 +98,7 @@ def test_a_run_without_any_test_says_so(client, tmp_path):
     """Before Python 3.12 unittest succeeds then."""
     client.start(project(tmp_path, {"test_a.py": "import unittest\n"}))
     assert client.command("runTests") is True
-    client.wait(lambda: any("no tests were found" in str(message) for message in client.messages))
+    client.wait(lambda: any("no tests were found" in str(message) for message in client.logged))
 
 
 @pytest.mark.slow

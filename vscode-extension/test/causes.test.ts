@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { CausesView } from '../src/runs/causes';
 import { Model } from '../src/model';
-import { type ComparedRuns, methods, serverCommands, type Step } from '../src/protocol';
+import { type Causes, type ComparedRuns, methods, serverCommands, type Step } from '../src/protocol';
 import type { StepsView } from '../src/runs/stepsView';
-import { report } from './samples';
+import { defined, report } from './samples';
 import { ScriptedServer, status } from './standins/server';
 import { workbench } from './standins/workbench';
 
@@ -25,6 +25,11 @@ const compared: ComparedRuns = {
   ...{ folder: 'file:///project', test: 'test_fee.py::test_member', technique: 'cause-transitions', similar: true },
   ...{ passing: 'test_fee.py::test_guest', found: 'test_guest passes.', report: [], chain: [step], after: [] },
   ...{ notes: ['The time was up.'], candidates: 1, complete: true, seconds: 0.5, problems: [] },
+};
+const causes: Causes = {
+  ...{ folder: 'file:///project', test: 'test_fee.py::test_member', found: 'the cause is fee.py:5', searching: false },
+  ...{ roots: [step], chain: [step], transitive: [], around: [], alterations: 3, complete: true, seconds: 1 },
+  problems: [],
 };
 let server: ScriptedServer;
 let view: CausesView;
@@ -55,6 +60,21 @@ it('shows what makes the difference to a run that passes, until it is cleared', 
   server.executed.fire({ command: serverCommands.clearComparison, result: true });
   await settled();
   expect(rows()).toEqual([]);
+});
+
+it('says how a search ended where the view is hidden', async () => {
+  const search = async (searching: boolean) => {
+    server.answers[methods.causes] = { ...causes, searching };
+    server.changed.fire(status);
+    await settled();
+  };
+  await search(true);
+  await search(false);
+  expect(workbench.informed).toEqual([]);
+  defined(workbench.causes).visible = false;
+  await search(true);
+  await search(false);
+  expect(workbench.informed).toEqual(['Suspectra: the cause is fee.py:5']);
 });
 
 it('leaves out two runs that only part: their decisions have a diagnostic', async () => {

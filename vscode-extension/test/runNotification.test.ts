@@ -1,11 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
+import { ProgressLocation } from 'vscode';
 
-import { inWords } from '../src/testing/runNotification';
+import { inWords, RunNotification } from '../src/testing/runNotification';
+
+import { workbench } from './standins/workbench';
 
 const SESSION = join(__dirname, '../../server/suspectra_server/session');
+
+beforeEach(() => workbench.reset('/project'));
 
 /** The titles that the server gives the progress of its runs. */
 function titles(): string[] {
@@ -26,4 +31,16 @@ test('a notification says which kind of run it is about', () => {
   expect(shown.filter((text) => text.startsWith('Suspectra'))).toEqual([]);
   expect(new Set(shown).size).toBe(new Set(known).size);
   expect(inWords('Suspectra: searching for the cause')).toBe('Searching for the cause');
+});
+
+test('what a view tells gets no notification', () => {
+  const runs = new RunNotification(() => undefined);
+  const titles = ['running tests', 'finding out why it fails', 'searching for the cause', 'searching for a fix'];
+  for (const title of titles) {
+    runs.handle(title, { kind: 'begin', title: `Suspectra: ${title}` });
+  }
+  runs.end();
+  const { Notification } = ProgressLocation;
+  const suspects = { viewId: 'suspectra.suspects' };
+  expect(workbench.progress).toEqual([suspects, suspects, { viewId: 'suspectra.causes' }, Notification]);
 });

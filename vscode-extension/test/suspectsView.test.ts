@@ -71,6 +71,22 @@ it('counts on the view the suspects that were found to make failing tests pass',
   expect(tree.badge).toEqual({ value: 1, tooltip: 'Altering 1 line makes failing tests pass' });
 });
 
+it('says what stopped a run that the user started where the view is hidden, once', async () => {
+  const run = async (onSave: boolean) => {
+    const progress = { done: 0, failed: 0, total: 0, onSave };
+    server.changed.fire({ ...status, state: 'runningTests', progress });
+    await show({ collectionErrors: [error] });
+  };
+  await run(false);
+  expect(workbench.informed).toEqual([]); // its card says it
+  tree.visible = false;
+  await run(true);
+  expect(workbench.informed).toEqual([]);
+  await run(false);
+  await show({});
+  expect(workbench.informed).toEqual(['Suspectra: ImportError: no shop']);
+});
+
 it('draws its rows anew only if they change, since a click on a row that is drawn anew is lost', async () => {
   let drawn = 0;
   view.onDidChangeTreeData(() => (drawn += 1));

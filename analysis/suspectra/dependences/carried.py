@@ -18,7 +18,7 @@ from suspectra.dependences.graph import DependenceGraph, DependenceKind
 MAX_OBJECTS = 50
 """Nodes that are looked at to find out whether two nodes have the same object."""
 
-_CONTAINERS = "[{("
+_CONTAINERS = "[{(<"  # a function or a class, too, has what it refers to
 
 
 def carried_contents(

@@ -24,7 +24,8 @@ class LineRun:
     def text(self) -> str:
         """The values in short, or else how the decisions came out; empty for neither."""
         if self.values:
-            return ", ".join(_shortened(self.values))
+            # a function or a class that is handed on is named in the source already
+            return ", ".join(_shortened([one for one in self.values if one[:1] != "<"] or self.values))
         counted = {word: self.outcomes.count(outcome) for word, outcome in (("true", True), ("false", False))}
         several = len(self.outcomes) > 1
         return ", ".join(f"{word} {count}×" if several else word for word, count in counted.items() if count)

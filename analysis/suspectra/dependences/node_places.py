@@ -87,7 +87,7 @@ def _can_change(trace: DependenceTrace) -> Bools:
     known: dict[str, bool] = {}
     for text in trace.value:
         if text not in known:
-            head = text.partition("(")[0]  # of an object with numbers in it
+            head = text.partition("(")[0]  # of an object with something in it
             known[text] = text[:1] in ("[", "{") or (head.isidentifier() and head not in _PLAIN)
     return np.fromiter((known[text] for text in trace.value), bool, len(trace.graph))
 

@@ -35,7 +35,7 @@ class Client(Protocol):
     def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Show a message to a user who gave a command."""
 
-    def notify(self, text: str) -> None:
+    def notify(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """The same, unless the client shows by itself what a command did."""
 
     def send_status(self) -> None:

@@ -49,6 +49,7 @@ export class CausesView implements vscode.Disposable {
     }
     this.last = now;
     const begins = (causes !== null && causes.searching && !this.searching) || (chain !== null && !this.hasChain);
+    const ended = causes !== null && this.searching && !causes.searching;
     this.searching = causes?.searching ?? false;
     this.hasChain = chain !== null;
     void vscode.commands.executeCommand('setContext', 'suspectra.hasCauses', causes !== null);
@@ -56,6 +57,9 @@ export class CausesView implements vscode.Disposable {
     const rows = [...(chain ? differences(chain) : []), ...(causes ? headings(causes) : [])];
     const texts = [...(chain ? [chain.found, ...chain.notes] : []), ...(causes ? [causesText(causes)] : [])];
     this.view.show(rows, texts.join(' — '), begins);
+    if (ended) {
+      this.view.announce(causes.roots.length ? causes.found : t('No cause was found'));
+    }
   }
 
   /** What a request gives; null where there is no server, or nothing to be known. */

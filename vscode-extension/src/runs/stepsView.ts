@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 
+import { sayIfHidden } from '../hidden';
 import { t } from '../l10n';
 import type { Step } from '../protocol';
 
@@ -33,6 +34,11 @@ export class StepsView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
     if (reveal) {
       void vscode.commands.executeCommand(`${this.id}.open`, { preserveFocus: true });
     }
+  }
+
+  /** Say what it shows now, unless it is in sight. */
+  announce(text: string): void {
+    void sayIfHidden(this.view, this.id, text);
   }
 
   getTreeItem(row: Row): vscode.TreeItem {

@@ -15,6 +15,7 @@ import {
   GROUPINGS,
   groupingText,
 } from './grouping';
+import { sayIfHidden } from '../hidden';
 import { t } from '../l10n';
 import { picture } from './pictures';
 import type { Model } from '../model';
@@ -77,6 +78,7 @@ interface OfferRow {
 
 type Row = FailureRow | GroupRow | SuspectRow | MoreRow | CardRow | ActionRow | UnexplainedRow | OfferRow;
 
+const ID = 'suspectra.suspects';
 const GROUPING = 'suspectra.grouping';
 const EXAMINED_SCHEME = 'suspectra-done';
 const GO_TO_ERROR = 'suspectra.goToError';
@@ -96,6 +98,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private filter = '';
   private showsExamined = false;
   private following: NodeJS.Timeout | undefined;
+  private ran = false; // tests, as the user wanted, and what came of it is not here yet
 
   readonly onDidChangeTreeData = this.changed.event;
 
@@ -106,11 +109,14 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   ) {
     const remembered = memento.get<Grouping>(GROUPING, 'function');
     this.grouping = GROUPINGS.includes(remembered) ? remembered : 'function';
-    this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this });
+    this.view = vscode.window.createTreeView(ID, { treeDataProvider: this });
     this.disposables = vscode.Disposable.from(
       this.view,
       this.changed,
-      model.onDidChange(() => this.refresh()),
+      model.onDidChange(() => {
+        this.refresh();
+        this.sayWhatStoppedTests();
+      }),
       offer.onDidChange(() => this.refresh()),
       vscode.window.registerFileDecorationProvider(this),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
@@ -271,6 +277,20 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     }
     for (const failure of groups.filter((group) => this.open.has(groupKey(group)))) {
       void this.model.load(failure);
+    }
+  }
+
+  /** After a run that the user started; one that a save started is to disturb nobody. */
+  private sayWhatStoppedTests(): void {
+    const { condition, report } = this.model;
+    if (condition.state === 'runningTests') {
+      this.ran ||= condition.progress?.onSave === false;
+    } else if (this.ran && condition.state !== 'ranking') {
+      this.ran = false;
+      const [card] = cards(report);
+      if (card) {
+        void sayIfHidden(this.view, ID, card.label);
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-/** The notifications of runs of tests: their progress, and a button that cancels each. */
+/** The progress of runs of tests: quiet where a view tells of them, else a notification with a button that cancels. */
 
 import * as vscode from 'vscode';
 import type {
@@ -50,7 +50,7 @@ export class RunNotification {
   private begin(token: ProgressToken, title: string): void {
     this.endOne(token);
     void vscode.window.withProgress(
-      { location: vscode.ProgressLocation.Notification, title: inWords(title), cancellable: true },
+      { location: locationOf(title), title: inWords(title), cancellable: true },
       (report, cancellation) =>
         new Promise<void>((end) => {
           this.running.set(token, { report, end, percent: 0 });
@@ -66,6 +66,19 @@ export class RunNotification {
       running.report.report({ ...(message ? { message } : {}), increment: percent - running.percent });
       running.percent = percent;
     }
+  }
+}
+
+/** The view that shows how far a run is, and has a button that cancels it. */
+function locationOf(title: string): vscode.ProgressOptions['location'] {
+  switch (title.replace(/^Suspectra: /, '')) {
+    case 'running tests':
+    case 'finding out why it fails': // beside a panel that tells all that is known
+      return { viewId: 'suspectra.suspects' };
+    case 'searching for the cause':
+      return { viewId: 'suspectra.causes' };
+    default:
+      return vscode.ProgressLocation.Notification;
   }
 }
 

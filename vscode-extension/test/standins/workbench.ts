@@ -294,6 +294,8 @@ export const workbench = {
   clipboard: '',
   errors: [] as string[],
   informed: [] as string[],
+  /** Where the progress of works was shown. */
+  progress: [] as unknown[],
   /** Of what was shown in dialogs, the smaller text. */
   details: [] as string[],
   statusMessages: [] as string[],
@@ -332,6 +334,7 @@ export const workbench = {
     for (const list of [
       workbench.errors,
       workbench.informed,
+      workbench.progress,
       workbench.details,
       workbench.statusMessages,
       workbench.log,
@@ -440,8 +443,13 @@ export const workbench = {
       const picked = choices.filter(({ label }) => label === workbench.answer);
       return Promise.resolve(options?.canPickMany ? picked : picked[0]);
     },
-    withProgress: <Result>(_options: unknown, task: (progress: unknown, token: unknown) => Promise<Result>) =>
-      task({ report: none }, { isCancellationRequested: false, onCancellationRequested: nothing.event }),
+    withProgress: <Result>(
+      { location }: { location: unknown },
+      task: (progress: unknown, token: unknown) => Promise<Result>,
+    ) => {
+      workbench.progress.push(location);
+      return task({ report: none }, { isCancellationRequested: false, onCancellationRequested: nothing.event });
+    },
   },
 
   workspace: {

@@ -48,6 +48,7 @@ PRIOR_EXPONENT = 1.4
 `benchmarks/rank_prior.py`."""
 
 _EVIDENCE = AllEvidence()
+_MAX_EXPLAINED = 2  # alterations of a statement that an explanation tells
 _TELLING = 2.0  # the factor of repairs before which no check that only hides the symptom ranks
 _STEP = 1e-9  # of a score: the difference to one that ranks right behind it
 _KINDS = {"switch": "the other way", "value": "with another value", "mutant": "mutated", UNDO: "without a change"}
@@ -157,10 +158,11 @@ class Investigation(Staged):
             sentences = [*_vainly(tried), *known.sentences]
             return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"1 / {rank}")
         several = sorted(ranked.repairs[element], key=_weight, reverse=True)
+        same_rank = before.rank_worst == suspect.rank_worst
         sentences = [
-            *ranked.in_words(element),
-            *(_rarity(one) for one in several if one.kind != SHIFT and (one is several[0] or one.factor > 1)),
-            f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
+            *_first_of(ranked.in_words(element)),
+            *(_rarity(one) for one in several[:1] if one.kind != SHIFT and one.tried > 1),
+            *([] if same_rank else [f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}."]),
             in_words(suspect.ef, suspect.ep, spectrum.counts),
         ]
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{_product(several)} / {rank}")
@@ -326,10 +328,15 @@ def _product(several: Iterable[Repair]) -> str:
     return " * ".join(f"{one.likelihood:.4g}^{one.weight / (2 if n else 1):.4g}" for n, one in enumerate(known)) or "1"
 
 
+def _first_of(alterations: list[str]) -> list[str]:
+    """Those that say most, and that there are others."""
+    if len(alterations) <= _MAX_EXPLAINED + 1:
+        return alterations
+    return [*alterations[:_MAX_EXPLAINED], "Other alterations here repair a failing test, too."]
+
+
 def _rarity(repair: Repair) -> str:
     how = _KINDS.get(repair.kind, repair.kind)
-    if repair.tried == 1:
-        return f"It is the only statement that was tried {how}."
     best = "only this one repairs so much" if repair.as_good == 1 else f"{repair.as_good} repair as much"
     return f"Of {repair.tried} statements that were tried {how}, {best}."
 

@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Iterable
 from typing import Any
 
-from suspectra_recorder.experiments.values.inner_numbers import numbers
-from suspectra_recorder.experiments.values.literals import CONTAINER_TYPES, LITERAL_TYPES, shown, to_text
+from suspectra_recorder.experiments.values.descriptions import MAX_LENGTH, described, is_cheap
+from suspectra_recorder.experiments.values.literals import LITERAL_TYPES
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os
 
@@ -22,7 +22,6 @@ MAX_IMPORTED = 100_000
 CHUNK = 1 << 15
 """Nodes that are kept before they are written."""
 
-_MAX_LENGTH = 40
 _MAX_TEXTS = 200_000
 _MAX_DESCRIBED = 20_000  # values that are no literals, and are shown by what is in them
 
@@ -30,18 +29,7 @@ NAMES = ("site", "call", "text", "outcome", "source", "target", "shared", "owner
 """The columns, in the order of their numbers in the file."""
 
 _LITERALS = {id(cls) for cls in LITERAL_TYPES}
-_CONTAINERS = {id(cls) for cls in CONTAINER_TYPES}
 _type_name = type.__dict__["__name__"].__get__
-_function = type(lambda: None)
-
-
-def _described(value: object, cls: type) -> str:
-    """A container as it is written, or the numbers in an object; empty where it has none."""
-    if id(cls) in _CONTAINERS:
-        return shown(value) if to_text(value) else ""
-    found = ["".join(path).removeprefix(".") + f"={shown(number)}" for path, number in numbers(value).items()]
-    text = f"{_type_name(cls)}({', '.join(found)})"
-    return "" if not found else text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 2]}…)"
 
 
 class Columns:
@@ -111,7 +99,7 @@ class Columns:
         return {sites[node - written] for node in nodes if node >= written}
 
     def text(self, value: object) -> int:
-        """The number of a value's text: a short literal, or the name of its type."""
+        """The number of a value's text."""
         cls = type(value)
         # exactly: the program may derive classes of its own, with a `__repr__` that would be called
         if type(value) is int:
@@ -123,8 +111,8 @@ class Columns:
                     self._of_number[value] = known
             return known
         if type(value) is str:
-            if len(value) > _MAX_LENGTH:
-                return self._named(cls)
+            if len(value) > MAX_LENGTH:
+                return self._new(described(value))
             known = self._of_string.get(value)
             if known is None:
                 known = self._new(repr(value))
@@ -133,11 +121,11 @@ class Columns:
             return known
         if value is None or value is True or value is False:
             return self._new("None" if value is None else "True" if value else "False")
-        if id(cls) in _LITERALS:
-            return self._new(shown(value)) if to_text(value) else self._named(cls)
-        if self._left and cls is not _function:
-            self._left -= 1
-            if text := _described(value, cls):
+        if is_cheap(cls):
+            return self._new(described(value))
+        if self._left or id(cls) in _LITERALS:
+            self._left -= id(cls) not in _LITERALS
+            if text := described(value):
                 return self._new(text)
         return self._named(cls)
 

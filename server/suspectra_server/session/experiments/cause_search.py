@@ -109,5 +109,5 @@ class CauseSearch:
             text = f"No cause was found ({after})."
         problems = " ".join(f"{problem}." for problem in outcome.problems)
         kind = lsp.MessageType.Warning if outcome.problems and not roots else lsp.MessageType.Info
-        self.client.answer(plain(f"{text} {problems}".strip(), MAX_TEXT), kind)
+        self.client.notify(plain(f"{text} {problems}".strip(), MAX_TEXT), kind)
         self.client.send_status()

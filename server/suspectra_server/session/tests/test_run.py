@@ -280,10 +280,9 @@ class TestRun:
         else:
             failure = trouble or f"{command}: {in_words(status)}: {log.last.strip() or 'no output'}"
             self._failures[folder.uri] = failure
-            if run.on_save:
-                self._log(failure)
-            else:
-                self._client.answer(failure, lsp.MessageType.Error)
+            self._log(failure)
+            if not run.on_save:
+                self._client.notify(failure, lsp.MessageType.Error)
         return status < _USAGE, ran and seen.done >= seen.total
 
     async def _events(self, folder: Folder, run: RequestedRun, program: CommandToRun) -> AsyncGenerator[Event, None]:
