@@ -237,3 +237,46 @@ def test_why_a_test_of_c_fails_is_a_change_or_where_the_nearest_passing_run_part
     assert found["certainty"] == "low"
     assert found["place"].startswith(("price.c:", "test_price.c:"))
     assert "suspectra paths price --ctest build" in found["surer"]
+
+
+PARTED = """\
+cmake_minimum_required(VERSION 3.16)
+project(shop C)
+enable_testing()
+add_executable(test_price price.c test_price.c)
+add_test(NAME price COMMAND test_price)
+add_executable(till price.c till.c)
+add_custom_command(TARGET till POST_BUILD COMMAND ${CMAKE_COMMAND} -E touch ${BUILT})
+add_executable(test_till test_till.c)
+target_compile_definitions(test_till PRIVATE TILL="$<TARGET_FILE:till>")
+add_test(NAME till COMMAND test_till)
+"""
+TILL = "int doubled(int value);\n\nint main(void)\n{\n    return doubled(2) != 4;\n}\n"
+STARTS_IT = "#include <stdlib.h>\n\nint main(void)\n{\n    return system(TILL) != 0;\n}\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("test", "built"), [("price", False), ("till", True)])
+def test_only_the_programs_of_the_failing_tests_are_built_again(tmp_path, tool, capfd, monkeypatch, test, built):
+    """Unless a test starts a program of the project that is no part of it."""
+    tool("cmake", "cmake")
+    project, mark = tmp_path / "shop", tmp_path / "built"
+    project.mkdir()
+    added = {"CMakeLists.txt": PARTED, "till.c": TILL, "test_till.c": STARTS_IT}
+    for name, text in {**FILES, **added}.items():
+        (project / name).write_text(text)
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "one")):
+        git(project, *words)
+    source = project / "price.c"
+    source.write_text(source.read_text().replace("value * 2", "value + 3"))
+    for words in (("-S", ".", "-B", "build", f"-DBUILT={mark}"), ("--build", "build")):
+        more = ["-DCMAKE_C_FLAGS=--coverage"] if "-S" in words else []
+        subprocess.run(["cmake", *words, *more], cwd=project, check=True, capture_output=True)
+    monkeypatch.chdir(project)
+    assert run(["record-c", "--ctest", "build"]) in (0, 1)
+    mark.unlink()
+    capfd.readouterr()
+    assert run(["why", test, "--seconds", "200", "--format", "json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["place"], found["certainty"]) == ("price.c:3", "certain")
+    assert mark.exists() is built

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -23,6 +24,11 @@ from suspectra.c.recording.suites import ctest_suite, shell_suite
 from suspectra.processes.events import ProgramEnded
 
 _JOBS = "2"
+
+
+def targets_of(tests: Iterable[CCase]) -> tuple[str, ...]:
+    """Name what has to be built for some tests."""
+    return tuple(sorted({Path(case.argv[0]).stem for case in tests}))
 
 
 class StepRunner(Protocol):
@@ -58,6 +64,10 @@ class CopiedBuild(ABC):
     @abstractmethod
     def build(self, tests: Collection[CCase]) -> bool:
         """Build, as `make` says."""
+
+    def programs(self, tests: Collection[str]) -> tuple[CCase, ...]:
+        """The programs of some tests, which can be built alone; none where that is not known of all."""
+        return ()
 
     @abstractmethod
     def suite(self) -> CSuite:
@@ -95,8 +105,22 @@ class _CopiedCMakeBuild(CopiedBuild):
     def build(self, tests: Collection[CCase]) -> bool:
         programs = {Path(case.argv[0]) for case in tests}
         known = programs and all(one.is_relative_to(self.folder) for one in programs)
-        targets = ["--target", *sorted({one.stem for one in programs})] if known else []
+        targets = ["--target", *targets_of(tests)] if known else []
         return self.works(["cmake", "--build", str(self.folder), "--parallel", _JOBS, *targets], self.copy)
+
+    def programs(self, tests: Collection[str]) -> tuple[CCase, ...]:
+        """What the first build has; but for tests that others have to run before."""
+        found = []
+        for case in ctest_suite(self.workspace, self.first).cases:
+            if any(name == case.name or name.startswith(f"{case.name}/") for name in tests):
+                if case.depends or case.required or case.problem:
+                    return ()
+                found.append(case)
+        programs = [Path(case.folder, case.argv[0]) for case in found]
+        if not found or not all(one.is_relative_to(self.first) for one in programs):
+            return ()
+        moved = [self.folder / one.relative_to(self.first) for one in programs]
+        return tuple(replace(case, argv=(str(one),)) for case, one in zip(found, moved, strict=True))
 
     def suite(self) -> CSuite:
         return ctest_suite(self.copy, self.folder)

@@ -14,7 +14,7 @@ from suspectra.base.cancellation import current_token
 from suspectra.base.deadline import seconds_until
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.build_complaint import CURE
-from suspectra.c.copied_build import copied_build
+from suspectra.c.copied_build import copied_build, targets_of
 from suspectra.c.recording.case import CCase, judge
 from suspectra.c.recording.case_run import run_case
 from suspectra.c.recording.test_programs import divided
@@ -50,15 +50,24 @@ class MixedBuild:
     preparing = "building the project in a copy"
 
     def __init__(
-        self, workspace: Path, folder: Path, build: Path, end: float = math.inf, known: Executed | None = None
+        self,
+        workspace: Path,
+        folder: Path,
+        build: Path,
+        end: float = math.inf,
+        known: Executed | None = None,
+        messages: Mapping[str, str] = MappingProxyType({}),  # what tests said when they failed
     ):
         self.runs = 0
-        self._known = known or {}
+        self._known, self._messages = known or {}, messages
         self._workspace, self._folder, self._end = workspace, folder, end
         self._files = MixedFiles(workspace, folder)
         self._scratch = ScratchFolder()
         self._build = copied_build(build, workspace, folder, self._scratch.path, self._run)
         self._cases: dict[str, CCase] = {}  # by name; those of whole programs, too
+        self._alone: tuple[CCase, ...] | None = (
+            None  # what is built of the project; empty for all, None before the first
+        )
 
     def run(
         self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
@@ -67,11 +76,39 @@ class MixedBuild:
 
         Raises TimeIsUp when there is no time left.
         """
+        names = sorted(tests)
+        if self._alone is None:
+            # most of a project has nothing to do with its failing tests
+            self._alone = self._build.programs(names)
+            if self._alone:
+                ended = self._run_with(baseline, made, names, fresh)
+                if all(name in ended.passed or self._is_recorded(ended.messages.get(name), name) for name in names):
+                    return ended
+                self._build_all()  # they may need more than their programs
+        elif self._alone and not self._cases.keys() >= set(names):
+            self._build_all()
+        return self._run_with(baseline, made, names, fresh)
+
+    def _is_recorded(self, message: str | None, test: str) -> bool:
+        """Whether a test has failed as it did when it was recorded."""
+        recorded = self._messages.get(test)
+        if message is None or recorded is None:
+            return False
+        here = message.replace(str(self._folder), str(self._workspace))
+        return _NUMBER.sub("#", here) == _NUMBER.sub("#", recorded)
+
+    def _build_all(self) -> None:
+        self._alone, self._cases = (), {}
+
+    def _run_with(
+        self, baseline: Baseline, made: Collection[ChangeUnit], names: Sequence[str], fresh: bool
+    ) -> MixedRun:
         self._files.write(baseline.contents(made))
         self.runs += 1
-        names = sorted(tests)
         known = [self._cases[name] for name in names if name in self._cases]
-        if not self._build.make(known if not fresh and len(known) == len(names) else ()):
+        # what was built of the rest, and is not built again, a test could take for that of this text
+        some = known if not fresh and len(known) == len(names) else ()
+        if not self._build.make(self._alone or some):
             return MixedRun(frozenset(), {}, {}, f"they can't be built: {self._build.complaint}", cure=CURE)
         if not self._cases:
             self._list(names)
@@ -129,7 +166,8 @@ class MixedBuild:
         self._files.write(baseline.contents(made))
         self.runs += 1
         try:
-            return values_of_test(self._folder, self._build.folder, self._scratch.path, test, self._end)
+            targets = targets_of(self._alone or ())
+            return values_of_test(self._folder, self._build.folder, self._scratch.path, test, self._end, targets)
         except EvidenceError:
             return None
 
@@ -139,7 +177,7 @@ class MixedBuild:
         """Which files the compiler has read for the programs of the tests; what these execute is known or not."""
         names = list(tests)
         self.run(baseline, made, names)
-        programs = {name: Path(case.argv[0]).stem for name, case in self._cases.items()}
+        programs = {name: Path(case.argv[0]).stem for name, case in self._cases.items() if case.argv}
         others = {*programs.values()} - {programs.get(one) for one in names}
         read = _read_by_compiler(self._build.folder, others)
         folder = str(self._folder)

@@ -27,8 +27,9 @@ class CompiledWhyInquiry(WhyInquiry):
 
     def __post_init__(self) -> None:
         build = self.build.resolve()
+        messages = {test.name: test.message for test in self.evidence.tests if test.verdict.failing}
         self.start = lambda folder, end: MixedBuild(
-            self.setup.workspace, folder, build, end, by_suspicion(self._report) if not self._unranked else None
+            self.setup.workspace, folder, build, end, None if self._unranked else by_suspicion(self._report), messages
         )
         super().__post_init__()
 

@@ -57,6 +57,7 @@ class TracedBuild(ABC):
         self.first, self.own, self.jobs, self.recording = build, folder, jobs, recording
         self.folder = folder / "build"  # the folder of the second build
         self.end = math.inf  # when it has to be over
+        self.targets: tuple[str, ...] = ()  # what of it is built, where that can be chosen; all by default
 
     @classmethod
     def name(cls, build: Path) -> str:

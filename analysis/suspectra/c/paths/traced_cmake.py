@@ -55,7 +55,8 @@ class TracedCMakeBuild(TracedBuild):
             preload.write_text(settings, encoding="utf-8")
         configure = ["cmake", "-C", str(preload), "-S", home, "-B", str(self.folder)]
         self.run([*configure, *(["-G", generator] if generator else [])], token)
-        self.run(["cmake", "--build", str(self.folder), "--parallel", str(self.jobs)], token)
+        targets = ["--target", *self.targets] if self.targets else []
+        self.run(["cmake", "--build", str(self.folder), "--parallel", str(self.jobs), *targets], token)
 
     def suite(self, workspace: Path) -> CSuite:
         """List the tests of CTest."""

@@ -36,6 +36,7 @@ class TracedProject:
     build: Path  # the folder of CMake, Meson or automake with the tests; of plain make a file with their commands
     recording: Recording = PATHS  # what the second build records
     folder: Path | None = None  # where the second build is; in the user's cache unless given
+    targets: tuple[str, ...] = ()  # what of it is built; all by default
 
     def __post_init__(self) -> None:
         self.workspace, self.build = (Path(os.path.realpath(path)) for path in (self.workspace, self.build))
@@ -56,7 +57,7 @@ class TracedProject:
                 if kind is BuildKind.MAKE
                 else _BUILDS[kind](self.build, folder, recording=self.recording)
             )
-            build.end = end
+            build.end, build.targets = end, self.targets
             build.make(token)
             cases = build.suite(self.workspace).cases
             yield TracedTests(cases, TracedProgram(self.workspace, SourcePaths(self.workspace), token), token)

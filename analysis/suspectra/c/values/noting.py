@@ -22,13 +22,15 @@ VALUES = Recording(
 """Variables and what is compared, in order."""
 
 
-def values_of_test(workspace: Path, build: Path, folder: Path, test: str, end: float) -> ValueTrace:
-    """Build a project a second time, in a folder, and run a test of it that notes its values.
+def values_of_test(
+    workspace: Path, build: Path, folder: Path, test: str, end: float, targets: tuple[str, ...] = ()
+) -> ValueTrace:
+    """Build a project a second time, or some targets of it, in a folder, and run a test of it that notes its values.
 
     Raises EvidenceError when the project does not build, or the test can't be run alone, and TimeIsUp when it was not
     over by then.
     """
-    project = TracedProject(workspace, build, VALUES, folder)
+    project = TracedProject(workspace, build, VALUES, folder, targets)
     with project.tests(current_token(), end) as tests, ScratchFolder(memory_folder()) as scratch:
         noting = NotingProgram.from_program(tests.case(test).program, tests.program)
         notes = scratch / "values"
