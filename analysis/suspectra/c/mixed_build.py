@@ -65,9 +65,8 @@ class MixedBuild:
         self._scratch = ScratchFolder()
         self._build = copied_build(build, workspace, folder, self._scratch.path, self._run)
         self._cases: dict[str, CCase] = {}  # by name; those of whole programs, too
-        self._alone: tuple[CCase, ...] | None = (
-            None  # what is built of the project; empty for all, None before the first
-        )
+        # what is built of the project; empty for all, None before the first run
+        self._alone: tuple[CCase, ...] | None = None
 
     def run(
         self, baseline: Baseline, made: Collection[ChangeUnit], tests: Iterable[str], *, fresh: bool = True
