@@ -160,7 +160,7 @@ class ValueSite(NamedTuple):
         keys = lines.get(self.file)
         if keys is None:
             return self.file, self.line, self.column, self.kind
-        file, piece, line = keys[self.line - 1] if self.line <= len(keys) else (self.file, -1, -1)
+        file, piece, line = keys[self.line - 1] if 0 < self.line <= len(keys) else (self.file, -1, -1)
         return (file, piece, line, self.kind, self.column if line >= 0 else -1)
 
     def is_changed(self, lines: LineKeys) -> bool:
@@ -170,7 +170,7 @@ class ValueSite(NamedTuple):
 
 def _is_changed(file: str, line: int, lines: LineKeys) -> bool:
     keys = lines.get(file, ())
-    return line <= len(keys) and keys[line - 1][2] < 0
+    return 0 < line <= len(keys) and keys[line - 1][2] < 0
 
 
 _NOWHERE = ValueSite("", 0, 0, "", (), (), is_test=False)
