@@ -7,7 +7,12 @@ import { GUTTER, HEATS } from '../src/suspects/heat';
 import { serverCommands } from '../src/protocol';
 
 interface Manifest {
-  capabilities: { untrustedWorkspaces: { supported: string; restrictedConfigurations: string[] } };
+  extensionKind: string[];
+  browser?: string;
+  capabilities: {
+    untrustedWorkspaces: { supported: string; restrictedConfigurations: string[] };
+    virtualWorkspaces: { supported: boolean; description: string };
+  };
   contributes: {
     commands: { command: string }[];
     configuration: { title: string; properties: Record<string, unknown> }[];
@@ -46,6 +51,14 @@ describe('the manifest', () => {
     expect(used).toContain('suspectra.runTests');
     const views = ['suspectra.suspects.focus']; // VS Code makes one for each view
     expect([...new Set(used)].filter((id) => ![...commands, ...views].includes(id))).toEqual([]);
+  });
+
+  it('runs where the code is, and says why it does not without a file system', () => {
+    expect(manifest.extensionKind).toEqual(['workspace']); // of SSH, WSL and containers, there
+    expect(manifest.browser).toBeUndefined();
+    const { supported, description } = manifest.capabilities.virtualWorkspaces;
+    expect(supported).toBe(false);
+    expect(texts[description.replaceAll('%', '')]).toContain('from the file system');
   });
 
   it('has a heading for what few people change', () => {
