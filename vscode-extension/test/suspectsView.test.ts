@@ -228,6 +228,14 @@ describe('the rows', () => {
     expect(workbench.context['suspectra.grouping']).toBe('function');
   });
 
+  it('marks what changed where a narrow view has room for it', async () => {
+    await show({ suspects: [{ ...suspect, changed: 1 }, other] });
+    const [changed, plain] = suspectRows().map((row) => view.getTreeItem(row));
+    const mark = view.provideFileDecoration(defined(changed?.resourceUri));
+    expect([mark?.badge, mark?.tooltip]).toEqual(['●', 'changed']);
+    expect(plain?.resourceUri).toBeUndefined();
+  });
+
   it('are pale once they are examined, and hidden once all are', async () => {
     await show({ suspects: [examined, other] });
     const { resourceUri, contextValue } = view.getTreeItem(defined(suspectRows()[0]));

@@ -81,6 +81,7 @@ type Row = FailureRow | GroupRow | SuspectRow | MoreRow | CardRow | ActionRow | 
 const ID = 'suspectra.suspects';
 const GROUPING = 'suspectra.grouping';
 const EXAMINED_SCHEME = 'suspectra-done';
+const CHANGED_SCHEME = 'suspectra-changed';
 const GO_TO_ERROR = 'suspectra.goToError';
 const FOLLOW_DEBOUNCE_MS = 150;
 const FIRST_LINES = 3; // of a function: the server lists these of all functions before any others
@@ -221,8 +222,11 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return item;
   }
 
-  /** Rows of examined suspects are grayed out. */
+  /** Rows of examined suspects are grayed out; changed ones have a mark that the narrowest view has room for. */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
+    if (uri.scheme === CHANGED_SCHEME) {
+      return new vscode.FileDecoration('●', t('changed'));
+    }
     const gray = new vscode.ThemeColor('disabledForeground');
     return uri.scheme === EXAMINED_SCHEME ? new vscode.FileDecoration(undefined, undefined, gray) : undefined;
   }
@@ -414,8 +418,8 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     item.description = rowDetail(suspects, naming);
     item.accessibilityInformation = { label: rowLabel(suspects, whole) };
     item.contextValue = done ? 'suspect.examined' : 'suspect';
-    if (done) {
-      item.resourceUri = vscode.Uri.from({ scheme: EXAMINED_SCHEME, path: '/' });
+    if (done || suspects.some(({ changed }) => changed)) {
+      item.resourceUri = vscode.Uri.from({ scheme: done ? EXAMINED_SCHEME : CHANGED_SCHEME, path: '/' });
     }
     const innocent = suspects.every((one) => one.innocent);
     item.iconPath = done
