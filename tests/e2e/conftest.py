@@ -248,6 +248,19 @@ def bare(tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workbench has a home of its own; pip is to find its settings and what it has downloaded before.
+
+    It must come before `workbench` in the arguments of a test: that hands its environment on.
+    """
+    reported = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=True)
+    monkeypatch.setenv("PIP_CACHE_DIR", reported.stdout.strip())
+    for file in (Path.home() / ".config" / "pip" / "pip.conf", Path.home() / ".pip" / "pip.conf"):
+        if file.exists():
+            monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
+
+
+@pytest.fixture
 def wait() -> Callable:
     return until
 

@@ -30,16 +30,6 @@ def script(path: Path, *lines: str) -> str:
 
 
 @pytest.fixture
-def online(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The workbench has a home of its own; pip is to find its settings and what it has downloaded before."""
-    reported = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=True)
-    monkeypatch.setenv("PIP_CACHE_DIR", reported.stdout.strip())
-    for file in (Path.home() / ".config" / "pip" / "pip.conf", Path.home() / ".pip" / "pip.conf"):
-        if file.exists():
-            monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
-
-
-@pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     """No index answers, and nothing was downloaded before."""
     for name in [name for name in os.environ if name.startswith("PIP_")]:
