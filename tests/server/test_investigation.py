@@ -318,7 +318,8 @@ def test_altered_runs_are_refused_where_the_workspace_is_not_trusted(client, pro
 
 
 def test_what_can_not_be_run_again_is_said(client, project):
-    client.start(project, options={"testCommand": ["python", "-m", "unittest"]})
+    (project / "manage.py").write_text("from django.core.management import execute_from_command_line\n")
+    client.start(project, options={"testCommand": ["python", "manage.py", "test"]})
     with pytest.raises(client.Error, match="its tests are not run by pytest"):
         client.command("investigate")
     assert not questions(client)

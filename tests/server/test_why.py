@@ -60,6 +60,14 @@ def test_one_answer_comes_after_consent_with_the_line_that_it_is_about(client, p
         assert ("+ if count >= 10:" if tool == "why" else "repairs 1 test") in found
 
 
+@pytest.mark.slow
+def test_pytest_runs_what_unittest_runs_again(client, project):
+    client.start(project, options={"testCommand": ["python", "-m", "unittest"]})
+    client.agree()
+    answer = client.command("why", project.as_uri(), [FAILING])
+    assert answer["headline"] == "many.py:2 in is_many is wrong."
+
+
 def test_it_is_offered_above_the_failing_test_and_at_the_first_suspect(client, project):
     client.start(project)
     for name, line, title in (("test_many.py", 3, "Why does it fail?"), ("many.py", 0, "Why?")):

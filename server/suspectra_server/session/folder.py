@@ -153,12 +153,14 @@ class Folder:
         """The command that runs the Python tests; for a worker thread."""
         return python_command(self.root, self.settings, self.rankings.run_again_by)
 
-    def pytest_command(self) -> tuple[str, ...]:
+    def pytest_command(self, *, for_unittest: bool = True) -> tuple[str, ...]:
         """The command that runs pytest, for tests that are altered or wait; for a worker thread.
 
-        Raises UsageError when the tests are not run by pytest.
+        It runs tests of unittest as well, but not always as unittest does: so not `for_unittest` where a run is to show
+        how tests end. Raises UsageError when the tests are not run by pytest.
         """
-        return pytest_command(self.root, self.settings, self.rankings.recorded_by, self.rankings.run_again_by)
+        recorded = self.rankings.recorded_by, self.rankings.run_again_by
+        return pytest_command(self.root, self.settings, *recorded, for_unittest=for_unittest)
 
     def close(self) -> None:
         """Stop everything for good: the folder is removed from the workspace."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from suspectra.base.errors import Problem, UsageError
 from suspectra.c.coverage_build import MARK
 from suspectra.evidence.sources import Sources, SourceUnreadable
-from suspectra.recording.pytest_command import pytest_as_in, starts_pytest
+from suspectra.recording.pytest_command import pytest_as_in, pytest_words, starts_pytest
 from suspectra_recorder.unittest.commands import runs_unittest
 from suspectra_server.settings import Settings
 
@@ -63,12 +63,16 @@ def test_arguments(
     return ("record", *interpreter, *texts, *(live or fewer), "--", *command, *despite)
 
 
-def pytest_command(root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str]) -> tuple[str, ...]:
-    """The command that runs pytest in a folder, for experiments with its tests and processes that wait with them.
+def pytest_command(
+    root: Path, settings: Settings, recorder: str, run_again_by: Sequence[str], *, for_unittest: bool
+) -> tuple[str, ...]:
+    """The command that runs pytest in a folder; where `for_unittest`, also for what `python -m unittest` runs.
 
     Raises UsageError when the tests are not run by pytest.
     """
     command = python_command(root, settings, run_again_by)
+    if for_unittest:
+        command = pytest_words(command, str(root))
     if runs_programs(settings, recorder) or runs_unittest(command, str(root)):
         cause = "its tests are not run by pytest"
         raise UsageError(Problem(root.name, "", cause, "let the setting testCommand run pytest, and record the tests"))

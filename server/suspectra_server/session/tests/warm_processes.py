@@ -66,7 +66,8 @@ class WarmProcesses:
         root, settings = folder.root, folder.settings
 
         def start() -> None:
-            begun.started(warm_tests_of(self._trust, root, folder.pytest_command(), settings))
+            command = folder.pytest_command(for_unittest=False)
+            begun.started(warm_tests_of(self._trust, root, command, settings))
 
         unusable: set[Folder] | None = None
         try:
