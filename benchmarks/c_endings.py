@@ -108,6 +108,7 @@ def measure(program: str, words: str, timeout: float) -> Iterator[tuple[str, str
             run = record_c(folder, suite, timeout=timeout, select=few)
             said += " ".join(f"{problem.file}, {problem.cause}\n" for problem in run.problems)
         evidence = CRecordingSource(folder).read()
+        said += " ".join(f"{problem.file}, {problem.cause}\n" for problem in evidence.problems)
         noting = set(noting_lines(program))
         for test, row in zip(evidence.tests, evidence.rows, strict=True):
             places = map(evidence.elements.location, row.tolist())

@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suspectra.evidence.c.call_ends import common_name
+from suspectra.evidence.c.call_ends import CallEnd, common_name, counting_functions, ends_of_calls
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c.ending import CallLine, ends_in
 from suspectra.program.c.files import parse_notes, parse_profile
 from suspectra.program.c.flow import CFlow
+from suspectra.program.c.object import LOST, ON_TREE, CFunction, CObject, Compiler
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from c_endings import ends, measure
@@ -54,3 +57,45 @@ def test_a_variable_of_a_header_is_no_line_of_the_source(tool, tmp_path):
 
 
 MAIN = "    return n;\n}\nstatic int own = first(3);\nint main() { return first(own); }\n"
+
+
+@pytest.mark.parametrize("name", ["flow", "other"])
+def test_functions_of_clang_22_are_not_taken_for_optimised(name):
+    """It leaves out the line on which they end, so that it seems to be one of another function."""
+    path = COROUTINE.with_name("c_objects") / "clang-22" / f"{name}.gcno"
+    notes = parse_notes(path.read_bytes(), path.name)
+    assert notes.inlined == ()
+    assert all(function.last_line >= line for function in notes.functions for _, _, line in function.lines)
+
+
+DELETED = CFunction(
+    1, 0, "_ZN7DerivedD0Ev", False, "t.cpp", 1, 0, 3, ((0, 2, 0), (2, 1, 0)), ((2, "t.cpp", 1), (2, "t.cpp", 4))
+)
+DESTROYED = CFunction(
+    2, 0, "_ZN7DerivedD2Ev", False, "t.cpp", 1, 0, 6,
+    ((0, 2, 0), (2, 3, 0), (3, 5, 0), (3, 4, ON_TREE), (4, 5, 0), (5, 1, 0)),
+    ((2, "t.cpp", 1), (2, "t.cpp", 2), (3, "t.cpp", 3), (4, "t.cpp", 3), (5, "t.cpp", 4)),
+)  # fmt: skip
+
+
+def test_a_call_whose_destructor_is_not_known_is_one_of_the_function_that_it_fits(tmp_path):
+    """clang 22 says `D4` of each of them; the crash is on line 3, and the one that frees the object called that one."""
+    notes = CObject("t.gcno", Compiler("clang", 11, 1), 0, "", (DELETED, DESTROYED))
+    counters = np.array([1, 1, 1, 1, 0, 1, 0])  # clang counts a block with one way out when it is entered
+    calls = [CallEnd("t.cpp", line, "_ZN7DerivedD4Ev", calling=True) for line in (3, 1)]
+    (tmp_path / "t.cpp").write_text("")
+    counting = counting_functions([(notes, counters)])
+    ends = ends_of_calls(notes, counters, calls, SourcePaths(str(tmp_path)), counting)
+    assert sorted((end.ident, end.block) for end in ends) == [(1, 2), (2, 4)]
+
+
+def test_where_a_call_ended_is_unsure_if_a_lost_counter_leaves_it_open():
+    """Line 9 or line 3 ran before line 2 called what did not return, and clang has lost a counter."""
+    ways_on = tuple((block, target, 0) for block in (3, 4) for target in (5, 1))
+    arcs = ((0, 2, 0), (2, 3, ON_TREE), (2, 4, ON_TREE), *ways_on, (5, 1, ON_TREE), (2, 1, LOST))
+    lines = ((2, "t.cpp", 1), (3, "t.cpp", 9), (3, "t.cpp", 2), (4, "t.cpp", 3), (4, "t.cpp", 2), (5, "t.cpp", 4))
+    function = CFunction(1, 0, "waits", False, "t.cpp", 1, 0, 6, arcs, lines)
+    counters = np.array([1, 0, 0, 0, 0])
+    (unsure,) = ends_in(function, counters, [CallLine(["t.cpp"], 2, calling=True)], clang=True)
+    (known,) = ends_in(function, counters, [CallLine(["t.cpp"], 9, calling=True)], clang=True)
+    assert (unsure.sure, known.sure) == (False, True)

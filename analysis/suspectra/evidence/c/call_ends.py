@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from suspectra.base.arrays import Ints
 from suspectra.evidence.source_paths import SourcePaths
-from suspectra.program.c.ending import BlockEnd, ends_in
+from suspectra.program.c.ending import BlockEnd, CallLine, ends_in
 from suspectra.program.c.object import CObject
 
 
@@ -49,6 +50,7 @@ def ends_of_calls(
     others: dict[str, list[str]] = {}
     for name in filter(_OF_SEVERAL.search, {call.function for call in calls}):
         others.setdefault(common_name(name), []).append(name)
+    bodies = Counter(common_name(function.name) for function in compiled.functions) if others else Counter()
     for function in compiled.functions if calls else ():
         names_there = {"", function.name, *(others.get(common_name(function.name), ()) if others else ())}
         here = [one for one in calls if one.function in names_there and one.compiler in ("", compiled.compiler.name)]
@@ -56,12 +58,18 @@ def ends_of_calls(
             continue
         names = {file: paths.resolve(file, compiled.folder) for file in {at[1] for at in function.lines}}
         lines = [
-            ([file for file, name in names.items() if name == end.file], end.line, end.calling, end.times)
+            CallLine(
+                [file for file, name in names.items() if name == end.file],
+                end.line,
+                end.calling,
+                end.times,
+                end.function in ("", function.name) or bodies[common_name(function.name)] == 1,
+            )
             for end in here
         ]
         first = compiled.first_counter[function.ident]
         values = counters[first : first + len(function.counted)]
-        if any(files for files, *_ in lines) and (values.any() or function.name not in counting):
+        if any(line.files for line in lines) and (values.any() or function.name not in counting):
             found += ends_in(function, values, lines, clang=compiled.compiler.is_clang)
     return found
 

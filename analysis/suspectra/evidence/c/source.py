@@ -17,6 +17,7 @@ from suspectra.base.location import Location
 from suspectra.evidence.c.builder import CAssembler, TestProfile
 from suspectra.evidence.c.call_ends import CallEnd, counting_functions, ends_of_calls
 from suspectra.evidence.c.changes import CChangesSincePass
+from suspectra.evidence.c.demangling import demangled
 from suspectra.evidence.c.later_builds import LaterBuilds
 from suspectra.evidence.c.lines import CLineTables
 from suspectra.evidence.c.outdated import without_outdated
@@ -84,6 +85,7 @@ class CRecordingSource:
         self._was_torn = False
         self._stacks: dict[str, tuple[StoredTest, Stack]] = {}
         self._damaged: list[str] = []
+        self._unsure: list[Problem] = []  # where tests ended
         self._lost: dict[str, set[str]] = {}  # files of functions that tests executed and that are other ones now
         self._changes = CChangesSincePass()
         self._later_builds = LaterBuilds(self.workspace)
@@ -125,11 +127,13 @@ class CRecordingSource:
             raise EvidenceError(problems[0] if problems else problem)
         outdated: dict[str, set[str]] = {}
         self._damaged.clear()
+        self._unsure.clear()
         self._lost.clear()
         by_gcovr = any(test.table for test in recording.tests.values())
         counted = [test for test in recording.tests.values() if not by_gcovr or (test.objects and not test.table)]
         profiles = [self._profile(test, objects, newest, outdated) for test in counted]
         problems += [_outdated(path, sorted(names)) for path, names in sorted(outdated.items())]
+        problems += self._unsure
         if self._damaged:
             some = "; ".join(self._damaged[:3])
             cause = (
@@ -292,6 +296,9 @@ class CRecordingSource:
             if present is None:
                 continue
             stopped = ends_of_calls(recorded, values, calls, assembler.paths, counting)
+            unsure = {end.ident for end in stopped if not end.sure}
+            names = [demangled(function.name) for function in recorded.functions if function.ident in unsure]
+            self._unsure += [_unsure(test.name, name) for name in names]
             if stored.digest != newest[stored.path].digest:
                 gone = lost_functions(values, stopped, recorded, present)
                 files = {assembler.paths.resolve(function.file, recorded.folder) or "" for function in gone}
@@ -329,6 +336,14 @@ class CRecordingSource:
             self._damaged.append(f"{test.name}: {error}")
             return None
         return np.frombuffer(data, "<i8")
+
+
+def _unsure(test: str, function: str) -> Problem:
+    cause = (
+        f"where in {function} it ended is not sure, as clang does not count every way through: lines behind that may"
+        " count, or be missing"
+    )
+    return Problem(test, "", cause, "build with gcc for exact figures")
 
 
 def _at_home(frame: StackFrame, homes: Sequence[tuple[str, int, int]]) -> StackFrame:

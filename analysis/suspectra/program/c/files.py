@@ -59,6 +59,7 @@ def parse_notes(data: bytes, name: str) -> CObject:
         if records.compiler.is_clang:
             for draft in drafts:
                 draft.add_split_arcs()
+                draft.end_line = 0  # it leaves out the line of its end
                 if draft.is_coroutine():
                     draft.begin_with_the_call()
                     draft.add_suspensions()

@@ -149,8 +149,11 @@ class CObject:
         """Names of functions with lines of other functions.
 
         At ``-O0`` a C function has only its own lines, and a C++ function has none of another function (a constructor
-        also has the initializers of members). Otherwise the compiler moved code.
+        also has the initializers of members). Otherwise the compiler moved code. clang does not say which lines are a
+        function's own: it leaves out that of its end.
         """
+        if self.compiler.is_clang:
+            return ()
         spans: dict[str, list[tuple[int, int]]] = {}
         for function in self.functions:
             if not function.artificial and function.end_line and function.line < function.last_line:
