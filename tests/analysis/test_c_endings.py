@@ -554,6 +554,16 @@ def test_optimisation_is_said_where_all_is_compiled_and_linked_at_once(tool, tmp
         assert kept.removesuffix(".so").removeprefix("lib") in problem.file
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "said"), [("-s", True), ("-static", True), ("-O0", False)])
+def test_that_nothing_tells_of_optimisation_is_said(tmp_path, how, said):
+    """Where all is compiled and linked at once, so that there is no object file, and the program says nothing."""
+    (tmp_path / "p.c").write_text("int main(int n, char **v) {\n    return !v + n > 2;\n}\n")
+    build(tmp_path, how, "p.c", "-o", "p")
+    run, _ = record(tmp_path, "fine\t./p\nfails\t./p 1 2\n")
+    assert [problem.cause.startswith("it can't be told whether") for problem in run.problems] == [True] * said
+
+
 EXEC = 'execl("./t", "t", "1", "2", (char *)0);'
 PROCESSES = """\
 #include <stdlib.h>

@@ -217,6 +217,25 @@ def test_optimisation_is_seen_in_the_code_that_the_compiler_adds(tmp_path, tool,
         assert bool(optimised_by((tmp_path / "tiny").read_bytes())) == said, form
 
 
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("-O1 -fno-omit-frame-pointer", "optimisation"),
+        ("-Og -fno-omit-frame-pointer", "optimisation"),
+        ("-O0 -fomit-frame-pointer", ""),
+        ("-O0 -mcmodel=large", ""),
+        ("-O0 -fno-pie -no-pie", ""),
+        ("-O0 -s", None),
+        ("-O2 -g -s", None),
+    ],
+)
+def test_optimisation_of_whole_programs_of_gcc(tmp_path, tool, flags, said):
+    """From version 12 on; stripped programs say nothing."""
+    (tmp_path / "tiny.c").write_text(TINY)
+    subprocess.run([tool("gcc", "gcc"), "--coverage", *flags.split(), "tiny.c", "-o", "tiny"], cwd=tmp_path, check=True)
+    assert optimised_by((tmp_path / "tiny").read_bytes()) == said
+
+
 def test_a_damaged_program_says_nothing_of_optimisation(tmp_path, tool):
     (tmp_path / "tiny.c").write_text(TINY)
     subprocess.run([tool("gcc", "gcc"), "-O2", "--coverage", "-c", "tiny.c"], cwd=tmp_path, check=True)

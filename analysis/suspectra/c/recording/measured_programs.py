@@ -18,7 +18,7 @@ class MeasuredPrograms:
     """The programs and libraries that wrote profiles, and how they were optimised."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, Mark], str] = {}
+        self._seen: dict[tuple[str, Mark], str | None] = {}
 
     def add(self, scratch: str) -> None:
         """Read which ones a test with a scratch folder ran."""
@@ -33,14 +33,15 @@ class MeasuredPrograms:
                     with _mapped(path) as data:
                         self._seen[key] = optimised_by(data)
 
-    def optimised(self, profile: str) -> str:
-        """How the object was optimised that writes a profile; empty where it was not, or that is not known."""
+    def optimised(self, profile: str) -> str | None:
+        """How the object was optimised that writes a profile; empty where it was not, None where nothing says it."""
+        said: str | None = None
         for (path, _), how in self._seen.items():
-            if how:
+            if how or said is None:
                 with suppress(OSError, ValueError), _mapped(path) as data:
                     if data.find(os.fsencode(profile)) >= 0:
-                        return how
-        return ""
+                        said = how or said or how
+        return said
 
 
 def _mapped(path: str) -> mmap.mmap:

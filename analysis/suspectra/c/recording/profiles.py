@@ -24,7 +24,7 @@ from suspectra.c.recording.measured_programs import MeasuredPrograms
 from suspectra.evidence.c.call_ends import common_name
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, profile_files, source_digests
-from suspectra.evidence.c.tables import optimised
+from suspectra.evidence.c.tables import optimised, perhaps_optimised
 from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.formats.gcovr import gcovr_table
 from suspectra.evidence.source_paths import SourcePaths
@@ -57,7 +57,10 @@ class ProfileReader:
         paths: SourcePaths,
         notes: NotesFolder,
         gcovr: Gcovr,
+        *,
+        looks_into_programs: bool,  # whether a library in the programs says which ones wrote profiles
     ):
+        self.looks_into_programs = looks_into_programs
         self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
         self.objects: dict[str, int] = {}
         self._programs = MeasuredPrograms()
@@ -172,12 +175,16 @@ class ProfileReader:
     def _number(self, notes: CObject, profile: str, problems: list[Problem]) -> int:
         if notes.name not in self.objects:
             digests, stale = source_digests({notes.name: notes}, self.paths)
-            how = notes.optimised or self._programs.optimised(profile)
-            problems += [*stale, *([optimised(notes.name, f"built with {how}")] if how else [])]
+            how = notes.optimised
+            if how is None:
+                how = self._programs.optimised(profile)
+            problems += stale
+            if how or (how is None and self.looks_into_programs and not notes.inlined):
+                problems.append(optimised(notes.name, how) if how else perhaps_optimised(notes.name))
             with open(notes.name, "rb") as file:
                 data = file.read()
             folder = notes.folder if notes.compiler.is_clang else ""
-            self.objects[notes.name] = self.recorder.add_object(notes.name, data, digests, folder, how)
+            self.objects[notes.name] = self.recorder.add_object(notes.name, data, digests, folder, how or "")
         return self.objects[notes.name]
 
     def exclusions(self, previous: Exclusions, problems: list[Problem]) -> Exclusions:

@@ -124,7 +124,7 @@ def record_c(
     with CRecorder(workspace, fields) as recorder, ScratchFolder() as scratch:
         preload, unbuilt = _crash_handler(workspace, str(scratch)) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
-        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
+        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop), looks_into_programs=preload is not None)
         files = _WorkspaceFiles(
             SourcePaths(workspace, pairs, test_patterns),
             [*suite.build, *(os.fspath(folder) for folder in build)],

@@ -1,8 +1,9 @@
 """Whether a compiler has optimised the code that it measured, by an object file or a program (ELF).
 
 With ``-g`` gcc writes its options. Otherwise what tells is a function that the compiler adds to each object, since
-without optimisation it always looks the same: that of gcc enters a frame and returns, that of clang makes room on the
-stack at once. Known for x86-64 and aarch64; other and stripped files say nothing.
+without optimisation it always looks the same: that of gcc enters a frame and returns, and from gcc 12 on it passes the
+address of its data by way of another register; that of clang makes room on the stack at once. Known for x86-64 and
+aarch64; other and stripped files say nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from mmap import mmap
 
 import numpy as np
 
-_OPTIONS = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]* -O([0-9sgz]|fast)?(?=[ \0])[^\0]*")
+_PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]*")
+_LEVEL = re.compile(rb" -O([0-9sgz]|fast)?(?=[ \0]|$)")
+_VERSION = re.compile(rb"\0GCC: \([^)\0]*\) (\d+)\.")
 _MEASURED = (b"-fprofile-arcs", b"--coverage")
 _ADDED = re.compile(rb"(?<=\0)(?:_sub_I_00100_0|__llvm_gcov_writeout)(?:\.[^\0]*)?\0")
 _SYMBOL_TABLE, _FUNCTION = 2, 2
@@ -34,17 +37,27 @@ _UNOPTIMISED = {
 }
 """The code of the added function, by machine and compiler."""
 
+_FRAME_BY_GCC_12 = re.compile(rb".*\x48\x89[\xc7\xd7].*|(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5\xbf.*\xc3", re.DOTALL)
+"""That of gcc on x86-64 from version 12 on: mov %rax,%rdi or mov %rdx,%rdi, or as before with addresses that are fixed."""
 
-def optimised_by(data: bytes | mmap) -> str:
-    """How measured code of a file was optimised, such as ``-O2``; empty where it was not, or that is not known."""
-    for found in _OPTIONS.finditer(data):
-        if found[1] != b"0" and any(option in found[0] for option in _MEASURED):
-            return f"-O{(found[1] or b'').decode()}"
+
+def optimised_by(data: bytes | mmap) -> str | None:
+    """How measured code of a file was optimised, such as ``-O2``; empty where it was not, None if nothing says it."""
+    producers = [found[0] for found in _PRODUCER.finditer(data) if any(option in found[0] for option in _MEASURED)]
+    for level in filter(None, map(_LEVEL.search, producers)):
+        if level[1] != b"0":
+            return f"-O{(level[1] or b'').decode()}"
     try:
-        unlike = any(not _UNOPTIMISED[kind].fullmatch(code) for kind, code in _added_functions(data))
+        added = list(_added_functions(data))
     except (struct.error, IndexError, ValueError, OverflowError):  # a damaged file
-        return ""
-    return "optimisation" if unlike else ""
+        added = []
+    versions = [int(version[1]) for version in _VERSION.finditer(data)] if added else []
+    unoptimised = dict(_UNOPTIMISED)
+    if versions and min(versions) >= 12:
+        unoptimised["x86-64", "gcc"] = _FRAME_BY_GCC_12
+    if any(not unoptimised[kind].fullmatch(code) for kind, code in added):
+        return "optimisation"
+    return "" if producers or added else None
 
 
 def _added_functions(data: bytes | mmap) -> Iterator[tuple[tuple[str, str], bytes]]:

@@ -278,12 +278,12 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
     return digests, problems
 
 
-def _optimisation(notes: str) -> str:
-    """How an object was optimised, by the path of its notes; empty where it was not, or that is not known."""
+def _optimisation(notes: str) -> str | None:
+    """How an object was optimised, by the path of its notes; empty where it was not, None where nothing says it."""
     try:
         return optimised_by(read_evidence(os.path.splitext(notes)[0] + ".o"))
     except (OSError, ValueError):
-        return ""
+        return None
 
 
 def mark_of(path: str | os.PathLike[str]) -> Mark:

@@ -218,7 +218,7 @@ class CTables:
 
     def _optimised(self) -> tuple[Problem, ...]:
         return tuple(
-            optimised(path, compiled.optimised and f"built with {compiled.optimised}")
+            optimised(path, compiled.optimised or "")
             for path, compiled in self.objects.items()
             if compiled.optimised
             or any(self._source(compiled, compiled.by_name[name].file) for name in compiled.inlined)
@@ -237,13 +237,23 @@ class CTables:
         return (Problem(path, "", cause, "build with gcc for exact figures"),)
 
 
-def optimised(path: str, place: str) -> Problem:
+def optimised(path: str, how: str) -> Problem:
     """Make the warning about an object that was built with optimisation."""
     cause = (
         "it was built with optimisation, so lines of inlined functions count with their callers, and code that was "
         "merged or moved may be on the wrong line"
     )
+    place = f"built with {how}" if how.startswith("-") else ""
     return Problem(path, place, cause, "build with -O0 for exact lines and edges")
+
+
+def perhaps_optimised(path: str) -> Problem:
+    """Make the warning about an object of which nothing says whether it was built with optimisation."""
+    cause = (
+        "it can't be told whether it was built with optimisation, which makes lines inexact: there is no object file "
+        "beside it, and its program is stripped, linked statically, gone, or for a machine whose code is not known here"
+    )
+    return Problem(path, "", cause, "build with -O0, and keep object files or symbols")
 
 
 def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, list[str]]:

@@ -104,7 +104,8 @@ class CObject:
     stamp: int  # identifies the build; a profile has the stamp of the object that wrote it
     folder: str  # the folder in which the compiler ran, from which relative source paths start
     functions: tuple[CFunction, ...]  # in the order of the file
-    optimised: str = ""  # how, such as -O2, as far as that is known; the notes do not say it
+    # how, such as -O2, empty if it was not; the notes do not say it, and None stands for not known
+    optimised: str | None = None
 
     @cached_property
     def first_counter(self) -> dict[int, int]:
