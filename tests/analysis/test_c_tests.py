@@ -1,5 +1,6 @@
 """Recording C tests: suites of every kind, how they end, and a store that survives whatever happens."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -25,7 +26,7 @@ from suspectra.c.recording.suites import command_suite, ctest_suite, shell_suite
 from suspectra.c.recording.test_programs import FRAMEWORKS, program_suite
 from suspectra.c.recording.whole_programs import WholeProgram
 from suspectra.evidence.c.source import CRecordingSource
-from suspectra.evidence.c.store import FOLDER, CRecording
+from suspectra.evidence.c.store import FOLDER, CRecording, StoredObject
 from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.localizer import Localizer
@@ -794,7 +795,8 @@ def test_outdated_records_are_cleared_away(tmp_path):
     blob = [os.urandom(200_000)]
     for _ in range(12):
         with CRecorder(tmp_path, {}) as recorder:
-            number = recorder.add_object("/x/a.gcno", b"notes", {})
+            digest = hashlib.sha256(b"notes").hexdigest()
+            number = recorder.add_object(StoredObject("/x/a.gcno", digest, {}), b"notes")
             fields = {"verdict": "passed", "message": "", "seconds": 0, "location": None, "problems": []}
             recorder.add_test("a", fields, [number], blob)
     recording = CRecording(tmp_path / FOLDER)

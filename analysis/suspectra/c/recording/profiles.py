@@ -21,9 +21,11 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.c.recording.crash_calls import CallUnderWay
 from suspectra.c.recording.gcovr import Gcovr, GcovrObject, measured_object
 from suspectra.c.recording.measured_programs import MeasuredPrograms
+from suspectra.c.recording.told_lines import ToldLines
 from suspectra.evidence.c.call_ends import common_name
 from suspectra.evidence.c.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.c.profiles import NotesFolder, profile_files, source_digests
+from suspectra.evidence.c.store import StoredObject
 from suspectra.evidence.c.tables import optimised, perhaps_optimised
 from suspectra.evidence.c.writer import CRecorder
 from suspectra.evidence.formats.gcovr import gcovr_table
@@ -68,6 +70,7 @@ class ProfileReader:
         """Descriptions of the readers that were used."""
         self._described: dict[str, GcovrObject] = {}
         self._digests: dict[str, str] = {}
+        self._told = ToldLines(paths)
         self._lock = threading.Lock()
 
     @property
@@ -184,7 +187,16 @@ class ProfileReader:
             with open(notes.name, "rb") as file:
                 data = file.read()
             folder = notes.folder if notes.compiler.is_clang else ""
-            self.objects[notes.name] = self.recorder.add_object(notes.name, data, digests, folder, how or "")
+            stored = StoredObject(
+                notes.name,
+                hashlib.sha256(data).hexdigest(),
+                digests,
+                folder,
+                how or "",
+                foreign=self._told.foreign(notes, digests),
+                operands=self._told.operands(notes, digests) if how == "" else frozenset(),
+            )
+            self.objects[notes.name] = self.recorder.add_object(stored, data)
         return self.objects[notes.name]
 
     def exclusions(self, previous: Exclusions, problems: list[Problem]) -> Exclusions:

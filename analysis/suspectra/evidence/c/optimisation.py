@@ -38,7 +38,7 @@ _UNOPTIMISED = {
 """The code of the added function, by machine and compiler."""
 
 _FRAME_BY_GCC_12 = re.compile(rb".*\x48\x89[\xc7\xd7].*|(?:\xf3\x0f\x1e\xfa)?\x55\x48\x89\xe5\xbf.*\xc3", re.DOTALL)
-"""That of gcc on x86-64 from version 12 on: mov %rax,%rdi or mov %rdx,%rdi, or as before with addresses that are fixed."""
+"""That of gcc on x86-64 from version 12 on: mov %rax,%rdi or mov %rdx,%rdi, or as before with fixed addresses."""
 
 
 def optimised_by(data: bytes | mmap) -> str | None:

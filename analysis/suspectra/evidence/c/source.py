@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -78,7 +78,7 @@ class CRecordingSource:
         self.workspace = os.path.abspath(workspace)  # paths of the evidence are relative to it
         root = Path(self.workspace)
         self._recording = CRecording(root / (folder if folder is not None else FOLDER), root)
-        self._parsed: dict[tuple[str, str, str], CObject | EvidenceError] = {}
+        self._parsed: dict[tuple[Hashable, ...], CObject | EvidenceError] = {}
         self._assemblers: tuple[CAssembler, CLineTables] | None = None
         self._settings: tuple[object, ...] | None = None
         self._evidence: Evidence | None = None
@@ -254,11 +254,17 @@ class CRecordingSource:
         return problems
 
     def _notes(self, stored: StoredObject) -> CObject | EvidenceError:
-        key = (stored.digest, stored.folder, stored.optimised)
+        key = (stored.digest, stored.folder, stored.optimised, stored.foreign, stored.operands)
         if key not in self._parsed:
             try:
                 parsed = parse_notes(self._recording.notes(stored.digest), stored.path)
-                self._parsed[key] = replace(parsed, folder=stored.folder or parsed.folder, optimised=stored.optimised)
+                self._parsed[key] = replace(
+                    parsed,
+                    folder=stored.folder or parsed.folder,
+                    optimised=stored.optimised,
+                    foreign=stored.foreign,
+                    operands=stored.operands,
+                )
             except EvidenceError as error:
                 self._parsed[key] = error
         return self._parsed[key]

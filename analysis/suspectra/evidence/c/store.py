@@ -57,6 +57,9 @@ class StoredObject:
     sources: Mapping[str, str]
     folder: str = ""  # in which it was compiled, if the notes do not say it
     optimised: str = ""  # how, such as -O2, as far as that is known
+    foreign: frozenset[tuple[str, int]] = frozenset()  # lines that are in fact those of headers, by path
+    # lines that hold nothing but an operand, by path in the workspace, where gcc did not optimise
+    operands: frozenset[tuple[str, int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,8 @@ class CRecording:
                 raise ValueError("not a digest")
             folder, optimised = fields.get("folder", ""), fields.get("optimised", "")
             _all(str, folder, optimised)
-            self.objects[fields["id"]] = StoredObject(path, digest, sources, folder, optimised)
+            foreign, operands = (_lines_by_file(fields.get(name, {})) for name in ("foreign", "operands"))
+            self.objects[fields["id"]] = StoredObject(path, digest, sources, folder, optimised, foreign, operands)
         elif kind == "test":
             name, objects = fields.pop("name"), tuple(fields.pop("objects"))
             _check_test(name, objects, fields)
@@ -281,6 +285,11 @@ def _check_test(name: object, objects: tuple[object, ...], fields: Mapping[str, 
         Location(*place)
         _all(str, place[0])
         _all(int, *place[1:])
+
+
+def _lines_by_file(fields: Mapping[str, list[int]]) -> frozenset[tuple[str, int]]:
+    _all(int, *(line for lines in fields.values() for line in lines))
+    return frozenset((file, line) for file, lines in fields.items() for line in lines)
 
 
 def _all(kind: type | tuple[type, ...], *values: object) -> None:

@@ -17,6 +17,7 @@ from suspectra.evidence.test_code import with_c_tests_marked
 from suspectra.program.c.ending import BlockEnd
 from suspectra.program.c.flow import CFlow, FlowEnd
 from suspectra.program.c.object import FAKE, CFunction, CObject
+from suspectra.program.c.operands import operand_blocks
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.runs.measured_file import MeasuredFile
 from suspectra.spectrum import EdgeKind, Edges
@@ -122,12 +123,28 @@ class CTables:
             self._counters_of[path] = (counters, index)
             counters += len(index)
         clang = [number for number, compiled in enumerate(self.objects.values()) if compiled.compiler.is_clang]
-        self.flow = CFlow(functions, owners, clang)
+        self.flow = CFlow(functions, owners, clang, self._operands(functions, owners))
         paths = list(self.objects)
         self._first_block = {
             (paths[owner], function.ident): int(first)
             for function, owner, first in zip(functions, owners, self.flow.first_block, strict=False)
         }
+
+    def _operands(
+        self, functions: Sequence[CFunction], owners: Sequence[int]
+    ) -> dict[int, dict[tuple[str, int], frozenset[int]]]:
+        """Where lines begin that hold nothing but an operand, by number of the function."""
+        listed, found = list(self.objects.values()), {}
+        for number, (function, owner) in enumerate(zip(functions, owners, strict=True)):
+            compiled = listed[owner]
+            if compiled.operands and not function.artificial:
+                places = {at[1:] for at in function.lines}
+                lines = {
+                    (file, line) for file, line in places if (self._source(compiled, file), line) in compiled.operands
+                }
+                if lines and (blocks := operand_blocks(function, lines)):
+                    found[number] = blocks
+        return found
 
     def _source(self, compiled: CObject, file: str) -> str | None:
         return self.paths.resolve(file, compiled.folder)
@@ -135,7 +152,8 @@ class CTables:
     def _counted(self, compiled: CObject, file: str, line: int) -> str | None:
         """The source of a line, None if it is outside the workspace or excluded."""
         source = self._source(compiled, file)
-        return None if source is None or self._exclusions.contains(source, line) else source
+        left_out = source is None or self._exclusions.contains(source, line) or (source, line) in compiled.foreign
+        return None if left_out else source
 
     def _lay_out_files(self, digests: Mapping[str, str]) -> None:
         """Make the elements, which are the executable lines, and a function for every control flow."""

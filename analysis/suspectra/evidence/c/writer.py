@@ -10,6 +10,7 @@ import os
 import time
 import zlib
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from suspectra.base.errors import EvidenceError, Problem, UsageError
@@ -102,17 +103,15 @@ class CRecorder:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
-    def add_object(
-        self, path: str, notes: bytes, sources: Mapping[str, str], folder: str = "", optimised: str = ""
-    ) -> int:
-        """Store the notes of an object, unless they are stored already."""
+    def add_object(self, compiled: StoredObject, notes: bytes) -> int:
+        """Store an object and its notes, unless they are stored already."""
+        path, digest, sources = compiled.path, compiled.digest, compiled.sources
         self._keep_lines(sources)
-        digest = hashlib.sha256(notes).hexdigest()
         number = self._numbers.get((path, digest))
         newest, objects = self.recording.newest.get(path), self.recording.objects
         if number is not None:
             sources = {**objects[number].sources, **sources}
-        whole = StoredObject(path, digest, dict(sources), folder, optimised)
+        whole = replace(compiled, sources=dict(sources))
         if number is not None and number == newest and objects[number] == whole:
             return number  # not if only the sources differ: notes contain no constants
         stored = self.folder / "objects" / f"{digest}.gcno.z"
@@ -204,8 +203,12 @@ def _pass_fields(name: str, last: LastPass) -> dict[str, object]:
 
 def _object_fields(number: int, stored: StoredObject) -> dict[str, object]:
     fields = {"id": number, "path": stored.path, "digest": stored.digest, "sources": dict(stored.sources)}
-    more = {"folder": stored.folder, "optimised": stored.optimised}
-    return {"kind": "object", **fields, **{name: text for name, text in more.items() if text}}
+    lines: dict[str, dict[str, list[int]]] = {"foreign": {}, "operands": {}}
+    for name, of in lines.items():
+        for file, line in sorted(getattr(stored, name)):
+            of.setdefault(file, []).append(line)
+    more = {"folder": stored.folder, "optimised": stored.optimised, **lines}
+    return {"kind": "object", **fields, **{name: value for name, value in more.items() if value}}
 
 
 def _framed(fields: Mapping[str, object], blob: bytes = b"") -> bytes:

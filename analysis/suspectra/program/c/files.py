@@ -22,6 +22,7 @@ from suspectra.base.errors import EvidenceError, Problem
 from suspectra.program.c.object import (
     ENTRY,
     EXIT,
+    INITIALIZER,
     KNOWN_GCC,
     LOST,
     MAX_LINES,
@@ -38,7 +39,6 @@ _FUNCTION, _BLOCKS, _ARCS, _LINES, _ARC_COUNTERS = 0x01000000, 0x01410000, 0x014
 _REBUILD = "build and run the tests again with one compiler, and delete old .gcno and .gcda files before"
 _COROUTINE = ".actor"  # how the name of a function with the body of a coroutine ends; gcov hides it
 _CALLS_OF_COROUTINE = 12  # at least so many blocks of a coroutine have no other line than its first one
-_INITIALIZER = "__cxx_global_var_init"  # how clang names what computes a global variable; clang 22 hides it
 
 _RERUN = "delete the file and run the test again, with a longer time limit if it was stopped by one"
 
@@ -386,11 +386,11 @@ def _leave_out_lines_of_headers(drafts: Sequence[_Draft]) -> None:
     """
     spans: dict[str, list[tuple[int, int]]] = {}
     for draft in drafts:
-        if not draft.name.startswith(_INITIALIZER):
+        if not draft.name.startswith(INITIALIZER):
             own = [line for _, file, line in draft.lines if file == draft.file]
             spans.setdefault(draft.file, []).append((draft.line, max(own, default=draft.line)))
     for draft in drafts:
-        if draft.name.startswith(_INITIALIZER):
+        if draft.name.startswith(INITIALIZER):
             draft.lines = [
                 (block, file, line)
                 for block, file, line in draft.lines
@@ -402,7 +402,7 @@ def _function(records: _Records) -> _Draft:
     ident, _, checksum = records.word(), records.word(), records.word()
     name = records.string()
     modern = records.compiler.major >= 8
-    shown = name.endswith(_COROUTINE) or name.startswith(_INITIALIZER)
+    shown = name.endswith(_COROUTINE) or name.startswith(INITIALIZER)
     artificial = bool(records.word()) and not shown if modern else False
     file, line = records.string(), records.word()
     end_line = 0

@@ -49,7 +49,10 @@ class CFlow:
         functions: Sequence[CFunction],
         objects: Sequence[int] | None = None,  # the object of each function; each object has its own lines
         clang: Collection[int] = (),
+        # by number of the function: the blocks in which lines begin that hold nothing but an operand
+        operands: Mapping[int, Mapping[tuple[str, int], Collection[int]]] | None = None,
     ):
+        self._operands = operands or {}
         self.functions = tuple(functions)  # from suspectra.program.c.files.parse_notes
         self.objects = tuple(objects) if objects is not None else (0,) * len(self.functions)
         self._clang = frozenset(clang)
@@ -158,20 +161,20 @@ class CFlow:
         """
         taken = (arcs > 0).astype(np.int32)
         entered = dense_product(self._entering, taken) > 0
-        executed = np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
+        executed = np.greater(dense_product(self._executing, entered.astype(np.int32)), 0)
         ended: dict[tuple[int, int], list[FlowEnd]] = {}
         for end in ends:
             ended.setdefault((end.run, end.block), []).append(end)
         for run, number in {(run, self._function_with(block)) for run, block in ended}:
             # of a call in several lines only the last block counts, to which it did not get
             first, last = np.searchsorted(self.block_lines[0], self.first_block[number : number + 2])
-            blocks, lines = (part[first:last] for part in self.block_lines)
+            blocks, lines = (part[first:last][self._begun[first:last]] for part in self.block_lines)
             executed[lines[entered[blocks, run]], run] = True
         for (run, block), those in ended.items():
             left_over = sum(end.times for end in those)
             if left_over > 0 and dense_product(self._entering[[block]], arcs[:, run])[0] <= left_over:
                 for line in self._lines_after(block, max(end.line for end in those)):
-                    owners = self._owner[[line]].indices
+                    owners = self._executing[[line]].indices
                     executed[line, run] = entered[owners[owners != block], run].any()
         return executed
 
@@ -226,6 +229,29 @@ class CFlow:
         }
         table = np.array(sorted(pairs), np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]
+
+    @cached_property
+    def _begun(self) -> Bools:
+        """For each pair of `block_lines`, whether the line begins there, as those do that are more than an operand."""
+        blocks, lines = self.block_lines
+        begun = np.ones(len(blocks), bool)
+        for number, operands in self._operands.items():
+            base, owner = int(self.first_block[number]), self.objects[number]
+            first, last = np.searchsorted(blocks, self.first_block[number : number + 2])
+            for (file, line), where in operands.items():
+                there = lines[first:last] == self._index[owner, file, line]
+                begun[first:last] &= ~there | np.isin(blocks[first:last] - base, list(where))
+        return begun
+
+    @cached_property
+    def _executing(self) -> IntMatrix:
+        """Lines × blocks: what belongs to a line, and is not only a decision about it, or comes behind."""
+        if self._begun.all():
+            return self._owner
+        blocks, lines = (part[~self._begun] for part in self.block_lines)
+        without = np.isin(np.ravel_multi_index(self._owner.nonzero(), self._owner.shape), lines * self.blocks + blocks)
+        line, block = (part[~without] for part in self._owner.nonzero())
+        return _incidence(line, block, (len(self.lines), self.blocks))
 
     def _order_blocks(self) -> None:
         """Put the blocks in depth-first order of the spanning trees, in which the cut of each tree arc is a range."""

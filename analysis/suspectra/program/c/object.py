@@ -24,6 +24,9 @@ neither on the tree nor counted, since clang loses its counter."""
 ENTRY, EXIT = 0, 1
 """Numbers of the first and the last block of every function."""
 
+INITIALIZER = "__cxx_global_var_init"
+"""How clang names what computes a global variable; clang 22 hides it."""
+
 KNOWN_GCC = range(9, 16)
 """Major versions of gcc whose files can be read."""
 
@@ -104,6 +107,10 @@ class CObject:
     stamp: int  # identifies the build; a profile has the stamp of the object that wrote it
     folder: str  # the folder in which the compiler ran, from which relative source paths start
     functions: tuple[CFunction, ...]  # in the order of the file
+    # lines of it that are in fact those of headers, by path in the workspace
+    foreign: frozenset[tuple[str, int]] = frozenset()
+    # the lines that hold nothing but an operand, by path in the workspace, if gcc did not optimise
+    operands: frozenset[tuple[str, int]] = frozenset()
     # how, such as -O2, empty if it was not; the notes do not say it, and None stands for not known
     optimised: str | None = None
 
