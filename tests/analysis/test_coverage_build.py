@@ -1,6 +1,7 @@
 """Configuring and building with coverage: each build system in a folder of its own, and what is said if it fails."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def commands(build):
         ("CMakeLists.txt", "CMake", ("--ctest", "build")),
         ("meson.build", "Meson", ("--meson", "build")),
         ("configure.ac", "autoconf", ()),
+        ("SConstruct", "SCons", ()),
         ("Makefile", "make", ()),
     ],
 )
@@ -82,6 +84,31 @@ def test_a_makefile_compiles_with_coverage_whatever_flags_it_sets(tmp_path):
     assert ended.output.splitlines()[-1] == "suspectra record-c --shell FILE"
     assert (tmp_path / "main.gcno").exists()
     assert (tmp_path / ".suspectra" / ".gitignore").read_text() == "*\n"
+
+
+SCONSTRUCT = """\
+env = Environment(CCFLAGS=["-O2"], CC="gcc")
+part = env.Object("part.c", CPPDEFINES=marks())
+env.Program("program", ["main.c", part])
+"""
+
+
+@pytest.mark.slow
+def test_scons_compiles_with_coverage_whatever_environment_a_project_makes(tmp_path, tool):
+    """Also where it was built before, with its own site_scons; the command of each step is as it was."""
+    tool("scons", "scons")
+    written(tmp_path, SConstruct=SCONSTRUCT, main_c=PROGRAM, part_c="int part(void) { return MARK; }\n")
+    (tmp_path / "site_scons").mkdir()
+    (tmp_path / "site_scons" / "site_init.py").write_text("def marks():\n    return {'MARK': 3}\n")
+    subprocess.run(["scons", "-Q"], cwd=tmp_path, check=True)
+    assert not list(tmp_path.glob("*.gcno"))
+    ended = CliRunner().invoke(cli, ["build-c", "--workspace", str(tmp_path)])
+    assert ended.exit_code == 0, ended.output
+    assert "SCons built 2 objects with coverage" in ended.output
+    assert ended.output.splitlines()[-1] == "suspectra record-c --shell FILE"
+    assert sorted(path.name for path in tmp_path.glob("*.gcno")) == ["main.gcno", "part.gcno"]
+    assert subprocess.run(["./program"], cwd=tmp_path, check=False).returncode == 0
+    assert (tmp_path / "main.gcda").exists()
 
 
 def test_what_fails_is_said_with_its_step(tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
 """Configuring and building a project so that its programs count what they execute.
 
-The build systems are CMake, Meson, those of autoconf and automake, and plain make. All but plain make build in a folder
-of their own, so other builds of the project stay as they are.
+The build systems are CMake, Meson, those of autoconf and automake, SCons, and plain make. All but SCons and plain make
+build in a folder of their own, so other builds of the project stay as they are.
 """
 
 from __future__ import annotations
@@ -51,6 +51,30 @@ _COMPILER = """\
 #!/bin/sh
 # a makefile may set its own flags, so these come behind them
 exec {compiler} "$@" {flags}
+"""
+
+_SITE = """\
+# what SCons starts finds the compilers with coverage first, whatever environment the project makes
+import os
+import SCons.Platform.posix
+import SCons.Tool
+
+def _first(spawn):
+    def started(sh, escape, cmd, args, env, *rest):
+        path = os.pathsep.join(({folder!r}, str(env.get("PATH", os.defpath))))
+        return spawn(sh, escape, cmd, args, {{**env, "PATH": path, "GCOV_PREFIX": os.devnull}}, *rest)
+    return started
+
+for _name in ("subprocess_spawn", "piped_env_spawn"):
+    setattr(SCons.Platform.posix, _name, _first(getattr(SCons.Platform.posix, _name)))
+
+# the project's own, which this one replaces
+sys.path.insert(0, {own!r})
+if os.path.isdir(os.path.join({own!r}, "site_tools")):
+    SCons.Tool.DefaultToolpath.insert(0, os.path.join({own!r}, "site_tools"))
+if os.path.isfile(os.path.join({own!r}, "site_init.py")):
+    with open(os.path.join({own!r}, "site_init.py")) as _file:
+        exec(compile(_file.read(), _file.name, "exec"))
 """
 
 
@@ -149,6 +173,7 @@ SYSTEMS = {
     "cmake": ("CMakeLists.txt",),
     "meson": ("meson.build",),
     "automake": ("configure", "configure.ac", "configure.in"),
+    "scons": ("SConstruct", "Sconstruct", "sconstruct"),
     "make": ("GNUmakefile", "makefile", "Makefile"),
 }
 """What the root of a project of each build system has; the first that is found is used."""
@@ -208,24 +233,42 @@ def _has_automake_tests(root: Path) -> bool:
     return False
 
 
+def _scons(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
+    own = root / ".suspectra"
+    site = own / "scons" / "site_init.py"
+    command = ("scons", f"--site-dir={site.parent}", *options)
+    # what is built already has no coverage, and its commands stay the same
+    steps = BuildStep((*command, "--clean"), root), BuildStep((*command, _JOBS), root)
+    content = _SITE.format(folder=str(own / "compilers"), own=str(root / "site_scons"))
+    files = (*_wrapped_compilers(own), (site, content))
+    return CoverageBuild("SCons", root, steps, (), files, own / "compilers")
+
+
 def _make(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     own = root / ".suspectra"
-    wrappers = [] if (own / ".gitignore").exists() else [(own / ".gitignore", "*\n")]
-    for usual, name in _COMPILERS.items():  # libtool calls the one with which it was configured
-        program, *words = (os.environ.get(name) or usual).split()
-        if found := shutil.which(program):
-            content = _COMPILER.format(compiler=" ".join((found, *words)), flags=" ".join(FLAGS))
-            wrappers.append((own / "compilers" / usual, content))
+    wrappers = _wrapped_compilers(own)
     settings = tuple(f"{_COMPILERS[path.name]}={path}" for path, _ in wrappers if _COMPILERS.get(path.name))
     # what is built already has no coverage
     step = BuildStep(("make", "-B", _JOBS, *settings, *options), root)
     return CoverageBuild("make", root, (step,), (), tuple(wrappers), own / "compilers")
 
 
+def _wrapped_compilers(own: Path) -> list[tuple[Path, str]]:
+    """The files by which compilers compile with coverage, in a folder of this program in the workspace."""
+    wrappers = [] if (own / ".gitignore").exists() else [(own / ".gitignore", "*\n")]
+    for usual, name in _COMPILERS.items():  # libtool calls the one with which it was configured
+        program, *words = (os.environ.get(name) or usual).split()
+        if found := shutil.which(program):
+            content = _COMPILER.format(compiler=" ".join((found, *words)), flags=" ".join(FLAGS))
+            wrappers.append((own / "compilers" / usual, content))
+    return wrappers
+
+
 _PLANS: dict[str, Callable[[Path, Path, tuple[str, ...]], CoverageBuild]] = {
     "cmake": _cmake,
     "meson": _meson,
     "automake": _automake,
+    "scons": _scons,
     "make": _make,
 }
 

@@ -11,7 +11,7 @@ import click
 from suspectra.base.english import many
 from suspectra.cli.console import workspace_option
 
-_SYSTEMS = ("cmake", "meson", "automake", "make")
+_SYSTEMS = ("cmake", "meson", "automake", "scons", "make")
 
 
 def register(cli: click.Group) -> None:
@@ -27,9 +27,9 @@ def register(cli: click.Group) -> None:
     def build_c(workspace: Path, system: str | None, folder: str | None, configuring: tuple[str, ...]) -> int:
         """Configure and build a C or C++ project with coverage.
 
-        The build systems are CMake, Meson, automake and plain make, which builds everything again where it is. Options
-        behind -- are for cmake, meson setup, configure or make. The command that records the tests is printed. For
-        example: suspectra build-c -- -DBUILD_TESTING=ON
+        The build systems are CMake, Meson, automake, SCons and plain make; the last two build everything again where it
+        is. Options behind -- are for cmake, meson setup, configure, scons or make. The command that records the tests
+        is printed. For example: suspectra build-c -- -DBUILD_TESTING=ON
         """
         from suspectra.c.coverage_build import coverage_build
         from suspectra.processes.watchdog import Watchdog
