@@ -85,6 +85,8 @@ def test_a_file_that_defines_tests_of_a_framework_is_test_code(tmp_path, tool, f
         ("#include <check.h>\n", "", True),
         ('#  include <stdlib.h>\n#include "../vendor/unity.h"\n', "", True),
         ("#include <boost/test/unit_test.hpp>\n", "", True),
+        ("static int CuSuiteAdd(int);\n", "", True),
+        ("static int g_test_add_data_func(int);\n", "", True),
         ("extern int srunner_create(int); // \nint n = srunner_create (1);\n", "", True),
         ('#include "common.h"\n', "#include <cmocka.h>\n", True),
         ('#include "common.h"\n', '#include "CuTest.h"\n', True),

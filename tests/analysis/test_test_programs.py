@@ -105,6 +105,8 @@ def test_rows_of_qt_test_are_cases(listing):
         ("Unity", "u.c:9:even:PASS\nu.c:6:odd:FAIL: Expected 2 Was 3\n", {"odd"}),
         ("Unity", "..u.c:6:TEST(Group, odd):FAIL: Expected 2 Was 3\n", {"odd"}),
         ("CppUnit", "T::even : OK\nT::odd : assertion\nt.cpp:6:Assertion\nTest name: T::odd\nequality\n", {"T::odd"}),
+        ("GLib", "ok 1 /a/even\nnot ok 2 /a/odd\n# Start of b tests\nnot ok 3 - /b/c # TODO\n", {"/a/odd", "/b/c"}),
+        ("CuTest", "..F\n\nThere was 1 failure:\n1) odd: t.c:6: expected <2> but was <3>\n", {"odd"}),
         ("CppUnit", "1) test: T::odd (F) line: 6 t.cpp\n2) test: T::crash (E) \n", {"T::odd", "T::crash"}),
     ],
 )
@@ -173,6 +175,71 @@ def test_a_framework_without_options_runs_one_case(unity):
         "needs_even": "this test fails alone, and passes when all cases of u run together",
         "needs_none": "this test passes alone, and fails when all cases of u run together",
     }
+
+
+CUTEST = """\
+#include <setjmp.h>
+#include <stdio.h>
+typedef struct CuTest {
+    char *name;
+    void (*function)(struct CuTest *);
+    int failed;
+    jmp_buf *back;
+} CuTest;
+static int half(int n) { return n % 2 ? n / 2 + 1 : n / 2; }
+static void check(CuTest *test, int right) {
+    if (!right) {
+        test->failed = 1;
+        longjmp(*test->back, 1);
+    }
+}
+void CuTestRun(CuTest *test) {
+    jmp_buf back;
+    test->back = &back;
+    if (setjmp(back) == 0)
+        test->function(test);
+}
+static void even(CuTest *test) { check(test, half(4) == 2); }
+static void odd(CuTest *test) { check(test, half(5) == 2); check(test, 1); }
+static void one(CuTest *test) { check(test, half(0) == 0); }
+int main(void) {
+    CuTest tests[] = {{"even", even}, {"odd", odd}, {"one", one}};
+    int failed = 0;
+    for (int i = 0; i < 3; i++) {
+        CuTestRun(&tests[i]);
+        if (tests[i].failed)
+            printf("%d) %s: sub/c.c:22: assert failed\\n", ++failed, tests[i].name);
+    }
+    return failed;
+}
+"""
+
+
+@pytest.mark.slow
+def test_cases_of_cutest_run_alone(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "c.c").write_text(CUTEST)
+    subprocess.run(["gcc", "-O0", "-g", "-w", "--coverage", "sub/c.c", "-o", "c"], cwd=tmp_path, check=True)
+    run = record_c(tmp_path, program_suite(tmp_path, ["c"]))
+    assert {test.name: test.verdict.value for test in run.tests} == {"even": "passed", "odd": "failed", "one": "passed"}
+    assert not run.problems
+    assert str(CRecordingSource(tmp_path).read().stacks["odd"].innermost) == "sub/c.c:22"
+
+
+GLIB = "/num/one\n/num/more\n# Start of more tests\n/num/more/be low\n"
+
+
+def test_cases_of_glib_run_without_what_is_below_their_path(listing):
+    cases = listing("GLib", GLIB)
+    assert [case.argv[1:] for case in cases.values()] == [
+        ("-p", "/num/one"),
+        ("-p", "/num/more", "-s", "/num/more/be low"),
+        ("-p", "/num/more/be low"),
+    ]
+    skipped = b"ok 1 /num/more\nok 2 /num/more/be low # SKIP by request (-s option)\n"
+    ended = ProgramEnded(0, 0, None, False, skipped, b"", 0.1)
+    assert judge(cases["/num/more"], ended)[0] is Verdict.PASSED
+    assert judge(cases["/num/more/be low"], ended)[0] is Verdict.SKIPPED
 
 
 CPPUNIT = """\

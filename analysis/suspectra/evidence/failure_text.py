@@ -72,6 +72,7 @@ _PLACES = (  # a part that a line must contain, whether it is an assertion, and 
     ),  # Boost.Test
     (":Assertion", True, re.compile(rf"^{_FILE}:Assertion$")),  # CppUnit
     (") line: ", True, re.compile(r"^\d+\) test: .* \(F\) line: (?P<line>\d+) (?P<file>.+)$")),  # CppUnit, as text
+    (") ", True, re.compile(rf"^\d+\) \w+: {_FILE}: (?P<message>.*)$")),  # CuTest
     ("at ", True, re.compile(rf"^at {_FILE}$")),  # Catch2 in XML
     (":", True, re.compile(rf"^{_FILE}$")),  # GoogleTest in XML
 )

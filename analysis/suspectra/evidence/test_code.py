@@ -34,7 +34,7 @@ _USES_FRAMEWORK = re.compile(
     rb"|[<\"](gtest|gmock|catch2|boost/test|cgreen|criterion|cppunit|QtTest)/"
     rb"|[<\"](QtTest|QTest|catch\.hpp|catch_amalgamated\.hpp)[>\"])"
     rb"|^[ \t]*(START_TEST|BOOST_(AUTO|FIXTURE|DATA|PARAM)_TEST_CASE|QTEST_\w*MAIN|TEST_GROUP)\s*\("
-    rb"|\b(srunner_create|UNITY_BEGIN|cmocka_run_group_tests\w*|cmocka_unit_test\w*|CU_add_test|g_test_add_func)\s*\(",
+    rb"|\b(srunner_create|UNITY_BEGIN|cmocka_run_group_tests\w*|cmocka_unit_test\w*|CU_add_test|CuSuiteAdd|g_test_add\w*)\s*\(",
     re.MULTILINE,
 )
 _OWN_HEADER = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]{1,200})"', re.MULTILINE)

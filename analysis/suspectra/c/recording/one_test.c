@@ -1,8 +1,8 @@
 /* Lists the tests of a program, or lets it run one of them, where its framework has no options for that.
  *
- * Check, cmocka, Unity and CppUnit learn of each test by a call of one of their functions. This file puts a jump to its own at the
- * beginning of these functions in the running program. They are found in the symbol table, since frameworks are mostly
- * linked statically. Its own function notes the test in the file that SUSPECTRA_TESTS names: the group, the name, the
+ * Check, cmocka, Unity, CppUnit and CuTest learn of each test by a call of one of their functions. This file puts a jump
+ * to its own at the beginning of these functions in the running program. They are found in the symbol table, since
+ * frameworks are mostly linked statically. Its own function notes the test in the file that SUSPECTRA_TESTS names: the group, the name, the
  * file and the line, with tabs between them. If SUSPECTRA_TEST is the number of the test, counted from 1, the framework's
  * function is called, with its own beginning again. Otherwise the test is left out, so without a number none is run.
  *
@@ -122,11 +122,17 @@ static long cppunit_test(long test, long result, long c, long d, long e, long f,
     return note(NULL, self->name, NULL, 0) ? original(&hooks[5], test, result, c, d, e, f, g, h) : 0;
 }
 
+/* CuTest: CuTestRun(test) */
+static long cutest_test(long test, long b, long c, long d, long e, long f, long g, long h) {
+    return note(NULL, *(const char **)test, NULL, 0) ? original(&hooks[6], test, b, c, d, e, f, g, h) : 0;
+}
+
 static struct hook hooks[] = {
     {"_tcase_add_test", check_test, NULL, ""},          {"_cmocka_run_group_tests", cmocka_tests, NULL, ""},
     {"UnityDefaultTestRun", unity_test, NULL, ""},      {"run_test", unity_run_test, NULL, ""},
     {"UnityTestRunner", unity_fixture, NULL, ""},
     {"_ZN7CppUnit8TestCase3runEPNS_10TestResultE", cppunit_test, NULL, ""},
+    {"CuTestRun", cutest_test, NULL, ""},
 };
 
 __attribute__((constructor)) static void choose(void) {

@@ -1,7 +1,7 @@
 """Programs with several test cases: which framework they use, which cases they have, and how one case runs alone.
 
-GoogleTest, Catch2, doctest, Boost.Test and Qt Test have options for that. Check, cmocka, Unity and CppUnit have none
-for a single case, so a library that is loaded into the program leaves the others out (one_test.c).
+GoogleTest, Catch2, doctest, Boost.Test, Qt Test and GLib have options for that. Check, cmocka, Unity, CppUnit and
+CuTest have none for a single case, so a library that is loaded into the program leaves the others out (one_test.c).
 """
 
 from __future__ import annotations
@@ -165,8 +165,17 @@ def qt_cases(program: TestProgram) -> Iterator[CCase]:
         yield replace(program.case(name, name), skip_patterns=("\nSKIP   : ",))
 
 
+def glib_cases(program: TestProgram) -> Iterator[CCase]:
+    """List the tests of a program with those of GLib; a path also stands for what is below it, which is left out."""
+    names = [line for line in program.listed("-l").splitlines() if line.startswith("/")]
+    for name in names:
+        below = (word for other in names if other.startswith(f"{name}/") for word in ("-s", other))
+        escaped = re.sub(r"([^\w/])", r"\\\1", name)
+        yield replace(program.case(name, "-p", name, *below), skip_patterns=(f"ok [0-9]+ (- )?{escaped} # SKIP",))
+
+
 def hooked_cases(program: TestProgram) -> Iterator[CCase]:
-    """List the tests of a program with Check, cmocka, Unity or CppUnit, by a library that is loaded into it."""
+    """List the tests of a program by a library that is loaded into it."""
     with ScratchFolder() as scratch:
         library, _ = build_crash_handler(cache_folder(os.path.realpath(program.workspace)) or str(scratch))
         if library is None:
@@ -227,6 +236,15 @@ FRAMEWORKS = (
     Framework(
         "cmocka", b"_cmocka_run_group_tests", hooked_cases, re.compile(r"^\[  FAILED  \] (\w+)$", re.MULTILINE), _NEVER
     ),
+    Framework(
+        "GLib",
+        b"g_test_run",
+        glib_cases,
+        re.compile(r"^not ok \d+ (?:- )?(/[^\n#]*[^\s#])", re.MULTILINE),
+        re.compile("-[pslrx]"),
+        re.compile("^Bail out!", re.MULTILINE),
+    ),
+    Framework("CuTest", b"CuTestRun", hooked_cases, re.compile(r"^\d+\) (\w+): ", re.MULTILINE), _NEVER),
     Framework("Unity", b"UnityBegin", hooked_cases, re.compile(r"(\w+)\)?:FAIL\b"), re.compile("-[nfglxq]")),
     Framework(
         "CppUnit",
