@@ -175,6 +175,9 @@ def test_a_framework_without_options_runs_one_case(unity):
         "needs_even": "this test fails alone, and passes when all cases of u run together",
         "needs_none": "this test passes alone, and fails when all cases of u run together",
     }
+    assert "--jobs 1" in next(problem.cure for problem in run.problems if problem.file == "needs_even")
+    one_by_one = record_c(unity, program_suite(unity, ["u"]), jobs=1)
+    assert not any("--jobs 1" in problem.cure for problem in one_by_one.problems)
 
 
 CUTEST = """\

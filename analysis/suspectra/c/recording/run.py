@@ -177,12 +177,14 @@ class _Session:
         self.preload, self.timeout, self.stop = preload, timeout, stop
         self._lock = threading.Lock()
         self.not_run = 0
+        self._beside = False  # whether tests run beside each other
         self._expected: set[str] = set()  # the cases that passed, and print that something failed
 
     def run(
         self, cases: Sequence[CCase], jobs: int, progress: Progress | None
     ) -> tuple[list[TestResult], list[Problem]]:
         """Run all cases and return their results."""
+        self._beside = jobs > 1
         schedule = TestSchedule(cases)
         results: list[TestResult] = []
         problems: list[Problem] = []
@@ -231,7 +233,9 @@ class _Session:
         def fails_in_its_own_way(result: TestResult, end: ProgramEnded) -> bool:
             output = _clipped(end.stdout) + _clipped(end.stderr)
             completed = not end.signal and end.stopped is None
-            differs, said = program.differences(result, output, alone, self._expected, completed=completed)
+            differs, said = program.differences(
+                result, output, alone, self._expected, completed=completed, beside=self._beside
+            )
             problems.extend(said)
             kept.extend([result] if differs else [])
             return differs

@@ -31,6 +31,7 @@ class WholeProgram:
         expected: Collection[str] = (),  # the cases that print a failure although they pass
         *,
         completed: bool,  # whether it ended by itself, and so ran all cases
+        beside: bool = False,  # whether cases ran beside others
     ) -> tuple[bool, list[Problem]]:
         """Say which cases end in another way with the others.
 
@@ -52,7 +53,8 @@ class WholeProgram:
         ]
         others = f"when all cases of {self.whole.name} run together"
         recorded = f"another case leaves something behind; that run is recorded as the test {self.whole.name}"
-        said = [_problem(case, f"this test fails alone, and passes {others}", _FIRST) for case in only_alone]
+        first = _FIRST + _BESIDE * beside
+        said = [_problem(case, f"this test fails alone, and passes {others}", first) for case in only_alone]
         said += [_problem(case, f"this test passes alone, and fails {others}", recorded) for case in only_together]
         if together.verdict.failing and not failing_alone and not only_together:
             cause = f"each case of {self.whole.name} passes alone, but they fail together: {together.message}"
@@ -62,6 +64,7 @@ class WholeProgram:
 
 
 _FIRST = "it needs something that another case does first"
+_BESIDE = ", or can't run beside another one: record it again with --jobs 1"
 
 
 def _problem(case: CCase, cause: str, cure: str) -> Problem:
