@@ -86,6 +86,17 @@ def test_a_makefile_compiles_with_coverage_whatever_flags_it_sets(tmp_path):
     assert (tmp_path / ".suspectra" / ".gitignore").read_text() == "*\n"
 
 
+@pytest.mark.slow
+def test_a_makefile_that_must_not_make_everything_again_is_cleaned_first(tmp_path):
+    rules = "program: main.o settings\n\tgcc -o $@ main.o\nmain.o: main.c\n\t$(CC) -c -o $@ $<\n"
+    rules += "settings:\n\t@echo run ./configure first; false\nclean:\n\trm -f main.o program\n"
+    written(tmp_path, Makefile=rules, main_c=PROGRAM)
+    (tmp_path / "settings").touch()
+    subprocess.run(["make"], cwd=tmp_path, check=True)
+    assert coverage_build(tmp_path).make() == 1
+    assert (tmp_path / "main.gcno").exists()
+
+
 SCONSTRUCT = """\
 env = Environment(CCFLAGS=["-O2"], CC="gcc")
 part = env.Object("part.c", CPPDEFINES=marks())

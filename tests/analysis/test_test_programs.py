@@ -241,8 +241,8 @@ def test_cases_of_glib_run_without_what_is_below_their_path(listing):
     ]
     skipped = b"ok 1 /num/more\nok 2 /num/more/be low # SKIP by request (-s option)\n"
     ended = ProgramEnded(0, 0, None, False, skipped, b"", 0.1)
-    assert judge(cases["/num/more"], ended)[0] is Verdict.PASSED
-    assert judge(cases["/num/more/be low"], ended)[0] is Verdict.SKIPPED
+    assert judge(cases["num/more"], ended)[0] is Verdict.PASSED
+    assert judge(cases["num/more/be low"], ended)[0] is Verdict.SKIPPED
 
 
 CPPUNIT = """\

@@ -85,6 +85,7 @@ class BuildStep:
     command: tuple[str, ...]
     folder: Path  # in which it runs
     environment: Mapping[str, str] = field(default_factory=dict)  # what is set beside the usual variables
+    instead: tuple[BuildStep, ...] = ()  # what is run if it fails
 
 
 @dataclass(frozen=True)
@@ -111,17 +112,9 @@ class CoverageBuild:
             path.chmod(0o700)
         begun = time.time() - _CLOCK_S if self.compilers else 0.0
         for step in self.steps:
-            step.folder.mkdir(parents=True, exist_ok=True)
-            cure = f"install {step.command[0]}"
-            # generators of sources are built with coverage, too
-            environment = {**os.environ, **step.environment, "GCOV_PREFIX": os.devnull}
-            if self.compilers:
-                environment["PATH"] = os.pathsep.join((str(self.compilers), *os.get_exec_path()))
-            ended = run(CommandToRun(step.command, str(step.folder), environment, Streams.STDERR, cure=cure))
-            if ended.interrupted:
-                raise KeyboardInterrupt
-            if ended.status:
-                cause = f"it ended with status {ended.status}, so the project is not built"
+            status = self._status_of(step)
+            if status and (not step.instead or any(map(self._status_of, step.instead))):
+                cause = f"it ended with status {status}, so the project is not built"
                 cure = (
                     "fix what it complains about; options for configuring go behind --, and a project that can only be"
                     " built where its sources are needs --folder ."
@@ -138,6 +131,19 @@ class CoverageBuild:
             cure = f"let it compile and link with {' '.join(FLAGS)}"
             raise EvidenceError(Problem(str(self.folder), "", cause, cure))
         return found
+
+    def _status_of(self, step: BuildStep) -> int:
+        """Run a step, and return the status with which it ended."""
+        step.folder.mkdir(parents=True, exist_ok=True)
+        # generators of sources are built with coverage, too
+        environment = {**os.environ, **step.environment, "GCOV_PREFIX": os.devnull}
+        if self.compilers:
+            environment["PATH"] = os.pathsep.join((str(self.compilers), *os.get_exec_path()))
+        cure = f"install {step.command[0]}"
+        ended = run(CommandToRun(step.command, str(step.folder), environment, Streams.STDERR, cure=cure))
+        if ended.interrupted:
+            raise KeyboardInterrupt
+        return ended.status or 0
 
     def tests_left_out(self) -> tuple[str, ...]:
         """The settings by which a project of CMake that was made leaves out its tests; none if it has some."""
@@ -248,8 +254,9 @@ def _make(root: Path, folder: Path, options: tuple[str, ...]) -> CoverageBuild:
     own = root / ".suspectra"
     wrappers = _wrapped_compilers(own)
     settings = tuple(f"{_COMPILERS[path.name]}={path}" for path, _ in wrappers if _COMPILERS.get(path.name))
-    # what is built already has no coverage
-    step = BuildStep(("make", "-B", _JOBS, *settings, *options), root)
+    # what is built already has no coverage; some projects also make what `configure` has written, which only complains
+    again = BuildStep(("make", "clean"), root), BuildStep(("make", _JOBS, *settings, *options), root)
+    step = BuildStep(("make", "-B", _JOBS, *settings, *options), root, instead=again)
     return CoverageBuild("make", root, (step,), (), tuple(wrappers), own / "compilers")
 
 

@@ -171,7 +171,8 @@ def glib_cases(program: TestProgram) -> Iterator[CCase]:
     for name in names:
         below = (word for other in names if other.startswith(f"{name}/") for word in ("-s", other))
         escaped = re.sub(r"([^\w/])", r"\\\1", name)
-        yield replace(program.case(name, "-p", name, *below), skip_patterns=(f"ok [0-9]+ (- )?{escaped} # SKIP",))
+        case = program.case(name.removeprefix("/"), "-p", name, *below)
+        yield replace(case, skip_patterns=(f"ok [0-9]+ (- )?{escaped} # SKIP",))
 
 
 def hooked_cases(program: TestProgram) -> Iterator[CCase]:
@@ -365,4 +366,6 @@ def printed_name(framework: Framework, case: CCase) -> str:
     if framework.name == "Qt Test":
         function, _, tag = name.partition(":")
         return f"{function}({tag})"
+    if framework.name == "GLib":
+        return f"/{name}"
     return name
