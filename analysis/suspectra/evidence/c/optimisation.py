@@ -44,9 +44,9 @@ _FRAME_BY_GCC_12 = re.compile(rb".*\x48\x89[\xc7\xd7].*|(?:\xf3\x0f\x1e\xfa)?\x5
 def optimised_by(data: bytes | mmap) -> str | None:
     """How measured code of a file was optimised, such as ``-O2``; empty where it was not, None if nothing says it."""
     producers = [found[0] for found in _PRODUCER.finditer(data) if any(option in found[0] for option in _MEASURED)]
-    for level in filter(None, map(_LEVEL.search, producers)):
-        if level[1] != b"0":
-            return f"-O{(level[1] or b'').decode()}"
+    for levels in filter(None, map(_LEVEL.findall, producers)):
+        if levels[-1] != b"0":  # the last one counts
+            return f"-O{levels[-1].decode()}"
     try:
         added = list(_added_functions(data))
     except (struct.error, IndexError, ValueError, OverflowError):  # a damaged file
