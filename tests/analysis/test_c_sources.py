@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import subprocess
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from suspectra import Localizer, make_technique
+from suspectra.base.errors import EvidenceError
 from suspectra.c.recording.run import record_c
 from suspectra.c.recording.suites import ctest_suite, shell_suite
+from suspectra.cli.rerun import require_unchanged
 from suspectra.evidence.c.profiles import GcovRawSource
 from suspectra.evidence.c.source import CRecordedFile, CRecordingSource
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
@@ -294,3 +297,13 @@ def test_what_a_build_generates_is_not_a_change_of_the_user(tmp_path):
     failed = TestResult("a", Verdict.FAILED)
     evidence = since_revision(Evidence("", (failed,), files, (nothing,), nothing), workspace, None)
     assert evidence.changed["a"].tolist() == [2]
+
+
+def test_a_source_that_is_nowhere_was_not_changed(tmp_path):
+    """What a generator names may not exist; what was compiled and is gone was changed."""
+    one = np.array([1], np.int32)
+    for digest, refused in ((None, False), ("0" * 64, True)):
+        file = MeasuredFile("y.tab.c", digest, one, one, np.array([-1], np.int32), (), False)
+        evidence = Evidence("t", (), (file,), (), np.zeros(0, np.int32))
+        with pytest.raises(EvidenceError) if refused else nullcontext():
+            require_unchanged(evidence, {"y.tab.c"}, tmp_path)
