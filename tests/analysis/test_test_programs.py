@@ -12,8 +12,9 @@ from suspectra.c.recording.case import CCase, judge
 from suspectra.c.recording.run import record_c
 from suspectra.c.recording.suite import CSuite
 from suspectra.c.recording.test_programs import FRAMEWORKS, TestProgram, divided, framework_of, program_suite
+from suspectra.c.recording.whole_programs import WholeProgram
 from suspectra.evidence.c.source import CRecordingSource
-from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.processes.events import ProgramEnded
 
 DOCTEST = """\
@@ -330,6 +331,20 @@ def test_whole_programs_are_divided_unless_they_are_judged_whole(unity):
     other = CCase("other", ("true",), str(unity))
     kept = CSuite((chooses, inverted, other))
     assert divided(kept, unity) == kept
+
+
+@pytest.mark.parametrize(
+    ("message", "cure"), [("timed out after 30 s", "raise the time limit"), ("exit code 1", "leaves something behind")]
+)
+def test_what_a_whole_program_may_need_that_alone_fails(unity, message, cure):
+    whole = CCase("u", (str(unity / "u"),), str(unity))
+    cases = tuple(CCase(name, whole.argv, str(unity), whole=whole) for name in ("even", "odd"))
+    program = WholeProgram(whole, cases, framework_of(str(unity / "u")))
+    alone = {case.name: TestResult(case.name, Verdict.PASSED) for case in cases}
+    together = TestResult("u", Verdict.FAILED, message=message)
+    differs, (said,) = program.differences(together, "", alone, completed=False)
+    assert differs
+    assert cure in said.cure
 
 
 MAKEFILE = """\

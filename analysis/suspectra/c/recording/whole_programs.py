@@ -58,11 +58,13 @@ class WholeProgram:
         said += [_problem(case, f"this test passes alone, and fails {others}", recorded) for case in only_together]
         if together.verdict.failing and not failing_alone and not only_together:
             cause = f"each case of {self.whole.name} passes alone, but they fail together: {together.message}"
-            said.append(Problem(self.whole.name, "", cause, recorded))
+            hurried = together.message.startswith("timed out")
+            said.append(Problem(self.whole.name, "", cause, _TIME if hurried else recorded))
             return True, said
         return bool(only_together), said
 
 
+_TIME = "they may need more time together: raise the time limit of the test"
 _FIRST = "it needs something that another case does first"
 _BESIDE = ", or can't run beside another one: record it again with --jobs 1"
 
