@@ -547,13 +547,21 @@ foreach n : ['5', '9', '20']
   test('test_' + n, executable('test_' + n, 'test_' + n + '.c', link_with: lib))
 endforeach
 """
-MAKEFILE = "all: test_5 test_9 test_20\ntest_%: test_%.c clamp.o\n\t$(CC) -O2 -o $@ $^\n"
+MAKEFILE = """\
+all: settings test_5 test_9 test_20
+test_%: test_%.c clamp.o
+	$(CC) -O2 -o $@ $^
+settings:
+	@echo run ./configure first; false
+clean:
+	rm -f *.o test_5 test_9 test_20
+"""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("system", "build"), [("make", "tests.tsv"), ("meson", "build")])
 def test_other_build_systems_build_a_second_time_too(tmp_path, tool, system, build):
-    """Each test is a program of its own with the code of one library."""
+    """Each test is a program of its own with the code of one library; make must not make the settings again."""
     tool(system, system)
     (tmp_path / "clamp.c").write_text(CLAMP)
     for n in (5, 9, 20):
@@ -562,6 +570,7 @@ def test_other_build_systems_build_a_second_time_too(tmp_path, tool, system, bui
     (tmp_path / "meson.build" if system == "meson" else tmp_path / "Makefile").write_text(
         MESON if system == "meson" else MAKEFILE
     )
+    (tmp_path / "settings").touch()
     (tmp_path / "tests.tsv").write_text("".join(f"test_{n}\t./test_{n}\n" for n in (5, 9, 20)))
     suspectra = CommandLine(tmp_path, str(tmp_path / "cache"))
     assert suspectra("build-c").returncode == 0

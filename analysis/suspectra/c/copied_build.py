@@ -165,7 +165,10 @@ class _CopiedMakeBuild(CopiedBuild):
         return True
 
     def build(self, tests: Collection[CCase]) -> bool:
-        return self.works(["make", "-B", f"-j{_JOBS}"], self.copy)
+        if self.works(["make", "-B", f"-j{_JOBS}"], self.copy):
+            return True
+        # some projects refuse to make their settings again
+        return self.works(["make", "clean"], self.copy) and self.works(["make", f"-j{_JOBS}"], self.copy)
 
     def suite(self) -> CSuite:
         return shell_suite(self.copy, self.first)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from suspectra.base.cancellation import Token
+from suspectra.base.errors import EvidenceError
 from suspectra.c.meson_settings import MesonSettings
 from suspectra.c.paths.traced_build import COVERAGE, LINKED_WITH, PATHS, Recording, TracedBuild
 from suspectra.c.recording.automake import NO_MANUALS, automake_suite, make_variables
@@ -128,9 +129,15 @@ class TracedMakeBuild(_ReplacingBuild):
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.copytree(self.first, self.folder, symlinks=True, ignore=shutil.ignore_patterns(".*", "node_modules"))
         scripts = self.scripts(token, f"-fdebug-prefix-map={self.folder}={self.first}")
-        self.run(
-            ["make", "-B", f"-j{self.jobs}", *(f"{name}={path}" for name, path in scripts.items())], token, self.folder
-        )
+        making = [f"-j{self.jobs}", *(f"{name}={path}" for name, path in scripts.items())]
+        try:
+            self.run(["make", "-B", *making], token, self.folder)
+        except EvidenceError as first:  # some projects refuse to make their settings again
+            try:
+                self.run(["make", "clean"], token, self.folder)
+                self.run(["make", *making], token, self.folder)
+            except EvidenceError:
+                raise first from None
 
     def suite(self, workspace: Path) -> CSuite:
         """Read the list of commands, which run in the copy. Those that need no shell are started without one."""
