@@ -47,6 +47,11 @@ def test_lines_with_code():
     assert code_lines(text) == {3, 7}
 
 
+def test_what_is_not_closed_takes_no_longer_to_read():
+    for hard in ("'\\\\", '"\\\\', "/* ", '"', "'a"):
+        assert operand_lines(100_000 * hard) == frozenset()
+
+
 PROGRAM = """\
 #include <stdlib.h>
 static int f(int n) {

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 _LEFT_OUT = re.compile(
-    r"/\*.*?\*/|//(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|^[ \t]*\#(?:\\\n|[^\n])*",
+    r"""/\*(?:.*?\*/|.*)|//(?:\\\n|[^\n])*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|^[ \t]*\#(?:\\\n|[^\n])*""",
     re.DOTALL | re.MULTILINE,
 )
+"""Comments, texts, characters and what is for the preprocessor, closed or not: so each part is read once."""
+
 _LABEL = re.compile(r"(?:case\b.*|\w+)\s*:")
 _OPERATORS = ("&&", "||", "?", ":")
 
