@@ -14,7 +14,7 @@ from suspectra.changes.mixed_tests import ExecutedChanges, MixedFailure, MixedRu
 from suspectra.changes.narrowing import ChangeNarrowing
 from suspectra.changes.noticed import ChangePlaces
 from suspectra.changes.units import FileDifference
-from suspectra.changes.value_trace import ValueSite, ValueTrace, first_difference
+from suspectra.changes.value_trace import ValueDifference, ValueSite, ValueTrace, first_difference
 from suspectra.experiments.inquiry import RerunSetup
 from suspectra.experiments.repeated_tests import FailingTest
 from suspectra.output.changes import write_changes
@@ -344,6 +344,8 @@ def test_no_value_differs_before_what_changed_runs(in_functions, line):
         ("of type Munch", "of type dict", ("of type Munch", "of type dict")),
         ("of type Munch", "{}", ("of type Munch", "{}")),
         ("None", "of type dict", ("None", "of type dict")),
+        ("of type list", "list(2 items)", None),
+        ("[]", "list(2 items)", ("[]", "list(2 items)")),
     ],
 )
 def test_values_of_one_type_differ_only_if_both_can_be_written_down(one, other, found):
@@ -357,6 +359,61 @@ def test_values_of_one_type_differ_only_if_both_can_be_written_down(one, other, 
 
     difference = first_difference(trace(one), trace(other), {}, {}, lambda node: False)
     assert (difference and (difference.before, difference.after)) == found
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        ("{'a': 1, 'b': [2, 3]}", "{'a': 1, 'b': [2, 4]}", ("a['b'][1]", "3", "4")),
+        ("{'a': 1, 'b': 2}", "{'a': 2, 'b': 3}", ("a", "{'a': 1, 'b': 2}", "{'a': 2, 'b': 3}")),  # two parts of it
+        ("(1, 2)", "(1, 2, 3)", ("a", "(1, 2)", "(1, 2, 3)")),
+        ("[1]", "[True]", ("a[0]", "1", "True")),
+        ("list(1 item)", "list(2 items)", ("a", "list(1 item)", "list(2 items)")),
+    ],
+)
+def test_of_containers_the_only_part_that_differs_is_named(one, other, found):
+    site = ValueSite("a.py", 1, 0, "value", (), (("a.py", 0, "a"),), is_test=False)
+
+    def trace(value):
+        number = np.zeros(1, np.int64)
+        return ValueTrace((site,), number, number, number[:0], number, number - 1, [value], {}, whole=True)
+
+    difference = first_difference(trace(one), trace(other), {}, {}, lambda node: False)
+    assert difference is not None
+    assert (difference.name, difference.before, difference.after) == found
+
+
+def test_long_values_are_shown_where_they_differ():
+    before, after = (f"'{'word ' * 30}{last} {'word ' * 30}'" for last in ("one", "two"))
+    was, now = ValueDifference("a.py", 1, "text", before, after, 0).shown
+    assert "one" in was
+    assert "two" in now
+    assert max(len(was), len(now)) < 60
+
+
+def test_right_behind_a_change_runs_may_do_the_same_for_a_moment_only():
+    sites = tuple(
+        ValueSite("a.py", line, 0, kind, (), binds, is_test=False)
+        for line, kind, binds in (
+            (1, "value", ()),
+            (2, "value", ()),
+            (3, "value", (("a.py", 0, "found"),)),
+            (4, "decision", ()),
+            (4, "end", ()),
+        )
+    )
+
+    def trace(sites_of_nodes, texts):
+        site = np.array(sites_of_nodes, np.int64)
+        nothing = np.zeros(len(site), np.int64)
+        return ValueTrace(sites, site, nothing, nothing[:0], np.arange(len(site)), nothing - 1, texts, {}, whole=True)
+
+    lines = {"a.py": [("a.py", 0, 0), ("a.py", 1, -1), ("a.py", 2, 0), ("a.py", 2, 1)]}
+    passing = trace([0, 1, 2, 3, 4], ["[]", "None", "[1]", "yes", "no"])
+    failing = trace([0, 2, 4], ["[]", "[]", "no"])
+    found = first_difference(passing, failing, lines, lines, lambda node: False)
+    assert found is not None
+    assert (found.line, found.name) == (3, "found")
 
 
 def test_what_is_only_known_by_its_type_says_so():

@@ -1,6 +1,7 @@
 """What differs between two texts, line by line."""
 
-from suspectra.output.changed_lines import changed_lines, difference_of
+from suspectra.base.differing_parts import difference_of
+from suspectra.output.changed_lines import changed_lines, said_lines
 
 BEFORE, AFTER = ["if (", "    a", "    or c", "):", "    go()"], ["if (", "    a", "    or d", "):"]
 
@@ -24,3 +25,7 @@ def test_of_two_long_texts_what_differs_with_a_few_words_around_it():
         "…self.convert(value, -low, encoding=self.encoding…",
     )
     assert difference_of("x" * 50, "x" * 50 + "y")[1] == "x" * 50 + "y"
+
+
+def test_what_is_said_of_a_text_has_neither_empty_lines_nor_common_indentation():
+    assert said_lines("\n    if here:\n        go()\n\n") == ["if here:", "    go()"]

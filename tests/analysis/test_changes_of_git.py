@@ -94,6 +94,20 @@ def test_a_changed_constant_is_a_suspect_and_said_once(tmp_path, asked, capsys):
     assert "price.py:2, " not in status.partition("Also changed")[2]
 
 
+def test_a_deleted_line_before_an_empty_one_is_said_at_the_statements_around_it(tmp_path, asked, capsys):
+    begin = "def gross(net):\n"
+    text = PRICE.replace(begin, f"{begin}    if net < 0:\n        net = 0\n\n    net = net + 1\n\n").replace("19", "18")
+    folder = committed(tmp_path / "project", price=text)
+    (folder / "price.py").write_text(text.replace("\n    net = net + 1\n", ""))
+    assert "− net = net + 1\n" in asked(folder, "test_gross")
+    run(["status"])
+    status = capsys.readouterr().out
+    assert "passes with `net = net + 1`, which you deleted here" in status
+    assert "Without your change" not in status
+    run(["why", "test_gross"])
+    assert "  − net = net + 1\n" in capsys.readouterr().out
+
+
 def test_a_new_file_is_named_with_the_call_for_which_it_was_made(tmp_path, asked):
     folder = committed(tmp_path / "project", price=PRICE)
     (folder / "half.py").write_text("def half(x):\n    return x * 0.4\n")

@@ -12,11 +12,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from suspectra.base.arrays import Ints
+from suspectra.base.arrays import Bools, Ints
+from suspectra.base.differing_parts import difference_of
 from suspectra_recorder.experiments.messages import SourceTable, TracedRunAnswer
 from suspectra_recorder.instrumentation.source import parse
 
@@ -26,6 +27,8 @@ MAX_VALUES = 300_000
 _DECISIONS = (ast.If, ast.While, ast.Assert)
 _AHEAD = 3  # nodes that have to correspond where two runs do the same again
 _MAX_NAME = 40
+_MAX_SHOWN = 80  # characters of a value
+_INDEXED = re.compile(r"[\w.]+(?:\[[^\]]*\])*")  # what can be indexed as it is written
 _TRUTHS = ("false", "true")
 _PLAIN = frozenset({"True", "False", "None", "Ellipsis", "NotImplemented", "nan", "inf"})
 _OF_TYPE = "of type "  # before the name of a type, which is all that is known of many values
@@ -48,6 +51,15 @@ class ValueDifference(NamedTuple):
     def to_json(self) -> dict[str, object]:
         """In the form of `suspectra changes --format json`."""
         return self._asdict()
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The two values; of long ones the parts in which they differ."""
+        was, now = (
+            text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+            for text in difference_of(self.before, self.after)
+        )
+        return was, now
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +129,13 @@ class ValueTrace:
 
     def first_change(self, lines: LineKeys) -> int:
         """The first node in a changed line; how many nodes there are if none is."""
-        changed = np.array([one.is_changed(lines) for one in self.sites], bool)[self.site]
+        changed = self.changed(lines)
         return int(changed.argmax()) if changed.any() else len(self)
+
+    def changed(self, lines: LineKeys) -> Bools:
+        """Whether each node is in a changed line."""
+        found: Bools = np.array([one.is_changed(lines) for one in self.sites], bool)[self.site]
+        return found
 
     def variables(self, node: int) -> dict[str, str]:
         """What the variables were that a node reads, as far as that is known."""
@@ -227,7 +244,8 @@ def _first_difference(
     if not in_functions or begin == (len(passing), len(failing)):
         begin = 0, 0
     equal, in_test = 0, None
-    for one, other in _corresponding(*keys, len(numbers)):
+    changed = passing.changed(before), failing.changed(after)
+    for one, other in _corresponding(*keys, len(numbers), changed):
         values = passing.value(one), failing.value(other)
         if values[0] == values[1]:
             equal += bool(values[0])
@@ -271,8 +289,13 @@ def corresponding(one: ValueTrace, other: ValueTrace, lines: LineKeys) -> dict[i
     return dict(_corresponding(*keys, len(numbers)))
 
 
-def _corresponding(ours: Ints, theirs: Ints, count: int) -> list[tuple[int, int]]:
-    """The nodes of two runs that correspond to each other, in order."""
+def _corresponding(
+    ours: Ints, theirs: Ints, count: int, changed: tuple[Bools, Bools] | None = None
+) -> list[tuple[int, int]]:
+    """The nodes of two runs that correspond to each other, in order.
+
+    Right behind what `changed` the runs may do the same for a moment only, as where a wrong list is looped over.
+    """
     found: list[tuple[int, int]] = []
     ahead = _ahead(ours, count), _ahead(theirs, count)
     places: dict[int, list[int]] = {}
@@ -282,6 +305,11 @@ def _corresponding(ours: Ints, theirs: Ints, count: int) -> list[tuple[int, int]
             found.append((i, j))
             i, j = i + 1, j + 1
             continue
+        if changed is not None and (changed[0][i] or changed[1][j]):
+            at_once = _behind(changed[0], i), _behind(changed[1], j)
+            if at_once[0] < len(ours) and at_once[1] < len(theirs) and ours[at_once[0]] == theirs[at_once[1]]:
+                i, j = at_once
+                continue
         if not places:
             for at, key in enumerate(ahead[1]):
                 places.setdefault(key, []).append(at)
@@ -298,6 +326,13 @@ def _corresponding(ours: Ints, theirs: Ints, count: int) -> list[tuple[int, int]
     return found
 
 
+def _behind(changed: Bools, node: int) -> int:
+    """The first node from one on that is in no changed line."""
+    while node < len(changed) and changed[node]:
+        node += 1
+    return node
+
+
 def _ahead(keys: Ints, count: int) -> list[int]:
     """For each node a number for itself and those that follow it."""
     found = keys + 1
@@ -311,10 +346,27 @@ def _difference(passing: ValueTrace, failing: ValueTrace, one: int, other: int, 
     """Name what differs: a variable that a statement reads, or else its own value."""
     site = failing.sites[int(failing.site[other])]
     was, now = passing.variables(one), failing.variables(other)
-    for name, value in now.items():
-        if name in was and was[name] != value:
-            return ValueDifference(site.file, site.line, name, was[name], value, equal)
-    return ValueDifference(site.file, site.line, failing.name(other), passing.value(one), failing.value(other), equal)
+    found = failing.name(other), passing.value(one), failing.value(other)
+    found = next(((name, was[name], value) for name, value in now.items() if was.get(name, value) != value), found)
+    return ValueDifference(site.file, site.line, *_inside(*found), equal)
+
+
+def _inside(name: str, before: str, after: str) -> tuple[str, str, str]:
+    """The only part in which two containers differ, where a name and literals are known."""
+    try:
+        was, now = ast.literal_eval(before), ast.literal_eval(after)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, before, after
+    while type(was) is type(now) and isinstance(was, (dict, list, tuple)) and _INDEXED.fullmatch(name):
+        steps: list[Any] = list(was) if isinstance(was, dict) else list(range(len(was)))
+        if len(was) != len(now) or (isinstance(was, dict) and list(was) != list(now)):
+            break
+        different = [step for step in steps if repr(was[step]) != repr(now[step])]
+        if len(different) != 1:
+            break
+        name, was, now = f"{name}[{different[0]!r}]", was[different[0]], now[different[0]]
+        before, after = repr(was), repr(now)
+    return name, before, after
 
 
 def _expression(source: bytes, line: int, column: int) -> str:

@@ -70,8 +70,8 @@ def besides(evidence: Evidence, spectrum: Spectrum | None = None) -> tuple[str, 
     elements = evidence.elements
 
     def is_shown(one: Experiment) -> bool:
-        found = [elements.at(one.file, line) for line in range(one.line, one.end_line + 1)]
-        return spectrum is not None and any(at is not None and spectrum.counts.ef[at] for at in found)
+        found = elements.touched(one.file, one.line, one.end_line)
+        return spectrum is not None and any(spectrum.counts.ef[at] for at in found)
 
     undone = [one for one in evidence.undone_elsewhere if not is_shown(one)]
     found = list(_without_changes(undone))

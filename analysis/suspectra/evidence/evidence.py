@@ -413,9 +413,8 @@ class Evidence:
         candidates = self.candidates(include_tests=False)
 
         def is_suspected(one: Experiment) -> bool:
-            first, last = sorted((one.line, one.end_line))
-            found = [self.elements.at(one.file, line) for line in range(first, last + 1)]
-            return any(at is not None and candidates[at] and at in rows.get(one.test, ()) for at in found)
+            found = self.elements.touched(one.file, one.line, one.end_line)
+            return any(candidates[at] and at in rows.get(one.test, ()) for at in found)
 
         shown = {one.test for one in undone if is_suspected(one)}
         return tuple(one for one in undone if one.test not in shown)

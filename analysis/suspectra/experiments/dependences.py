@@ -35,6 +35,7 @@ KIND = "dependences"
 TRACED_S = 60.0
 """For a traced test: as tracing makes it many times slower, more than an alterable test has."""
 
+_MAX_SHOWN = 40  # characters of a value
 _COMPARED = ("DocTestFailure", "MultipleDoctestFailures")
 """The exceptions of a doctest that printed something else; what an example raises has its own."""
 
@@ -159,7 +160,7 @@ class _Texts(Sequence[str]):
     """The value of each node, by the number of its text."""
 
     def __init__(self, texts: Sequence[str], number: Ints):
-        self._texts, self._number = texts, number
+        self._texts, self._number = [_shortened(text) for text in texts], number
 
     def __len__(self) -> int:
         return len(self._number)
@@ -174,6 +175,10 @@ class _Texts(Sequence[str]):
         if isinstance(index, slice):
             return [self._texts[number] for number in self._number[index]]
         return str(self._texts[self._number[index]])
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 2]}…{text[-1]}"
 
 
 def trace_of(

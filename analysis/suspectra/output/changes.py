@@ -10,7 +10,7 @@ from suspectra.base.english import first_of, many, share_does
 from suspectra.changes.isolation import BreakingChange, ChangeIsolation
 from suspectra.changes.units import ChangeUnit
 from suspectra.changes.value_trace import ValueDifference
-from suspectra.output.changed_lines import changed_lines
+from suspectra.output.changed_lines import changed_lines, said_lines
 from suspectra.output.terminal import Style, safe
 
 _MAX_LINES = 6  # of a change that are shown
@@ -89,7 +89,8 @@ def _difference(found: ValueDifference) -> str:
     before = "1 value before it is" if found.equal == 1 else f"{found.equal:,} values before it are"
     equal = f" ({before} equal)" if found.equal else ""
     name = found.name if "`" in found.name else f"`{found.name}`"
-    return f"{name} at {found.file}:{found.line} is {found.after}, was {found.before}{equal}"
+    was, now = found.shown
+    return f"{name} at {found.file}:{found.line} is {now}, was {was}{equal}"
 
 
 def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
@@ -97,15 +98,8 @@ def _write_unit(unit: ChangeUnit, out: TextIO, style: Style) -> None:
     if unit.moved_from:
         out.write(f"  {place}   moved from {safe(unit.moved_from)}; to undo this, move it back\n")
         return
-    lines = changed_lines(_said(unit.before), _said(unit.after), _MAX_LINES)
+    lines = changed_lines(said_lines(unit.before), said_lines(unit.after), _MAX_LINES)
     if not lines:
         out.write(f"  {place}\n")
     for number, line in enumerate(lines):
         out.write(f"  {place if not number else ' ' * len(str(unit))}   {safe(line)}\n")
-
-
-def _said(text: str) -> list[str]:
-    """The lines of a text, without empty ones and the indentation that all have."""
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    indent = min((len(line) - len(line.lstrip()) for line in lines), default=0)
-    return [line[indent:] for line in lines]

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from suspectra.base.english import many
 from suspectra.output.agents.bounded import NOTICE, as_data
-from suspectra.output.changed_lines import changed_lines
+from suspectra.output.changed_lines import changed_lines, said_lines
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.program.languages import is_python
 from suspectra.why.answer import AnswerFix, AnswerLine, Certainty, Remedy, WhyAnswer
@@ -89,7 +89,7 @@ def _conclusion(answer: WhyAnswer) -> Iterator[str]:
     for change in answer.changes[:2]:
         if change.moved_from:
             yield f"    {change.location.file}  moved from {change.moved_from}; to undo this, move it back"
-        before, after = ([line.strip() for line in text] for text in (change.before, change.after))
+        before, after = (said_lines("\n".join(text)) for text in (change.before, change.after))
         for number, line in enumerate(changed_lines(before, after, _MAX_CHANGED)):
             yield f"    {str(change.location) if not number else ' ' * len(str(change.location))}  {line}"
     if answer.suspect is not None and not (answer.fix and answer.fix.is_at(answer.suspect.location)):

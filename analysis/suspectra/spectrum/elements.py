@@ -10,6 +10,9 @@ import numpy as np
 from suspectra.base.arrays import Ints
 from suspectra.base.location import Location
 
+_MAX_LINES = 200  # whose elements are looked up
+_MAX_BLANK = 10  # lines of comments and white space between deleted text and the elements around it
+
 
 @dataclass(frozen=True)
 class Function:
@@ -170,6 +173,38 @@ class Elements:
             return None
         # the latest start is the innermost: a statement inside a multi-line one starts after it
         return span.start + int(containing[np.argmax(first[containing])])
+
+    def touched(self, path: str, line: int, end_line: int) -> list[int]:
+        """Return the elements that a change touches.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+        line, end_line : int
+            The lines of the change, counted from 1, both included. Of deleted text `line` is what follows it, and
+            `end_line` is less.
+
+        Returns
+        -------
+        list of int
+            The columns of what is on these lines; of deleted text those of what is before it and behind it.
+
+        Examples
+        --------
+        >>> file, lines = np.array([0, 0], np.int32), np.array([3, 7], np.int32)
+        >>> elements = Elements(("cart.py",), file, lines, lines + 1, np.array([-1, -1], np.int32), ())
+        >>> elements.touched("cart.py", 7, 7), elements.touched("cart.py", 6, 5)
+        ([1], [0, 1])
+        """
+        lines = range(line, min(end_line, line + _MAX_LINES) + 1) if end_line >= line else (line,)
+        found = [element for one in lines if (element := self.at(path, one)) is not None]
+        if end_line < line:
+            before = (self.at(path, one) for one in range(line - 1, max(line - 1 - _MAX_BLANK, 0), -1))
+            after = (self.at(path, one) for one in range(line, line + _MAX_BLANK))
+            for around in (before, after):
+                found += [element for element in around if element is not None][:1]
+        return list(dict.fromkeys(found))
 
     def starting(self, file: Ints, line: Ints) -> Ints:
         """Return the element that starts on each of some lines, -1 where none does.

@@ -774,7 +774,8 @@ def _run(cause: BreakingChange) -> str:
 
 def _difference(found: ValueDifference) -> str:
     place = Location(found.file, found.line, found.line).short
-    return f"The first value that this changes is {found.name} at {place}: {found.after}, was {found.before}."
+    was, now = found.shown
+    return f"The first value that this changes is {found.name} at {place}: {now}, was {was}."
 
 
 def _conclusion(finding: Repair | None, certainty: Certainty, place: str) -> str:

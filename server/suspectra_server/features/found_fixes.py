@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 
 from lsprotocol import types as lsp
 
+from suspectra.base.differing_parts import difference_of
 from suspectra.fixes.apart import Apart
 from suspectra.fixes.diff import FileEdits, edits_by_file
 from suspectra.fixes.fix import Fix, fix_in_words
 from suspectra.mutation.edit import Edit, with_edits
-from suspectra.output.changed_lines import difference_of
 from suspectra.output.fixes import apart_in_words
 from suspectra_server.safe_text import MAX_TEXT, plain
 from suspectra_server.session.folder import Folder

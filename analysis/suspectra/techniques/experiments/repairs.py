@@ -33,8 +33,6 @@ PRIOR_ACCEPTED = 0.5
 
 _CHANCE = 0.5  # that an alteration of the fault itself makes a test pass; unknown, so as likely as not
 _ROUNDING = 1e-9
-_MAX_LINES = 200  # of a change whose statements are looked up
-_MAX_BLANK = 10  # lines of comments and white space between deleted text and the statements around it
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
             continue
         place = one.file, one.line, one.end_line if one.kind == UNDO else one.line
         if place not in at:
-            at[place] = [element for element in _at(*place, spectrum) if spectrum.candidates[element]]
+            at[place] = [element for element in spectrum.elements.touched(*place) if spectrum.candidates[element]]
         for element in at[place] if one.test in spectrum.test_index else ():
             tried[one.kind][element].made[one.key[1:]].append(one)
             if one.test in spectrum.failing_index:
@@ -122,19 +120,6 @@ def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[R
         for element, repair in _for_kind(kind, statements, investigated, spectrum):
             found[element].append(repair)
     return {element: tuple(several) for element, several in found.items()}
-
-
-def _at(file: str, line: int, end_line: int, spectrum: Spectrum) -> list[int]:
-    """The statements on some lines; of deleted text, those that were before it and are after it."""
-    elements = spectrum.elements
-    lines = range(line, min(end_line, line + _MAX_LINES) + 1) if end_line >= line else (line,)
-    found = [element for one in lines if (element := elements.at(file, one)) is not None]
-    if end_line < line:
-        before = (elements.at(file, one) for one in range(line - 1, max(line - 1 - _MAX_BLANK, 0), -1))
-        found += [element for element in before if element is not None][:1]
-        after = (elements.at(file, one) for one in range(line, line + _MAX_BLANK))
-        found += [element for element in after if element is not None][:1]
-    return list(dict.fromkeys(found))
 
 
 def tried_in_vain(made: Iterable[Experiment], spectrum: Spectrum, found: Mapping[int, object]) -> dict[int, int]:

@@ -16,8 +16,8 @@ from suspectra_recorder.instrumentation import library_references
 
 __builtins__ = library_references.builtins
 
-MAX_LENGTH = 40
-"""Characters of a text."""
+MAX_LENGTH = 200
+"""Characters of a text: two values may differ behind what is shown of them."""
 
 _MAX_DEPTH = 2
 
@@ -50,7 +50,7 @@ def _described(value: Any, cls: type, depth: int) -> str:
         return f"<class {_type_name(value)}>"
     if id(cls) in _LITERALS or id(cls) in _CONTAINERS:
         if to_text(value):
-            return shown(value)
+            return shown(value, MAX_LENGTH)
         return _container(value, cls, depth) if depth and id(cls) in _CONTAINERS else ""
     name = _type_name(cls)
     if depth and any(base is tuple for base in bases):

@@ -60,11 +60,11 @@ def from_text(text: str) -> object:
         raise ValueError(f"not a value: {text!r}") from None
 
 
-def shown(value: object) -> str:
-    """A value for people: as the program would write it, or as it is read best."""
+def shown(value: object, most: int = _MAX_SHOWN) -> str:
+    """A value for people: as the program would write it, or as it is read best; so many characters of it."""
     plain = type(value) in (decimal.Decimal, datetime.date, datetime.datetime, datetime.time, fractions.Fraction)
     text = str(value) if plain or type(value) is datetime.timedelta else repr(value)
-    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 2]}…{text[-1]}"
+    return text if len(text) <= most else f"{text[: most - 2]}…{text[-1]}"
 
 
 def as_number(value: object) -> float | None:
