@@ -87,10 +87,10 @@ def build_of_tests(chosen: BuiltOptions, evidence: Evidence, source: EvidenceSou
     from suspectra.evidence.discovery import run_again_by
 
     named = first_build(chosen)
-    if named is not None or not evidence.files or has_python(evidence):
+    if named is not None or has_python(evidence):
         return named
     found = recorded_build(run_again_by(source), chosen["workspace"])
-    if found is None:
+    if found is None and evidence.files:  # without one nothing of C was measured either, if tests of it were recorded
         cause, options = "these are not tests of Python", "--ctest, --meson, --automake or --shell"
         raise UsageError(Problem(evidence.source, "", cause, f"name the build of the tests with {options}"))
     return found
