@@ -7,6 +7,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,6 +199,74 @@ def test_changes_in_functions_need_no_new_process(tmp_path):
         assert ends(m=text.replace("LIMIT = 1", "LIMIT = 2")) == (False, False)
         assert ends(m=text.replace("(a)", "(a, c=1)")) == (False, True)
         assert ends(n="X = 1\n") == (False, True)  # another file than those that may differ
+    finally:
+        program.close()
+
+
+@pytest.mark.parametrize(
+    ("read", "exchanged"), [("def f():\n    return {}\n", True), ("X = {}\nf = lambda: X\n", False)]
+)
+def test_a_change_of_data_needs_no_new_process_until_something_reads_them(tmp_path, read, exchanged):
+    text = "import pathlib\n\n" + read.format('int((pathlib.Path(__file__).parent / "n.txt").read_text())')
+    test = FailingTest("test_m.py::test_it", "test_m.py")
+    workspace, copy = tmp_path / "workspace", tmp_path / "copy"
+    for folder in (workspace, copy):
+        folder.mkdir()
+        (folder / "m.py").write_text(text)
+        (folder / "n.txt").write_text("2")
+        (folder / "test_m.py").write_text("import m\n\n\ndef test_it():\n    assert m.f() == 2\n")
+    program = MixedProgram(RerunSetup(workspace, (sys.executable, "-m", "pytest")), copy, [test])
+
+    def ends(number: str) -> tuple[bool, bool]:
+        baseline = Baseline.from_texts("before", workspace, {"n.txt": number.encode()})
+        run = program.run(baseline, (), [test.name], fresh=False)
+        return run.exchanged, test.name in run.passed
+
+    try:
+        assert ends("3") == (False, False)
+        assert ends("2.") == (exchanged, False)
+        assert ends("2\n") == (exchanged, True)
+    finally:
+        program.close()
+
+
+def test_a_process_that_ends_in_conftest_is_not_asked_again(tmp_path):
+    test = FailingTest("test_m.py::test_it", "test_m.py", uncollected=True)
+    workspace, copy = tmp_path / "workspace", tmp_path / "copy"
+    for folder in (workspace, copy):
+        folder.mkdir()
+        (folder / "conftest.py").write_text("import m\n")
+        (folder / "m.py").write_text("raise KeyError(0)\n")
+        (folder / "test_m.py").write_text("def test_it():\n    pass\n")
+    program = MixedProgram(RerunSetup(workspace, (sys.executable, "-m", "pytest")), copy, [test])
+    try:
+        for number in range(1, 9):
+            baseline = Baseline.from_texts("before", workspace, {"m.py": f"raise KeyError({number})\n".encode()})
+            run = program.run(baseline, (), [test.name], fresh=False)
+            assert run.failed[test.name].exception == "KeyError", "no run is lost"
+    finally:
+        program.close()
+
+
+@pytest.mark.slow  # it waits while the test hangs
+def test_a_mixture_that_hangs_is_ended_and_says_nothing(tmp_path):
+    test = FailingTest("test_m.py::test_it", "test_m.py")
+    before, workspace, copy = "def f(n):\n    while n:\n        n -= 0\n", tmp_path / "workspace", tmp_path / "copy"
+    for folder in (workspace, copy):
+        folder.mkdir()
+        (folder / "m.py").write_text(before.replace("-= 0", "-= 1"))
+        (folder / "test_m.py").write_text("import m\n\n\ndef test_it():\n    assert m.f(1)\n")
+    program = MixedProgram(RerunSetup(workspace, (sys.executable, "-m", "pytest")), copy, [test])
+    since = Baseline.from_texts("before", workspace, {"m.py": before.encode() + b"# x\n", "n.py": b""})
+    hanging = [one for one in since.units if one.file == "n.py"]  # without the change of m.py
+    try:
+        assert program.run(since, since.units, [test.name]).failed
+        for fresh in (False, True):
+            begin = time.monotonic()
+            run = program.run(since, hanging, [test.name], fresh=fresh)
+            assert (run.passed, run.failed) == (frozenset(), {})
+            assert time.monotonic() - begin < 100, "less than a run may take of which nothing is known"
+        assert program.run(since, since.units, [test.name]).failed, "the next run is as any other"
     finally:
         program.close()
 

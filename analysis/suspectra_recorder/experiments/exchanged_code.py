@@ -1,7 +1,8 @@
 """Giving the functions of a program the code of other texts of it, where that is enough: nothing is imported again.
 
-It is enough where only bodies of functions differ. What a function did while modules were imported, such as filling a
-table, was done by its old code: whoever asks has to make sure in a process that loads the program anew.
+It is enough where only bodies of functions differ, or data that nothing has read yet. What a function did while modules
+were imported, such as filling a table, was done by its old code: whoever asks has to make sure in a process that loads
+the program anew.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import NamedTuple
 
+from suspectra_recorder.experiments.opened_files import OpenedFiles
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
 from suspectra_recorder.instrumentation.outline import Outline, difference
@@ -39,6 +41,8 @@ class LoadedProgram:
     def __init__(self, workspace: str, files: list[str]):
         self._paths = {file: os.path.join(workspace, file) for file in files}
         self._loaded = self._read()
+        self._opened = OpenedFiles(workspace, (file for file in files if not file.endswith(".py")))
+        self._has: set[str] = set()  # data that was read while the program was loaded
         self._modules: set[str] = set()
         self._functions: dict[str, list[FunctionType]] = {}  # by path
         self._known: dict[tuple[str, bytes], Exchanged | None] = {}
@@ -48,7 +52,8 @@ class LoadedProgram:
         return {file: _bytes(path) for file, path in self._paths.items()}
 
     def look(self) -> None:
-        """Find the functions that were loaded."""
+        """Find the functions and data that were loaded."""
+        self._has = set(self._opened.names)
         paths = frozenset(self._paths.values())
         files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
         self._modules = {file for file in files if file in paths}
@@ -68,8 +73,12 @@ class LoadedProgram:
             loaded = self._loaded[file]
             if text == loaded:
                 continue
-            if text is None or loaded is None or not file.endswith(".py"):
+            if text is None or loaded is None:
                 return None
+            if not file.endswith(".py"):
+                if file in self._has or self._paths[file] in self._modules:
+                    return None
+                continue  # a test reads it, if anything does
             if (file, text) not in self._known:
                 with without_collecting():
                     self._known[file, text] = self._exchanged(file, loaded, text)

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from suspectra_recorder.experiments.opened_files import OpenedFiles
 from suspectra_recorder.instrumentation import library_references
 from suspectra_recorder.instrumentation.library_references import os, sys
 
@@ -27,8 +28,7 @@ class LastExecuted:
         self._files = {os.path.join(workspace, file): file for file in files}
         self._when: dict[tuple[str, int], int] = {}  # by path and line
         self._count = 0
-        self.opened: set[str] = set()
-        sys.addaudithook(self._opened)
+        self.opened = OpenedFiles(workspace, files)
         threading.settrace(self._call)
         sys.settrace(self._call)
 
@@ -37,13 +37,6 @@ class LastExecuted:
         lines = sorted(self._when, key=self._when.__getitem__)
         self._when = {}
         return [(self._files[path], line) for path, line in lines]
-
-    def _opened(self, event: str, arguments: tuple[object, ...]) -> None:
-        """Python tells what happens."""
-        if event == "open" and type(arguments[0]) is str:
-            path = os.path.normpath(os.path.join(os.getcwd(), arguments[0]))
-            if path in self._files:
-                self.opened.add(self._files[path])
 
     def _call(self, frame: FrameType, event: str, value: object) -> TraceFunction | None:
         """A call begins, or goes on; Python calls this."""

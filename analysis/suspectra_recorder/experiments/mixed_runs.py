@@ -91,6 +91,7 @@ class MixedRuns:
             error = cause_of(outcome.excinfo[1])
             self._answer["error"] = f"{type(error).__name__}: {error}".partition("\n")[0]
             self._uncollected[""] = type(error).__name__
+            self._answer["ends"] = True
             self.pytest_sessionfinish()
 
     def _serve(self) -> tuple[MixedRequest, socket.socket]:
@@ -288,7 +289,7 @@ class MixedRuns:
         if self._tracing is not None and self._tracing.traces:
             self._answer["dependences"] = self._tracing.take_back()["dependences"]
         if self._executed is not None:
-            self._answer["opened"] = sorted(self._executed.opened)
+            self._answer["opened"] = sorted(self._executed.opened.names)
         self._answer["modules"] = loaded_besides(self._is_ours)
         uncollected = self._answer["uncollected"] = {}
         for name in self._request["tests"]:
@@ -321,10 +322,10 @@ class _Collected:
         """Ask for a run; its answer as a line, empty where it gives none."""
         try:
             self.asked.sendall(line)
-        except OSError:
+            return self.answer(seconds)
+        except OSError:  # it ends, or has ended
             self.alive = False
             return b""
-        return self.answer(seconds)
 
     def answer(self, seconds: float) -> bytes:
         """Wait for its answer."""
