@@ -230,6 +230,24 @@ def test_a_change_of_data_needs_no_new_process_until_something_reads_them(tmp_pa
         program.close()
 
 
+def test_what_is_compiled_is_kept_and_never_that_of_another_text(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    test = FailingTest("test_m.py::test_it", "test_m.py")
+    workspace, copy = tmp_path / "workspace", tmp_path / "copy"
+    for folder in (workspace, copy):
+        folder.mkdir()
+        (folder / "m.py").write_text("X = 1\n")
+        (folder / "test_m.py").write_text("import m\n\n\ndef test_it():\n    assert m.X == 2\n")
+    program = MixedProgram(RerunSetup(workspace, (sys.executable, "-m", "pytest")), copy, [test])
+    try:
+        for number in (2, 3, 2, 4, 5, 2):  # texts of one size, in one second
+            baseline = Baseline.from_texts("before", workspace, {"m.py": f"X = {number}\n".encode()})
+            assert (test.name in program.run(baseline, (), [test.name]).passed) == (number == 2)
+    finally:
+        program.close()
+    assert len(list((copy / "__pycache__").glob("*.pyc"))) == 2
+
+
 def test_a_process_that_ends_in_conftest_is_not_asked_again(tmp_path):
     test = FailingTest("test_m.py::test_it", "test_m.py", uncollected=True)
     workspace, copy = tmp_path / "workspace", tmp_path / "copy"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
 from suspectra.evidence.sources import SourceReader
+from suspectra.program.languages import is_python
+
+_FIRST_TIME = 1_000_000_000
+"""From here on each text of a module has a second of its own: by that, Python knows whether it has compiled it."""
 
 
 class MixedFiles:
@@ -15,6 +20,7 @@ class MixedFiles:
         self.folder = folder  # the copy
         self._present = SourceReader(workspace)
         self._written: dict[str, bytes | None] = {}  # by path
+        self._time = _FIRST_TIME
 
     def write(self, contents: dict[str, bytes | None]) -> None:
         """Give files these contents, None for no file, and all others those of the workspace."""
@@ -29,4 +35,7 @@ class MixedFiles:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
+                if is_python(path):
+                    self._time += 1
+                    os.utime(target, (self._time, self._time))
             self._written[path] = content

@@ -198,7 +198,7 @@ class MixedProgram:
         files = sorted({test.file for test in self._tests.values()})
 
         def program_for(channel: int) -> CommandToRun:
-            environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+            environment = dict(os.environ)
             order = StartRequest(
                 str(self._folder),
                 tuple(self._tests),
