@@ -24,7 +24,7 @@ from suspectra.output.rankings.csv_table import FIELDS, write_csv
 from suspectra.output.rankings.html import write_html
 from suspectra.output.rankings.json_object import write_json
 from suspectra.output.rankings.markdown import write_markdown
-from suspectra.output.rankings.ranking import Listing
+from suspectra.output.rankings.ranking import Listing, function_in_words
 from suspectra.output.rankings.sarif import write_sarif
 from suspectra.output.rankings.table import write_table
 from suspectra.output.status import write_first_suspects
@@ -424,3 +424,17 @@ def test_of_a_group_that_executes_nothing_no_line_is_listed(write, tmp_path):
     end = page.index("</li>", second) if write is write_html else len(page)
     assert first < second
     assert "cart.py" not in page[second:end]
+
+
+@pytest.mark.parametrize(
+    ("raised", "failing", "said"),
+    [
+        (1, 1, "total · the failing test failed in it"),
+        (2, 2, "total · both failing tests failed in it"),
+        (1, 3, "total · 1 of 3 failing tests failed in it"),
+        (0, 3, "total"),
+    ],
+)
+def test_a_function_says_how_many_of_the_failing_tests_failed_in_it(raised, failing, said):
+    entry = {"function": "total", "file": "a.py", "tied": 1, "raised": raised, "suspects": [{"ef": failing, "nf": 0}]}
+    assert function_in_words(entry) == said

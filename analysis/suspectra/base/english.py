@@ -24,10 +24,14 @@ def are(count: int) -> str:
 def share_does(count: int, of: int, noun: str, verb: str) -> str:
     """Say how many of several do something, as "both tests pass" or "1 of 3 tests fails"."""
     one_does = f"{verb}{'es' if verb.endswith('s') else 's'}"
+    return f"{share(count, of, noun)} {one_does if count == 1 else verb}"
+
+
+def share(count: int, of: int, noun: str) -> str:
+    """Say how many of several it is, as "the test", "both tests" or "1 of 3 tests"."""
     if of == 1:
-        return f"the {noun} {one_does}"
-    whose = f"{every(of)} {noun}s" if count == of else f"{count:,} of {of:,} {noun}s"
-    return f"{whose} {one_does if count == 1 else verb}"
+        return f"the {noun}"
+    return f"{every(of)} {noun}s" if count == of else f"{count:,} of {of:,} {noun}s"
 
 
 def enumeration(names: Sequence[str], most: int | None = None) -> str:

@@ -11,7 +11,7 @@ from typing import TypedDict
 import numpy as np
 
 from suspectra.base.arrays import Bools, Ints
-from suspectra.base.english import many
+from suspectra.base.english import many, share
 from suspectra.base.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
@@ -347,7 +347,8 @@ def _more(count: int) -> str:
 def function_in_words(entry: FunctionEntry) -> str:
     """Name a function, and say what its rank follows from besides the score."""
     name = entry["function"] or f"{entry['file'].rpartition('/')[2]}, outside of functions"
-    raised = f"{many(entry['raised'], 'failing test')} failed in it" if entry["raised"] else ""
+    failing = max(entry["raised"], *(one["ef"] + one["nf"] for one in entry["suspects"][:1]), 1)
+    raised = f"{share(entry['raised'], failing, 'failing test')} failed in it" if entry["raised"] else ""
     return " · ".join(filter(None, (name, f"{entry['tied']} lines tied" if entry["tied"] > 1 else "", raised)))
 
 
