@@ -105,7 +105,11 @@ def test_a_deleted_line_before_an_empty_one_is_said_at_the_statements_around_it(
     assert "passes with `net = net + 1`, which you deleted here" in status
     assert "Without your change" not in status
     run(["why", "test_gross"])
-    assert "  − net = net + 1\n" in capsys.readouterr().out
+    answer = capsys.readouterr().out
+    assert "  − net = net + 1\n" in answer
+    assert "\nThe first value that this changes is " in answer
+    run(["why", "test_gross", "--hide-values"])
+    assert "The first value" not in capsys.readouterr().out
 
 
 def test_a_new_file_is_named_with_the_call_for_which_it_was_made(tmp_path, asked):

@@ -143,7 +143,7 @@ def _for_c(
     from suspectra.why.compiled import CompiledWhyInquiry
 
     require_nothing_of_python(command, chosen)
-    setup, since = RerunSetup(chosen["workspace"], ()), chosen["since"]
+    setup, since = RerunSetup(chosen["workspace"], (), values_shown=not chosen["hide_values"]), chosen["since"]
     return CompiledWhyInquiry(
         setup=setup,
         evidence=evidence,

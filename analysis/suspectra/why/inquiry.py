@@ -295,7 +295,7 @@ class WhyInquiry(Inquiry[str]):
             first=first,
             reasons=(
                 *([_run(cause)] if cause.run else []),
-                *([_difference(cause.difference)] if cause.difference else []),
+                *([_difference(cause.difference)] if cause.difference and self.setup.values_shown else []),
             ),
             tried=tuple(self._tried),
         )

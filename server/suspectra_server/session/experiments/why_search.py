@@ -77,7 +77,7 @@ class WhySearch:
         seconds = while_others_work(settings.why_seconds) if self.seconds is None else self.seconds
         if build := folder.rankings.build:
             return CompiledWhyInquiry(
-                setup=build_setup(trust, folder.root),
+                setup=build_setup(trust, folder.root, settings),
                 evidence=evidence,
                 failing=self.tests,
                 baselines=revisions(folder.root),

@@ -159,13 +159,13 @@ def build_of(trust: Trust, root: Path, build: str) -> Path:
     return root / build
 
 
-def build_setup(trust: Trust, root: Path) -> RerunSetup:
+def build_setup(trust: Trust, root: Path, settings: Settings) -> RerunSetup:
     """How tests of a build folder are run again, which need no command; for a worker thread.
 
     Raises NotTrusted when the workspace is not trusted.
     """
     trust.require()
-    return RerunSetup(root, ())
+    return RerunSetup(root, (), values_shown=not settings.experiments_hide_values)
 
 
 def launch_of(trust: Trust, root: Path, command: Sequence[str], test: str, settings: Settings) -> Launch:
