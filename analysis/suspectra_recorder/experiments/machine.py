@@ -33,7 +33,6 @@ from suspectra_recorder.experiments.containment import Containment
 from suspectra_recorder.experiments.decisions.switchboard import MAX_DECISIONS, Switchboard
 from suspectra_recorder.experiments.direct_runs import DirectRuns
 from suspectra_recorder.experiments.failed_check import FailedCheck, WatchedCheck, failed_check, passes_only_by
-from suspectra_recorder.experiments.forked_starts import ForkedStarts
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.messages import (
@@ -49,6 +48,7 @@ from suspectra_recorder.experiments.pausable import Pausable
 from suspectra_recorder.experiments.pauses import Pauses
 from suspectra_recorder.experiments.preloaded import loaded_besides
 from suspectra_recorder.experiments.run_kinds import make_kinds
+from suspectra_recorder.experiments.start_forks import StartForks
 from suspectra_recorder.experiments.start_request import VARIABLE, StartRequest
 from suspectra_recorder.failures.tracebacks import message_digest, raised_by_example, type_names
 from suspectra_recorder.instrumentation import library_references
@@ -98,7 +98,7 @@ def start(manager: pytest.PytestPluginManager) -> None:
         if {MIXED, FORKED_STARTS}.intersection(order.kinds):
             order.take_out_of(os.environ)
             order.import_from_workspace()
-            manager.register(MixedRuns(order) if MIXED in order.kinds else ForkedStarts(order, _started_in_fork), NAME)
+            manager.register(MixedRuns(order) if MIXED in order.kinds else StartForks(order, _started_in_fork), NAME)
             return
         begin()
         machine, _begun = _begun, None

@@ -30,7 +30,7 @@ _ENDED_LOOK_S = 0.002
 """How often it is looked whether a fork has ended."""
 
 
-class ForkedStarts:
+class StartForks:
     """The plugin that waits for requests while pytest starts, and in each fork lets it go on."""
 
     def __init__(self, order: StartRequest, become: Callable[[StartRequest, pytest.Config, list[str]], None]):
