@@ -21,7 +21,7 @@ need Python's interpreter, which the ranking would take from them again and agai
 PUBLISH_S = 0.15
 """How long marks stay while tests run: those that change with each test can't be read."""
 
-HURRIED_RANKING_MAX_S = 0.1
+HURRIED_RANKING_MAX_S = 0.3
 """The processor time that the last ranking may have taken for the next one to be made as soon as a test of a run fails:
 tests lose as much, once in a run."""
 

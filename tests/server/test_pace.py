@@ -55,7 +55,7 @@ def test_rankings_take_their_share_of_a_run_at_most(machine, pace, cost):
     assert rankings >= 0.5 * MAX_SHARE * 60 / cost - 1 - 60 * 0.02 / cost
 
 
-@pytest.mark.parametrize(("cost", "waits"), [(0.05, False), (0.3, True)])
+@pytest.mark.parametrize(("cost", "waits"), [(0.05, False), (0.2, False), (0.5, True)])
 def test_the_first_failing_test_of_a_run_is_not_waited_for_long(machine, pace, cost, waits):
     ranked(machine, pace, cost)
     machine.now = 100.0
