@@ -316,6 +316,13 @@ def test_an_edited_test_is_one_cause_with_the_code_that_it_asks_for():
     assert [(unit.file, unit.line) for unit in search.units(cause)] == [("a.py", 3), ("test_a.py", 2)]
 
 
+def test_a_place_in_no_file_is_in_no_line():
+    """Numbers that no place has, beside a file without a line."""
+    nowhere = ValueSite("", 0, 0, "", (), (), is_test=False)
+    assert nowhere.key({"": []}) == ("", -1, -1, "", -1)
+    assert not nowhere.is_changed({"": []})
+
+
 @pytest.mark.parametrize(("in_functions", "line"), [(True, 2), (False, 1)])
 def test_no_value_differs_before_what_changed_runs(in_functions, line):
     """That of the first line differs by chance, such as the order of a set."""
