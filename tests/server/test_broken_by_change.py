@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from suspectra_server.state.undo import narrowed
@@ -89,6 +91,26 @@ def test_a_save_that_breaks_a_test_shows_which_change_did_it(client, tmp_path, r
     client.ask_until(lambda: "Undo this change" not in actions(2))
     with pytest.raises(client.Error, match="No change on this line"):
         client.command("showDifference", uri, 6)
+
+
+@pytest.mark.slow
+def test_where_runs_are_manual_nothing_is_searched_without_a_click(client, tmp_path, record, capable):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "price.py").write_text(PRICE)
+    (project / "test_price.py").write_text(TESTS)
+    assert record(project).returncode == 0
+    client.initialize(project, capabilities=capable)
+    client.wait_for_state("noFailingTests")
+    (project / "price.py").write_text(BROKEN)
+    client.command("runTests")
+    assert client.ask_until(lambda: client.suspects()["suspects"])[0]["file"] == "price.py"
+    client.wait(lambda: client.statuses[-1]["progress"] is None)
+    time.sleep(3)  # a search would have begun, and written what it found
+    assert not (project / ".suspectra/experiments").exists()
+    client.agree()
+    assert client.command("findChange", project.as_uri()) is True
+    assert client.outcome() == "test_rounded was broken by your change at price.py:3; without it it passes."
 
 
 def test_of_a_statement_of_several_lines_only_what_differs_is_edited():
