@@ -32,9 +32,11 @@ def absent_modules(evidence: Evidence) -> dict[str, str]:
 
     It is not installed where the tests run, or its name is wrong in the import.
     """
+    found = {name: module for name, stack in evidence.stacks.items() if (module := stack.missing_module)}
+    if not found:
+        return {}
     own = {part.removesuffix(".py") for file in evidence.files for part in file.path.split("/")}
-    found = {name: stack.missing_module for name, stack in evidence.stacks.items()}
-    return {name: module for name, module in found.items() if module and module.partition(".")[0] not in own}
+    return {name: module for name, module in found.items() if module.partition(".")[0] not in own}
 
 
 def first_failure(evidence: Evidence) -> str:

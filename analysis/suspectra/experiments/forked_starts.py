@@ -11,7 +11,7 @@ from pathlib import Path
 from suspectra.base.errors import EvidenceError, Problem
 from suspectra.base.operating_system import FORK
 from suspectra.experiments.collection_problems import first_line
-from suspectra.experiments.machine import START_S, answers_in, for_doctests
+from suspectra.experiments.machine import START_S, answers_in, arguments_for
 from suspectra.processes.runner import CommandToRun, Streams
 from suspectra.processes.scratch import ScratchFolder
 from suspectra.processes.waiting import WaitingProcess
@@ -53,9 +53,7 @@ class ForkedStarts:
         def program_for(channel: int) -> CommandToRun:
             environment = dict(os.environ)
             replace(self._order, channel=channel).put_into(environment)
-            files = dict.fromkeys(modules.values())
-            options = dict.fromkeys(option for one in files for option in for_doctests(one, modules))
-            arguments = (*command, *options, *(str(workspace / one) for one in files))
+            arguments = arguments_for(dict.fromkeys(modules.values()), modules, command, workspace)
             return CommandToRun(arguments, str(workspace), environment, Streams.EVENTS)
 
         self._process = WaitingProcess(program_for)

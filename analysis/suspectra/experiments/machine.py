@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -77,9 +77,7 @@ class Machine(Runs):
                 channel=channel,
             )
             order.put_into(environment)
-            files = file, *others
-            options = dict.fromkeys(option for one in files for option in for_doctests(one, tests))
-            arguments = (*command, *options, *(str(workspace / one) for one in files))
+            arguments = arguments_for((file, *others), tests, command, workspace)
             return CommandToRun(arguments, str(workspace), environment, Streams.EVENTS)
 
         self._process = WaitingProcess(program_for)
@@ -298,7 +296,7 @@ def run_once(
     answers.touch()
     environment = dict(os.environ)
     replace(order, answers=str(answers)).put_into(environment)
-    arguments = (*command, *for_doctests(file, order.tests), os.path.join(order.workspace, file))
+    arguments = arguments_for((file,), order.tests, command, order.workspace)
     ended = run(CommandToRun(arguments, order.workspace, environment, timeout=timeout, guarded=True))
     return ended, *answers_in(answers)
 
@@ -327,7 +325,16 @@ def _noticed(answer: MachineRunAnswer, known: Sequence[Problem]) -> list[Problem
     return [*(one for one in slow if one not in known), *_left_out(answer.get("left_out", {}), known)]
 
 
-def for_doctests(file: str, tests: Iterable[str]) -> list[str]:
+def arguments_for(
+    files: Iterable[str], tests: Collection[str], command: Sequence[str], workspace: str | os.PathLike[str]
+) -> tuple[str, ...]:
+    """The command line with which pytest collects tests of some modules."""
+    modules = tuple(files)
+    options = dict.fromkeys(option for one in modules for option in _for_doctests(one, tests))
+    return (*command, *options, *(os.path.join(workspace, one) for one in modules))
+
+
+def _for_doctests(file: str, tests: Iterable[str]) -> list[str]:
     """What lets pytest find doctests of a module, which unittest may have found; they have the name of the module."""
     module = f".{file.removesuffix('.py').removesuffix('/__init__')}".replace("/", ".")
     inside = (test.removeprefix(f"{file}::").split(".") for test in tests if test.startswith(f"{file}::"))

@@ -139,14 +139,19 @@ class Trace:
         return f"{self.answer.outcome.value} {self.answer.exception}".strip()
 
 
+def outcome_of(said: str) -> ExperimentOutcome:
+    """The outcome of a test, as pytest or a machine says it."""
+    known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
+    return ExperimentOutcome(known.get(said, said))
+
+
 def answer_of(answer: MachineRunAnswer) -> AlteredRunAnswer:
     """How a run ended."""
     outcome = answer["outcome"]
     if not answer.get("reached", 1) and outcome != "passed":
         outcome = "not reached"
-    known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
     return AlteredRunAnswer(
-        ExperimentOutcome(known.get(outcome, outcome)),
+        outcome_of(outcome),
         float(answer["seconds"]),
         str(answer["exception"]),
         str(answer.get("message", "")),

@@ -54,10 +54,9 @@ class Suspicion(SuspicionSource):
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
-            _Group(own_report(group.report, EvidenceReport), evidence.program, everywhere=everywhere)
+            _Group(own_report(group.report, EvidenceReport), evidence.program, self._made, everywhere=everywhere)
             for group in ranked
         ]
-        self.update(evidence.experiments)
 
     def in_turn(self, tests: Iterable[str]) -> list[str]:
         """Put failing tests in order: the first of each failure group, then the second of each, and so on.
@@ -149,7 +148,7 @@ class Suspicion(SuspicionSource):
 class _Group:
     """The statements of one failure group."""
 
-    def __init__(self, base: EvidenceReport, program: Program | None, *, everywhere: bool):
+    def __init__(self, base: EvidenceReport, program: Program | None, made: Iterable[Experiment], *, everywhere: bool):
         self.base = base
         executed = without_uses(base.spectrum)  # a definition has been evaluated before a test can be altered
         self._chosen = executed.candidates & (executed.counts.ef > 0)
@@ -161,7 +160,7 @@ class _Group:
             self._turn = function_turns(executed.elements, scores(base, {}), self._chosen & ~first)
         self._repaired: frozenset[int] = frozenset()
         self._element: dict[tuple[str, int], int | None] = {}
-        self.update(())
+        self.update(made)
 
     def update(self, made: Iterable[Experiment]) -> None:
         found = repairs(made, self.base.spectrum)

@@ -16,8 +16,8 @@ from suspectra.experiments.repeated_test import (
     TIME_FACTOR,
     TRACE_S,
 )
+from suspectra.experiments.run_answers import outcome_of
 from suspectra.experiments.unusable_tests import unusable
-from suspectra.runs.experiment import ExperimentOutcome
 from suspectra_recorder.experiments.messages import MachineRunAnswer, Request, RunRequest, ToldApart
 
 _HANG_STEPS, _HANG_S = 300_000, 8.0
@@ -69,9 +69,7 @@ class JudgingTest:
         self.hangs = answer["outcome"] in _CUT_OFF or "Timeout" in answer["exception"]
         outcome = answer["outcome"]
         if (outcome == "passed") is fails or outcome == "skipped":
-            known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
-            ended = ExperimentOutcome(known.get(outcome, outcome))
-            raise unusable(name, ended, seconds=_HANG_S, decisions=_HANG_STEPS, fails=fails)
+            raise unusable(name, outcome_of(outcome), seconds=_HANG_S, decisions=_HANG_STEPS, fails=fails)
         self.seconds = whole_s = answer["seconds"]
         decisions = len(answer.get("decisions", ()))
         self._check = answer.get("check") if fails else None

@@ -201,8 +201,8 @@ class WhyInquiry(Inquiry[str]):
         self.answer = self._ranked(self._report)
         if self._cause is not None:
             self.answer = self._broken(self._cause)
-        elif self._absent and self._passing is None:
-            self.answer = self._without_module()
+        elif self._passing is None and (absent := self._absent_modules()):
+            self.answer = self._without_modules(absent)
 
     @property
     def _left(self) -> float:
@@ -495,8 +495,8 @@ class WhyInquiry(Inquiry[str]):
         """What is known where nothing is suspicious."""
         if all(test.uncollected for test in self._tests):
             return self._uncollected()
-        if self._absent:
-            return self._without_module()
+        if absent := self._absent_modules():
+            return self._without_modules(absent)
         if all((stack := self.evidence.stacks.get(test.name)) and stack.is_missing_fixture for test in self._tests):
             return self._without_fixture()
         one = len(self._tests) == 1
@@ -518,20 +518,19 @@ class WhyInquiry(Inquiry[str]):
             f"{self._all_tests} can't begin: {message}.", Certainty.SHOWN, because, _remedy(cure)
         )
 
-    @property
-    def _absent(self) -> list[str]:
+    def _absent_modules(self) -> list[str]:
         """The modules that are not there, if the tests fail for nothing else."""
         absent = absent_modules(self.evidence)
         found = [absent.get(test.name, "") for test in self._tests]
         return list(dict.fromkeys(found)) if all(found) else []
 
-    def _without_module(self) -> WhyAnswer:
+    def _without_modules(self, absent: Sequence[str]) -> WhyAnswer:
         """What is known of tests that import what is not there."""
-        names = " and ".join(f"`{name}`" for name in self._absent)
+        names = " and ".join(f"`{name}`" for name in absent)
         stacks = [self.evidence.stacks[test.name] for test in self._tests]
         packages = dict.fromkeys(missing_package(stack.exception, stack.message) for stack in stacks)
         cure = f"{cure_by_installing(packages)}, or correct the import"
-        one = len(self._absent) == 1
+        one = len(absent) == 1
         conclusion = f"{names} {'is' if one else 'are'} not installed where the tests run."
         because = f"Python found no module of {'this name' if one else 'these names'}, and the project has none"
         return self._without_suspect(conclusion, Certainty.SHOWN, because, _remedy(cure))
