@@ -244,10 +244,9 @@ def failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, Failin
     from suspectra.evidence.named_tests import failing_names
     from suspectra.experiments.repeated_tests import FailingTest
 
-    raised = {name: stack.exception for name, stack in evidence.stacks.items()}
     failing = {test.name: test for test in evidence.failing}
     chosen = failing_names(evidence, wanted)
-    return {name: FailingTest.from_result(failing[name], raised.get(name, "")) for name in chosen}
+    return {name: FailingTest.recorded(failing[name], evidence.stacks) for name in chosen}
 
 
 def broken_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:

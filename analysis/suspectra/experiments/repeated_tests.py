@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -15,6 +15,7 @@ from suspectra.evidence.evidence import TestResult
 from suspectra.experiments.altered_program import AlteredPrograms
 from suspectra.experiments.machine import FreshRuns, Machine
 from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra_recorder.log.stack import Stack
 
 _TOO_LONG = "Failed: Timeout"
 """How messages of pytest-timeout begin. It is not a failure of its own: the test may fail otherwise with more time."""
@@ -47,6 +48,11 @@ class FailingTest(NamedTuple):
         if test.message.startswith(_TOO_LONG):
             return cls(test.name, module, hangs_s=test.seconds)
         return cls(test.name, module, exception)
+
+    @classmethod
+    def recorded(cls, test: TestResult, stacks: Mapping[str, Stack]) -> FailingTest:
+        """Find the same with the exception that ended the test, if its stack is among those by the names of tests."""
+        return cls.from_result(test, stacks[test.name].exception if test.name in stacks else "")
 
 
 class RepeatedTests:

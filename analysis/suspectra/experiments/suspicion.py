@@ -50,7 +50,7 @@ class Suspicion(SuspicionSource):
         self._elements, self._at_import = evidence.elements, evidence.at_import
         self._made = evidence.experiments
         self._failing = {test.name: test for test in evidence.failing}
-        self._raised = {name: stack.exception for name, stack in evidence.stacks.items()}
+        self._stacks = evidence.stacks
         self._digests = {file.path: file.digest for file in evidence.files}
         self.groups = tuple(group.group.tests for group in ranked)  # the failing tests of each failure group, by name
         self._groups = [
@@ -80,11 +80,7 @@ class Suspicion(SuspicionSource):
         """The other failing tests of the failure group that a test is in, which execute a candidate."""
         group = self.group_of(test)
         others = [name for name in self.groups[group] if name != test and name in self._failing]
-        return [
-            FailingTest.from_result(self._failing[name], self._raised.get(name, ""))
-            for name in others
-            if self.reaches(group, name)
-        ]
+        return [FailingTest.recorded(self._failing[name], self._stacks) for name in others if self.reaches(group, name)]
 
     def needed(self, group: int) -> dict[tuple[str, int], list[str]]:
         """Values with which all failing tests of a group pass, as text, by the file and line that assigns them."""

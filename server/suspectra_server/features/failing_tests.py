@@ -40,11 +40,7 @@ def failing_tests(folder: Folder, names: Iterable[str] | None = None) -> tuple[F
     group = ranking.group.tests if ranking.group else ranking.failing
     wanted = names if names is not None else [name for name in group if name not in apart]
     stacks = ranking.evidence.stacks if ranking.evidence else {}
-    return tuple(
-        FailingTest.from_result(ranking.failing[name], stacks[name].exception if name in stacks else "")
-        for name in wanted
-        if name in ranking.failing
-    )
+    return tuple(FailingTest.recorded(ranking.failing[name], stacks) for name in wanted if name in ranking.failing)
 
 
 def tests_in_text(folder: Folder, path: str) -> dict[int, list[str]]:

@@ -75,9 +75,8 @@ def _broken(folder: Folder) -> tuple[FailingTest, ...]:
     if evidence is None:
         return ()
     known = {one.test for one in evidence.experiments if one.kind == UNDO}
-    stacks = evidence.stacks
     return tuple(
-        FailingTest.from_result(test, stacks[name].exception if name in stacks else "")
+        FailingTest.recorded(test, evidence.stacks)
         for name, test in ranking.failing.items()
         if name in evidence.changed and name not in evidence.old and name not in known
     )
