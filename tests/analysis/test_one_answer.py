@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,7 @@ def test_nothing():
 def test_before():
     assert period(7, -3) == 0
 """
+MENU = Path(__file__).parents[2] / "benchmarks/faulty_programs/menu"
 ORDERS = (("fix", "why", "causes"), ("causes", "investigate", "why"))
 
 
@@ -114,56 +116,13 @@ def test_every_view_names_the_same_statement_first(recorded, tmp_path, capfd, or
         assert len(set(views.values())) == 1, f"after {command}: {views}"
 
 
-MENU = """\
-class Counter:
-    def __init__(self):
-        self.value = 0
-
-    def add(self, amount):
-        self.value += amount
-        return self.value
-
-
-def actions(counter, amounts):
-    found = {}
-    for amount in amounts:
-        found[amount] = lambda: counter.add(amount)
-    return found
-
-
-def run(amounts, chosen):
-    counter = Counter()
-    known = actions(counter, amounts)
-    for name in chosen:
-        known[name]()
-    return counter.value
-"""
-TESTS_OF_MENU = """\
-from program import run
-
-
-def test_first():
-    assert run([1, 5], [1]) == 1
-
-
-def test_several():
-    assert run([1, 2, 5], [1, 1, 2, 5]) == 9
-
-
-def test_last():
-    assert run([1, 5], [5, 5]) == 10
-
-
-def test_none():
-    assert run([1, 5], []) == 0
-"""
-
-
 @pytest.mark.slow
 def test_what_a_search_for_fixes_tried_in_vain_comes_behind_the_fix(tmp_path, capfd):
     """What few passing tests execute is more suspicious, until changes of it were tried."""
-    (tmp_path / "program.py").write_text(MENU)
-    (tmp_path / "test_program.py").write_text(TESTS_OF_MENU)
+    code = (MENU / "menu.py").read_text("utf-8").partition("\n\n\n")[2]  # without what is said about it
+    (tmp_path / "program.py").write_text(code)
+    tests = (MENU / "test_menu.py").read_text("utf-8")
+    (tmp_path / "test_program.py").write_text(tests.replace("from menu import", "from program import"))
     run(["record", "--workspace", str(tmp_path), "--", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)])
     assert set(named_first(tmp_path, capfd).values()) != {"program.py:13"}
     run(["fix", "--workspace", str(tmp_path), "--seconds", "20"])
